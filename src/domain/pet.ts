@@ -1,0 +1,20 @@
+/** The statuses that a pet can have. Source: the specification, PetStatus. */
+export const petStatuses = ["available", "pending", "sold"] as const;
+
+export type PetStatus = (typeof petStatuses)[number];
+
+/** One pet of the store. */
+export interface Pet {
+  readonly id: bigint;
+  readonly name: string;
+  readonly category: string;
+  readonly photoUrls: readonly string[];
+  readonly tags: readonly string[];
+  readonly status: PetStatus;
+}
+
+/** A pet with its stock count: what is imported and exported. */
+export interface StockedPet extends Pet {
+  /** Any int64. */
+  readonly quantity: bigint;
+}

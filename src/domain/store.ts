@@ -1,0 +1,91 @@
+import type { InventoryItem } from "./inventory.ts";
+import type { Key } from "./key.ts";
+import type { Usage } from "./limits.ts";
+import type { Order, OrderStatus } from "./order.ts";
+import type { Pet, PetStatus, StockedPet } from "./pet.ts";
+
+/**
+ * Where everything is kept. A backend is whole or absent: it passes all of `test/storage/suite.ts`.
+ *
+ * Every method may throw `UNAVAILABLE` when the medium is busy, full or failing; other errors are named where they
+ * can occur. A write that has resolved is durable, and is seen by every later read, of other processes too.
+ */
+export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
+  /**
+   * Writes a consistent copy of the store to a new file, while others go on reading and writing.
+   * Throws when the file exists already, or cannot be written.
+   */
+  backup(file: string): Promise<void>;
+  /** Gives back what is held. The store must not be used afterwards. */
+  close(): Promise<void>;
+}
+
+/** Which entries of a list to return: those with an id above `after`, in ascending order, `limit` at most. */
+export interface ListQuery<Status> {
+  /** Only entries with one of these; empty for all. */
+  readonly statuses: readonly Status[];
+  readonly after: bigint | undefined;
+  readonly limit: number | undefined;
+}
+
+/** The pets and their stock. */
+export interface PetStore {
+  listInventory(query: ListQuery<PetStatus>): Promise<InventoryItem[]>;
+  /** Sets the stock count of a pet, and nothing else. Throws `PET_NOT_FOUND`. */
+  updateInventory(petId: bigint, quantity: bigint): Promise<InventoryItem>;
+  /** Throws `PET_NOT_FOUND`. */
+  getPet(id: bigint): Promise<Pet>;
+  /**
+   * Puts all of the pets in, or none of them: what the iterable throws is thrown on, with nothing changed. A pet that
+   * exists is replaced, its stock included; of several with the same id the last one stands. Returns how many it took.
+   */
+  importPets(pets: Iterable<StockedPet> | AsyncIterable<StockedPet>): Promise<number>;
+  /** All pets by ascending id, as of one moment. */
+  exportPets(): AsyncIterable<StockedPet>;
+  countPets(): Promise<number>;
+}
+
+export interface OrderStore {
+  listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
+  /** As `importPets`. An order may name a pet that is not in the store. */
+  importOrders(orders: Iterable<Order> | AsyncIterable<Order>): Promise<number>;
+}
+
+/** A key as found by the hash of a secret. */
+export interface FoundKey {
+  readonly key: Key;
+  /** Set when the secret has been rotated away: the end of its grace, in milliseconds since the Unix epoch. */
+  readonly secretExpiresAtMs: number | undefined;
+}
+
+/** The API keys. Secrets are given as their SHA-256, and never seen here. */
+export interface KeyStore {
+  createKey(key: Key, secretHash: Uint8Array): Promise<void>;
+  /** Takes the same time for any number of keys. Undefined when no secret has this hash. */
+  findKey(secretHash: Uint8Array): Promise<FoundKey | undefined>;
+  /** Undefined when no key has this id. */
+  getKey(id: string): Promise<Key | undefined>;
+  /** All keys, in the order of their creation. */
+  listKeys(): Promise<Key[]>;
+  /** Adds a secret to a key; its present ones go on until `oldSecretsExpireAtMs`, or their own end if that is sooner. */
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void>;
+  /** Revokes a key for good. The time of a former revocation stays. */
+  revokeKey(id: string, revokedAtMs: number): Promise<void>;
+  /** Adds one to the key's `unbans`. */
+  unbanKey(id: string): Promise<void>;
+}
+
+/** What is known of the use of a key. */
+export interface KeyUsage {
+  readonly keyId: string;
+  readonly usage: Usage;
+  readonly lastUsedAtMs: number;
+}
+
+/** The counters and bans of the keys. */
+export interface UsageStore {
+  /** Undefined when nothing was saved for this key. */
+  loadUsage(keyId: string): Promise<Usage | undefined>;
+  /** Saves all of them or none. Those of keys that no longer exist are passed over. */
+  saveUsage(usages: Iterable<KeyUsage>): Promise<void>;
+}

@@ -1,0 +1,34 @@
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import type { Exchange } from "../http/exchange.ts";
+
+/**
+ * One RPC, ready to be called by any protocol: its method, and the chain of interceptors that ends in its
+ * implementation, composed once.
+ */
+export interface Endpoint<
+  M extends DescMethodUnary | DescMethodServerStreaming = DescMethodUnary | DescMethodServerStreaming,
+> {
+  readonly method: M;
+  /**
+   * Runs the chain. The interceptors see the call as soon as its headers are in; the chain's last link has the
+   * message read, checks it and calls the implementation.
+   *
+   * Throws nothing but `ConnectError`, whose metadata are headers of the answer.
+   */
+  call(call: Call<M["input"]>): Promise<M extends DescMethodUnary ? UnaryResponse : StreamResponse>;
+}
+
+/** What a protocol knows of a call when the headers are in. */
+export interface Call<I extends DescMessage = DescMessage> {
+  readonly exchange: Exchange;
+  /** The protocol's name, such as `rest` or `grpc`. */
+  readonly protocolName: string;
+  /** From the headers on, in milliseconds; undefined for none. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Reads and decodes the message. It is called at most once, after the interceptors have let the call in. Throws
+   * `ProtocolError`. `signal` aborts at the deadline, or when the client goes away.
+   */
+  read(signal: AbortSignal): Promise<MessageShape<I>>;
+}

@@ -1,0 +1,40 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** Why a request failed before it reached its RPC, or on the way there. */
+export type ProtocolErrorKind =
+  /** The content cannot be understood: syntax, types, ranges. */
+  | "malformed"
+  /** Nothing is served at this path. */
+  | "unknown_route"
+  /** Something is served at this path, but not with this method. */
+  | "method_not_allowed"
+  | "unsupported_media_type"
+  | "body_too_large"
+  /** The request did not arrive in time. */
+  | "request_timeout"
+  /** The deadline that the client set has passed. */
+  | "deadline_exceeded"
+  /** The client has gone away. */
+  | "canceled";
+
+/** A failure of the protocol, known before or without the RPC that was asked for. */
+export class ProtocolError extends ConnectError {
+  readonly kind: ProtocolErrorKind;
+
+  /** `message` is shown to the client: it says what to do next, and holds nothing that Latin-1 cannot. */
+  constructor(kind: ProtocolErrorKind, message: string, metadata?: Record<string, string>) {
+    super(message, codes[kind], metadata);
+    this.kind = kind;
+  }
+}
+
+const codes: Record<ProtocolErrorKind, Code> = {
+  malformed: Code.InvalidArgument,
+  unknown_route: Code.Unimplemented,
+  method_not_allowed: Code.Unimplemented,
+  unsupported_media_type: Code.InvalidArgument,
+  body_too_large: Code.ResourceExhausted,
+  request_timeout: Code.DeadlineExceeded,
+  deadline_exceeded: Code.DeadlineExceeded,
+  canceled: Code.Canceled,
+};
