@@ -1,0 +1,98 @@
+import { parseJsonAt } from "./json-lines.ts";
+import { type Located, maxRecordLength } from "./located.ts";
+import { RecordError } from "./record-error.ts";
+import { countNewlines } from "./utf8.ts";
+
+/**
+ * Reads the elements of a JSON array one by one, as they arrive: the array itself never stands in memory. Throws
+ * `RecordError`.
+ */
+export async function* readJsonArray(texts: AsyncIterable<string>): AsyncGenerator<Located<unknown>, void, undefined> {
+  const splitter = new ArraySplitter();
+  for await (const text of texts) yield* splitter.split(text);
+  splitter.end();
+}
+
+// Whatever can begin or end something: an escape in a string, the ends of strings, brackets and commas.
+const sign = /\\[\s\S]?|["[\]{},]/g;
+const blank = /^[ \t\n\r]*$/;
+const leadingBlank = /^[ \t\n\r]*/;
+
+/** Finds where elements end by strings and brackets alone. What stands in an element is JSON.parse's matter. */
+class ArraySplitter {
+  /** The text since the last cut, and the line on which it starts. */
+  #pending = "";
+  #line = 1;
+  /** How many brackets are open, the array's own included. */
+  #depth = 0;
+  #inString = false;
+  #seen: "nothing" | "opening" | "element" | "closing" = "nothing";
+  /** A backslash at the end of a chunk, whose other half is in the next one. */
+  #halfEscape = "";
+
+  *split(chunk: string): Generator<Located<unknown>, void, undefined> {
+    const text = this.#halfEscape + chunk;
+    this.#halfEscape = "";
+    let start = 0;
+    for (const { 0: char, index } of text.matchAll(sign)) {
+      if (char === "\\") this.#halfEscape = char;
+      if (!this.#cutsAt(char)) continue;
+      yield* this.#cut(this.#pending + text.slice(start, index), char);
+      this.#pending = "";
+      start = index + 1;
+    }
+    this.#pending += text.slice(start, text.length - this.#halfEscape.length);
+    if (this.#pending.length > maxRecordLength) throw this.#error("the element is too long");
+  }
+
+  /** Throws `RecordError` unless the array is complete. */
+  end(): void {
+    if (this.#seen === "nothing") throw this.#error("this is not a JSON array: it must begin with [");
+    if (this.#seen !== "closing") throw this.#error("the array is not complete: its ] is missing");
+    if (!blank.test(this.#pending)) throw this.#error("nothing may follow the array");
+  }
+
+  /** Follows strings and brackets, and tells whether this one bounds an element or the array. */
+  #cutsAt(char: string): boolean {
+    if (char === '"') this.#inString = !this.#inString;
+    if (this.#inString || char === '"' || char.startsWith("\\")) return false;
+    if (char === "[" || char === "{") {
+      this.#depth += 1;
+      return this.#depth === 1;
+    }
+    if (char === ",") return this.#depth === 1;
+    this.#depth -= 1;
+    return this.#depth === 0;
+  }
+
+  *#cut(text: string, char: string): Generator<Located<unknown>, void, undefined> {
+    this.#pending = text;
+    if (this.#depth === 1 && char !== ",") this.#open(char);
+    else yield* this.#finishElement(char);
+    this.#line += countNewlines(text);
+  }
+
+  #open(char: string): void {
+    if (this.#seen !== "nothing") throw this.#error("nothing may follow the array");
+    if (char !== "[" || !blank.test(this.#pending)) throw this.#error("this is not a JSON array: it must begin with [");
+    this.#seen = "opening";
+  }
+
+  *#finishElement(char: string): Generator<Located<unknown>, void, undefined> {
+    if (char === "}") throw this.#error("a } stands where the array should end");
+    const isEmptyArray = char === "]" && this.#seen === "opening";
+    if (blank.test(this.#pending)) {
+      if (!isEmptyArray) throw this.#error("an element is missing beside a comma");
+    } else yield { line: this.#startLine(), value: parseJsonAt(this.#pending, this.#startLine()) };
+    this.#seen = char === "]" ? "closing" : "element";
+  }
+
+  /** The line of the first character that is not blank. */
+  #startLine(): number {
+    return this.#line + countNewlines(leadingBlank.exec(this.#pending)?.[0] ?? "");
+  }
+
+  #error(message: string): RecordError {
+    return new RecordError(this.#startLine(), message);
+  }
+}

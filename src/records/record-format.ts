@@ -1,0 +1,80 @@
+import type { FieldFormat } from "./field.ts";
+import { describeJson, quote } from "./quotation.ts";
+import { FieldError } from "./record-error.ts";
+
+/** One field of a record: its name in files, the property that holds it, and how it is written. */
+export type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];
+
+/** A kind of record that files hold: its fields in the order of the columns, and the word for many of them. */
+export interface RecordFormat<T extends { readonly id: bigint }> {
+  readonly plural: string;
+  readonly fields: readonly Field<T>[];
+}
+
+/** The names of the columns, in their order. */
+export function columnNames<T extends { readonly id: bigint }>(format: RecordFormat<T>): string[] {
+  return format.fields.map(({ name }) => name);
+}
+
+/** Reads a record from cells that stand in the order of the fields. Throws `FieldError`. */
+export function recordFromCells<T extends { readonly id: bigint }>(format: RecordFormat<T>, cells: string[]): T {
+  return build(format, (field, index) => field.format.parseCell(cells[index] ?? ""));
+}
+
+/** Writes a record as cells, in the order of the fields. */
+export function recordToCells<T extends { readonly id: bigint }>(format: RecordFormat<T>, record: T): string[] {
+  return format.fields.map((field) => (field.format as FieldFormat<unknown>).formatCell(record[field.property]));
+}
+
+/** Reads a record from a value that `parseExactJson` gave: an object with all of the fields. Throws `FieldError`. */
+export function recordFromJson<T extends { readonly id: bigint }>(format: RecordFormat<T>, value: unknown): T {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new FieldError(`must be an object, not ${describeJson(value)}`);
+  }
+  const members = new Map<string, unknown>(Object.entries(value));
+  const record = build(format, (field) => {
+    if (!members.has(field.name)) throw new FieldError("is missing");
+    return field.format.parseJson(members.get(field.name));
+  });
+  const unknown = members.size > format.fields.length ? unknownName(format, [...members.keys()]) : undefined;
+  if (unknown !== undefined) throw new FieldError(`${quote(unknown)} is not a field of ${format.plural}`);
+  return record;
+}
+
+/** Writes a record as an object for `stringifyExactJson`. */
+export function recordToJson<T extends { readonly id: bigint }>(format: RecordFormat<T>, record: T): object {
+  return Object.fromEntries(
+    format.fields.map((field) => [
+      field.name,
+      (field.format as FieldFormat<unknown>).formatJson(record[field.property]),
+    ]),
+  );
+}
+
+/** The first of the names that is not one of the fields. */
+export function unknownName<T extends { readonly id: bigint }>(
+  format: RecordFormat<T>,
+  names: readonly string[],
+): string | undefined {
+  const known = new Set(columnNames(format));
+  return names.find((name) => !known.has(name));
+}
+
+function build<T extends { readonly id: bigint }>(
+  { fields }: RecordFormat<T>,
+  read: (field: Field<T>, index: number) => unknown,
+): T {
+  const record: Partial<Record<keyof T, unknown>> = {};
+  fields.forEach((field, index) => {
+    record[field.property] = naming(field.name, () => read(field, index));
+  });
+  return record as T;
+}
+
+function naming<V>(name: string, read: () => V): V {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof FieldError ? new FieldError(`${name}: ${error.message}`) : error;
+  }
+}

@@ -1,0 +1,70 @@
+import { isUtf8 } from "node:buffer";
+import { RecordError } from "./record-error.ts";
+
+const newline = 0x0a;
+const byteOrderMark = "\ufeff";
+
+/**
+ * Decodes UTF-8 as it arrives, a byte order mark left out. Throws `RecordError`, with its line, at the first byte that
+ * is not UTF-8: putting U+FFFD in its place would import what nobody wrote.
+ */
+export async function* decodeUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  let line = 1;
+  let atStart = true;
+  let rest: Uint8Array = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
+    const end = lastBoundary(bytes);
+    const text = decode(bytes.subarray(0, end), line);
+    rest = bytes.subarray(end);
+    line += countNewlines(text);
+    if (text === "") continue;
+    yield atStart && text.startsWith(byteOrderMark) ? text.slice(1) : text;
+    atStart = false;
+  }
+  if (rest.length > 0) throw notUtf8(line);
+}
+
+/** How many newlines a text holds. */
+export function countNewlines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
+function decode(bytes: Buffer, firstLine: number): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  throw notUtf8(firstLine + countGoodLines(bytes));
+}
+
+/** How many whole lines stand before the one that is not UTF-8. No other character of UTF-8 contains the newline. */
+function countGoodLines(bytes: Buffer): number {
+  let count = 0;
+  let start = 0;
+  for (;;) {
+    const end = bytes.indexOf(newline, start);
+    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return count;
+    count += 1;
+    start = end + 1;
+  }
+}
+
+/** Where the last character that may still be incomplete begins. */
+function lastBoundary(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    return sequenceLength(byte) > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+function sequenceLength(lead: number): number {
+  if (lead >= 0xf0) return 4;
+  if (lead >= 0xe0) return 3;
+  return lead >= 0xc0 ? 2 : 1;
+}
+
+function notUtf8(line: number): RecordError {
+  return new RecordError(line, "the text is not UTF-8");
+}
