@@ -1,0 +1,94 @@
+import { create, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Code, ConnectError } from "@connectrpc/connect";
+import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
+import {
+  type ChannelOptions,
+  Client,
+  compressionAlgorithms,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
+import { type Input, type Operation, operations, rpcPath } from "../operations.ts";
+import { type ApiClient, type CallOptions, type Outcome, requestHeaders, type Target } from "./client.ts";
+import { failureFromConnectError } from "./failure.ts";
+
+/** A client of gRPC by `@grpc/grpc-js`, which shares no code with the server. */
+export function createGrpcClient(target: Target): ApiClient {
+  return createWith(target, {});
+}
+
+/** As `createGrpcClient`, with every request compressed. */
+export function createGrpcGzipClient(target: Target): ApiClient {
+  return createWith(target, { "grpc.default_compression_algorithm": compressionAlgorithms.gzip });
+}
+
+function createWith(target: Target, options: ChannelOptions): ApiClient {
+  const channel = openChannel(target, options);
+  return {
+    close: () => channel.close(),
+    call: (operation, input, call = {}) => unary(channel, operation, input, call),
+  };
+}
+
+/** A channel of grpc-js, for calls that are not operations of the API. */
+export function openChannel({ origin, ca }: Target, options: ChannelOptions = {}): Client {
+  const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));
+  return new Client(new URL(origin).host, security, { "grpc.enable_retries": 0, ...options });
+}
+
+/** How grpc-js writes and reads a message. */
+export function codec(schema: DescMessage) {
+  return {
+    write: (message: never) => Buffer.from(toBinary(schema, message)),
+    read: (bytes: Buffer) => fromBinary(schema, bytes) as never,
+  };
+}
+
+function unary<O extends Operation>(channel: Client, operation: O, input: Input<O>, options: CallOptions) {
+  const method = operations[operation];
+  return new Promise<Outcome<O>>((resolve, reject) => {
+    const headers = new Headers();
+    const call = channel.makeUnaryRequest(
+      rpcPath(operation),
+      codec(method.input).write,
+      codec(method.output).read,
+      create(method.input, input as never) as never,
+      toMetadata(requestHeaders(options)),
+      (error: ServiceError | null, message?: never) => {
+        if (error !== null) {
+          addTo(headers, error.metadata);
+          resolve({ failure: toFailure(error, headers), headers });
+        } else if (message !== undefined) {
+          resolve({ message, headers });
+        } else {
+          reject(new Error("grpc-js gave neither an error nor a message"));
+        }
+      },
+    );
+    call.on("metadata", (metadata: Metadata) => addTo(headers, metadata));
+  });
+}
+
+/** grpc-js takes `grpc-status` and `grpc-message` out of the trailers, and leaves the details in them. */
+function toFailure({ code, details }: ServiceError, headers: Headers) {
+  const trailers = new Headers(headers);
+  trailers.set("grpc-status", String(code));
+  return failureFromConnectError(findTrailerError(trailers) ?? new ConnectError(details, code as number as Code));
+}
+
+function toMetadata(headers: Record<string, string>): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) {
+    metadata.set(name, value);
+  }
+  return metadata;
+}
+
+function addTo(headers: Headers, metadata: Metadata): void {
+  for (const name of Object.keys(metadata.getMap())) {
+    for (const value of metadata.get(name)) {
+      headers.append(name, typeof value === "string" ? value : value.toString("base64"));
+    }
+  }
+}

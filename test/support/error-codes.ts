@@ -1,0 +1,31 @@
+/** What a code of the API stands for: the HTTP status over REST, and the canonical code over gRPC and Connect. */
+export interface ErrorMeaning {
+  readonly http: number;
+  readonly canonical: string;
+}
+
+/** The error table of the contract, whole. */
+export const errorCodes = {
+  INVALID_REQUEST: { http: 400, canonical: "invalid_argument" },
+  INVALID_PAGE_TOKEN: { http: 400, canonical: "invalid_argument" },
+  API_KEY_MISSING: { http: 401, canonical: "unauthenticated" },
+  API_KEY_INVALID: { http: 401, canonical: "unauthenticated" },
+  API_KEY_EXPIRED: { http: 401, canonical: "unauthenticated" },
+  API_KEY_REVOKED: { http: 401, canonical: "unauthenticated" },
+  SCOPE_MISSING: { http: 403, canonical: "permission_denied" },
+  PET_NOT_FOUND: { http: 404, canonical: "not_found" },
+  ROUTE_NOT_FOUND: { http: 404, canonical: "unimplemented" },
+  METHOD_NOT_ALLOWED: { http: 405, canonical: "unimplemented" },
+  REQUEST_TIMEOUT: { http: 408, canonical: "deadline_exceeded" },
+  ENDPOINT_SUNSET: { http: 410, canonical: "failed_precondition" },
+  BODY_TOO_LARGE: { http: 413, canonical: "resource_exhausted" },
+  MEDIA_TYPE_UNSUPPORTED: { http: 415, canonical: "invalid_argument" },
+  RATE_LIMIT_EXCEEDED: { http: 429, canonical: "resource_exhausted" },
+  API_KEY_BANNED: { http: 429, canonical: "resource_exhausted" },
+  HEADERS_TOO_LARGE: { http: 431, canonical: "resource_exhausted" },
+  INTERNAL: { http: 500, canonical: "internal" },
+  UNAVAILABLE: { http: 503, canonical: "unavailable" },
+  DEADLINE_EXCEEDED: { http: 504, canonical: "deadline_exceeded" },
+} as const satisfies Record<string, ErrorMeaning>;
+
+export type ErrorCode = keyof typeof errorCodes;

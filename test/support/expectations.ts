@@ -1,0 +1,53 @@
+import { expect } from "vitest";
+import type { Outcome } from "./clients/client.ts";
+import { type ErrorCode, errorCodes } from "./error-codes.ts";
+import type { HttpAnswer } from "./http.ts";
+import type { Operation, Output } from "./operations.ts";
+
+/** Expects success, and returns the message. */
+export function expectSuccess<O extends Operation>({ message, failure }: Outcome<O>): Output<O> {
+  expect(failure).toBeUndefined();
+  return message as Output<O>;
+}
+
+/** Expects a refusal with this code, with all that the protocol owes it. */
+export function expectFailure({ failure, headers }: Outcome, code: ErrorCode): void {
+  const { http, canonical } = errorCodes[code];
+  if (failure?.http === undefined) {
+    expect(failure).toMatchObject({ code, canonical, domain: "petstore.v1" });
+  } else {
+    expect(failure.body).toEqual({ code, message: expect.stringMatching(/\S/), status: http });
+    expect(failure.http).toBe(http);
+    expect(headers.get("content-type")).toBe("application/json");
+  }
+}
+
+/** Expects the Error body, exactly: its three fields, the status of the answer, and its content type. */
+export function expectErrorBody(answer: Pick<HttpAnswer, "status" | "headers" | "text">, code: ErrorCode): void {
+  const { http } = errorCodes[code];
+  expect(JSON.parse(answer.text)).toEqual({ code, message: expect.stringMatching(/\S/), status: http });
+  expect(answer.status).toBe(http);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+}
+
+/** The three headers that stand on every answer, as numbers. */
+export interface LimitHeaders {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix seconds. */
+  readonly reset: number;
+}
+
+/** Expects the limit headers, each once and whole, and those of the draft beside them. */
+export function expectLimits(headers: Headers): LimitHeaders {
+  for (const name of ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
+    expect(headers.get(name), name).toMatch(/^\d+$/);
+  }
+  expect(headers.get("ratelimit-policy")).toMatch(/^"minute";q=\d+;w=60(, "day";q=\d+;w=86400)?$/);
+  expect(headers.get("ratelimit")).toMatch(/^"minute";r=\d+;t=\d+(, "day";r=\d+;t=\d+)?$/);
+  return {
+    limit: Number(headers.get("x-ratelimit-limit")),
+    remaining: Number(headers.get("x-ratelimit-remaining")),
+    reset: Number(headers.get("x-ratelimit-reset")),
+  };
+}

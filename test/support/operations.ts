@@ -1,0 +1,37 @@
+import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
+import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+
+/** The operations of the API, by the names that the specification gives them. */
+export const operations = {
+  listInventory: InventoryService.method.listInventory,
+  updateInventory: InventoryService.method.updateInventory,
+  getPet: PetService.method.getPet,
+  listOrders: StoreService.method.listOrders,
+} as const;
+
+export type Operation = keyof typeof operations;
+export type Input<O extends Operation> = MessageInitShape<(typeof operations)[O]["input"]>;
+export type Output<O extends Operation> = MessageShape<(typeof operations)[O]["output"]>;
+
+/** An operation with an input that the fixture answers with success, and the scope that it takes. */
+export interface Sample<O extends Operation = Operation> {
+  readonly operation: O;
+  readonly input: Input<O>;
+  readonly scope: string;
+}
+
+/** One working call of each operation. */
+export const samples: readonly Sample[] = [
+  { operation: "listInventory", input: {}, scope: "inventory:read" },
+  { operation: "updateInventory", input: { petId: 1n, update: { quantity: 5n } }, scope: "inventory:write" },
+  { operation: "getPet", input: { petId: 7n }, scope: "pets:read" },
+  { operation: "listOrders", input: {}, scope: "orders:read" },
+];
+
+/** The path of an operation's RPC. */
+export function rpcPath(operation: Operation): string {
+  const method = operations[operation];
+  return `/${method.parent.typeName}/${method.name}`;
+}

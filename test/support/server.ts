@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { ApiClient, CallOptions, Outcome, Target } from "./clients/client.ts";
+import type { Protocol } from "./clients/protocols.ts";
+import { importFixture } from "./fixture.ts";
+import type { Input, Operation } from "./operations.ts";
+import { bareEnvironment, mustRun, projectRoot } from "./petstore.ts";
+
+export interface MintedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly plan: string;
+}
+
+/** A store in a directory of its own, and the commands that work on it. */
+export class TestStore {
+  readonly directory = mkdtempSync(join(tmpdir(), "petstore-api-"));
+  readonly db = join(this.directory, "petstore.db");
+
+  /** Creates a key; without flags one of the business plan, with all scopes. */
+  async mintKey(...flags: readonly string[]): Promise<MintedKey> {
+    const plan = flags.length === 0 || !flags.includes("--plan") ? ["--plan", "business"] : [];
+    return JSON.parse(await this.run("keys", "create", "--json", ...plan, ...flags));
+  }
+
+  /** Creates an enterprise key with these numbers, to be used up by a test. */
+  mintQuota(perMinute: number, perDay: number): Promise<MintedKey> {
+    return this.mintKey("--plan", "enterprise", "--per-minute", String(perMinute), "--per-day", String(perDay));
+  }
+
+  /** Runs a command on this store. Returns its stdout. */
+  run(...args: readonly string[]): Promise<string> {
+    return mustRun(...args, "--db", this.db);
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** A server that runs in a process of its own, started as users start it. */
+export class TestServer implements Target {
+  readonly store: TestStore;
+  readonly origin: string;
+  /** The operator's port. */
+  readonly opsOrigin: string;
+  readonly ca: string | undefined;
+  /** The line by which the server said that it is ready. */
+  readonly readyLine: string;
+  readonly #process: ChildProcess;
+  readonly #clients = new Map<Protocol, ApiClient>();
+
+  constructor(process: ChildProcess, store: TestStore, lines: readonly string[], ca: string | undefined) {
+    const [api, ops] = lines.map((line) => /https?:\/\/\S+:\d+/.exec(line)?.[0]);
+    if (api === undefined || ops === undefined) {
+      throw new Error(`the server's first lines name no addresses: ${lines.join(" | ")}`);
+    }
+    this.#process = process;
+    this.store = store;
+    this.origin = api;
+    this.opsOrigin = ops;
+    this.readyLine = lines[0] ?? "";
+    this.ca = ca;
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? -1;
+  }
+
+  get port(): number {
+    return Number(new URL(this.origin).port);
+  }
+
+  /** Calls an operation over a protocol; the connections are kept for the next call. */
+  call<O extends Operation>(protocol: Protocol, operation: O, input: Input<O>, options?: CallOptions) {
+    let client = this.#clients.get(protocol);
+    if (client === undefined) {
+      client = protocol.open(this);
+      this.#clients.set(protocol, client);
+    }
+    return client.call(operation, input, options) as Promise<Outcome<O>>;
+  }
+
+  /** Ends the server, its store kept. Resolves to its exit code, or the name of the signal that killed it. */
+  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<number | string | null> {
+    for (const client of this.#clients.values()) {
+      client.close();
+    }
+    this.#clients.clear();
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const exited = once(this.#process, "exit");
+      this.#process.kill(signal);
+      await exited;
+    }
+    return this.#process.exitCode ?? this.#process.signalCode;
+  }
+
+  /** Ends the server and removes its store. */
+  async stop(): Promise<void> {
+    await this.end("SIGKILL");
+    this.store.remove();
+  }
+}
+
+/** Starts a server on a new store with the fixture in it. */
+export async function startServer(...flags: readonly string[]): Promise<TestServer> {
+  const store = new TestStore();
+  await importFixture(store.db, store.directory);
+  return serve(store, { flags });
+}
+
+/** Starts a server on a store. Throws when it ends before it is ready, with what it said. */
+export async function serve(
+  store: TestStore,
+  { flags = [], ca }: { flags?: readonly string[]; ca?: string } = {},
+): Promise<TestServer> {
+  const args = ["src/main.ts", "serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags];
+  const child = spawn(process.execPath, args, { cwd: projectRoot, env: bareEnvironment() });
+  process.once("exit", () => child.kill("SIGKILL"));
+  let log = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (lines.length === 2) {
+      child.stdout.resume();
+      return new TestServer(child, store, lines, ca);
+    }
+  }
+  throw new Error(`the server ended before it was ready: ${lines.join(" | ")} ${log}`);
+}
