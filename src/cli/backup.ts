@@ -1,0 +1,24 @@
+import { existsSync, statSync } from "node:fs";
+import type { Command } from "commander";
+import { formatByteSize } from "./byte-size.ts";
+import { Failure } from "./failure.ts";
+import { withExistingStore } from "./store-file.ts";
+
+/** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
+export function addBackup(program: Command): void {
+  program
+    .command("backup")
+    .summary("copy the store while it is in use")
+    .description("Copies the whole store, keys included, to a new file. Servers may go on reading and writing.")
+    .argument("<file>", "where to put the copy; it must not exist yet")
+    .addHelpText("after", "\nExample:\n  $ petstore backup petstore-2026-06-01.db")
+    .action(async (file: string, _options, command: Command) => {
+      await backUp(command.optsWithGlobals<{ db: string }>().db, file);
+    });
+}
+
+async function backUp(db: string, file: string): Promise<void> {
+  if (existsSync(file)) throw new Failure(`${file} exists already; name a new file`);
+  await withExistingStore(db, (store) => store.backup(file));
+  process.stdout.write(`backed up ${db} to ${file} (${formatByteSize(statSync(file).size)})\n`);
+}

@@ -1,0 +1,52 @@
+import { getSystemErrorMessage } from "node:util";
+import { DomainError } from "../domain/errors.ts";
+import { StoreFileError } from "../storage/sqlite/database.ts";
+import { StoreHeldError } from "../storage/sqlite/server-lock.ts";
+
+/** A failure that the user can do something about: one clear line, without a stack trace. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  /** 2 when the command was not understood, 1 otherwise. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command was not understood: flags that do not go together, or values that cannot be. */
+export function usageFailure(message: string): Failure {
+  return new Failure(message, 2);
+}
+
+/** What the system refused, such as reading a file: `cannot read pets.csv: no such file or directory`. */
+export function systemFailure(attempt: string, error: unknown): Failure {
+  return new Failure(`cannot ${attempt}: ${describeSystemError(error)}`);
+}
+
+/**
+ * The line that is shown for an error. What is neither a failure, nor of the service, nor of the system is a bug, and
+ * shown with its stack trace.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof Failure) return error.message;
+  if (error instanceof DomainError && error.cause !== undefined) return `the store failed: ${reason(error.cause)}`;
+  if (kinds.some((kind) => error instanceof kind) || isSystemError(error)) return reason(error);
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+// Their messages are written for whoever runs the command.
+const kinds = [DomainError, StoreFileError, StoreHeldError];
+
+function describeSystemError(error: unknown): string {
+  return isSystemError(error) ? getSystemErrorMessage(error.errno) : reason(error);
+}
+
+function reason(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " ");
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException & { readonly errno: number } {
+  return error instanceof Error && "errno" in error && typeof error.errno === "number" && error.errno < 0;
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import type { Key } from "../domain/key.ts";
+import { hashSecret, mintSecret } from "../domain/key-secret.ts";
+import { durationOption } from "./duration-option.ts";
+import { Failure } from "./failure.ts";
+import { requireKey } from "./key-lookup.ts";
+import { printSecret } from "./secret.ts";
+import { withExistingStore } from "./store-file.ts";
+
+/** `petstore keys rotate ID`. */
+export function addKeysRotate(keys: Command): void {
+  keys
+    .command("rotate")
+    .summary("give a key a new secret")
+    .description(
+      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old secrets work on a while.",
+    )
+    .argument("<id>", "the key's id, key_…")
+    .addOption(durationOption("--grace <duration>", "how long old secrets work on, such as 0s or 7d", "24h"))
+    .option("--json", "print an object with id, key and plan")
+    .addHelpText("after", "\nExample:\n  $ petstore keys rotate key_4kD0aT7uLw2QxYzB --grace 7d")
+    .action(async (id: string, _options, command: Command) => {
+      await rotateKey(id, command.optsWithGlobals<RotateOptions>());
+    });
+}
+
+interface RotateOptions {
+  readonly db: string;
+  /** In milliseconds. */
+  readonly grace: number;
+  readonly json?: true;
+}
+
+async function rotateKey(id: string, options: RotateOptions): Promise<void> {
+  const secret = mintSecret(randomBytes);
+  const key = await withExistingStore(options.db, async (store) => {
+    const found = await requireKey(store, id);
+    assertLive(found, Date.now());
+    await store.rotateKey(id, hashSecret(secret), Date.now() + options.grace);
+    return found;
+  });
+  printSecret(key, secret, options);
+}
+
+function assertLive({ id, revokedAtMs, expiresAtMs }: Key, nowMs: number): void {
+  if (revokedAtMs !== undefined) throw new Failure(`${id} is revoked, for good: create a new key`);
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw new Failure(`${id} has expired: create a new key`);
+}

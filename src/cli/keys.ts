@@ -1,0 +1,22 @@
+import type { Command } from "commander";
+import { addKeysCreate } from "./keys-create.ts";
+import { addKeysList } from "./keys-list.ts";
+import { addKeysRevoke } from "./keys-revoke.ts";
+import { addKeysRotate } from "./keys-rotate.ts";
+import { addKeysUnban } from "./keys-unban.ts";
+
+/** `petstore keys …`: the API keys. */
+export function addKeys(program: Command): void {
+  const keys = program
+    .command("keys")
+    .summary("create, list and revoke API keys")
+    .description("Creates, lists, rotates and revokes API keys. Running servers take notice within a second.")
+    .addHelpText("after", examples);
+  for (const add of [addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate, addKeysUnban]) add(keys);
+}
+
+const examples = `
+Examples:
+  $ petstore keys create --plan free --name "Till 3" --scope inventory:read
+  $ petstore keys list
+  $ petstore keys rotate key_4kD0aT7uLw2QxYzB --grace 7d`;

@@ -1,0 +1,53 @@
+import { Command, CommanderError, Option } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { addBackup } from "./backup.ts";
+import { addExport } from "./export.ts";
+import { describeError, Failure } from "./failure.ts";
+import { addImport } from "./import.ts";
+import { addKeys } from "./keys.ts";
+import { addServe } from "./serve.ts";
+
+/** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
+export async function run(args: readonly string[]): Promise<number> {
+  // Whoever reads our output may have seen enough, as `head` has: the commands that go on writing notice by themselves.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+  try {
+    await createProgram().parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`petstore: ${describeError(error)}\n`);
+    return error instanceof Failure ? error.exitCode : 1;
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command("petstore")
+    .description("Stock inventory for a pet store, over REST, Connect and gRPC.")
+    .version(manifest.version)
+    .addOption(new Option("--db <file>", "the file of the store").env("PETSTORE_DB").default("data/petstore.db"))
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
+    .exitOverride()
+    .addHelpText("after", examples);
+  for (const add of [addServe, addKeys, addImport, addExport, addBackup]) add(program);
+  return program;
+}
+
+function oneLine(text: string): string {
+  return text
+    .replace(/^error: /, "")
+    .trim()
+    .replaceAll("\n", " ");
+}
+
+const examples = `
+Examples:
+  $ petstore serve --demo
+  $ petstore keys create --plan pro --name "Till 3"
+  $ petstore import pets.csv
+  $ petstore export --format jsonl > pets.jsonl
+
+Run 'petstore help <command>' for the flags of a command.`;

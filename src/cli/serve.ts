@@ -1,0 +1,68 @@
+import type { Command } from "commander";
+import type { ServerConfig } from "../server/config.ts";
+import type { RunningServer } from "../server/server.ts";
+import { renewDemoKey } from "./demo/key.ts";
+import { fillEmptyStore } from "./demo/store.ts";
+import { describeListenError } from "./listen-error.ts";
+import { readServerConfig } from "./serve-config.ts";
+import { addServeOptions, type ServeOptions } from "./serve-options.ts";
+import { untilStopped } from "./stop-signal.ts";
+
+/** `petstore serve`. */
+export function addServe(program: Command): void {
+  const serve = program
+    .command("serve")
+    .summary("serve the API")
+    .description("Serves the API on one port, and health and metrics on another. Creates or migrates the store first.")
+    .addHelpText("after", help)
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<ServeOptions>();
+      const config = readServerConfig(options);
+      await (options.demo ? serveDemo(config) : serveStore(config));
+    });
+  addServeOptions(serve);
+}
+
+async function serveStore(config: ServerConfig): Promise<void> {
+  const running = await start(config);
+  announce(running, config);
+  await untilStopped(running);
+}
+
+async function serveDemo(config: ServerConfig): Promise<void> {
+  await fillEmptyStore(config.db);
+  const running = await start(config);
+  const secret = await renewDemoKey(config.db);
+  announce(running, config);
+  const trust = config.tls === undefined ? "" : "--insecure ";
+  process.stdout.write(
+    `\nTry it:\n\n  curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory\n\n`,
+  );
+  await untilStopped(running);
+}
+
+async function start(config: ServerConfig): Promise<RunningServer> {
+  // Loaded only here: the other commands start in half the time without it.
+  const { startServer } = await import("../server/server.ts");
+  try {
+    return await startServer(config);
+  } catch (error) {
+    throw describeListenError(error) ?? error;
+  }
+}
+
+/** Other programs wait for these lines: the first one on stdout tells that the server is ready. */
+function announce(running: RunningServer, { opsPort }: ServerConfig): void {
+  process.stdout.write(`petstore listening on ${running.url}\n`);
+  if (opsPort === 0) process.stdout.write(`petstore operator port on ${running.opsUrl}\n`);
+}
+
+const help = `
+The first line on stdout, 'petstore listening on http://HOST:PORT', tells that the server is ready; logs go to stderr.
+SIGTERM and SIGINT let running calls finish, and end it with exit code 0; a second one ends it at once.
+
+Examples:
+  $ petstore serve
+  $ petstore serve --demo --port 0
+  $ petstore serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+  $ PETSTORE_PORT=80 PETSTORE_TRUSTED_PROXY=10.0.0.0/8 petstore serve`;

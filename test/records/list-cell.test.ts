@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { formatListCell, parseListCell } from "../../src/records/list-cell.ts";
+
+it.each<[string, string[]]>([
+  ["", []],
+  ["a", ["a"]],
+  ["a;b", ["a", "b"]],
+  [";", ["", ""]],
+  ["\\", [""]],
+  ["a\\;b", ["a;b"]],
+  ["a\\\\;b", ["a\\", "b"]],
+  ["\\\\", ["\\"]],
+  ["C:\\dogs;b", ["C:\\dogs", "b"]],
+])("writes and reads %s", (cell, list) => {
+  expect(formatListCell(list)).toBe(cell);
+  expect(parseListCell(cell)).toEqual(list);
+});
+
+it("takes a backslash at the end for itself", () => {
+  expect(parseListCell("a\\")).toEqual(["a\\"]);
+});

@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { orderStatuses } from "../../src/domain/order.ts";
+import { petStatuses } from "../../src/domain/pet.ts";
+import { orderRecord } from "../../src/records/order-record.ts";
+import { petRecord } from "../../src/records/pet-record.ts";
+import type { RecordFormat } from "../../src/records/record-format.ts";
+import { readRecords } from "../../src/records/record-reader.ts";
+import { type WrittenFormat, writeRecords } from "../../src/records/record-writer.ts";
+import { chunksOf, collect } from "./support.ts";
+
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+
+// Whatever has a meaning in one of the formats turns up often.
+const character = fc.oneof(
+  fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+  fc.constantFrom(...',;"\\\r\n\t {}[]:', "\r\n", "\ufeff", "é", "🐕"),
+);
+const text = fc.string({ unit: character, maxLength: 8 }).filter((value) => !value.includes("\0"));
+const textList = fc.array(text, { maxLength: 4 });
+
+const pets = fc.uniqueArray(
+  fc.record({
+    id: int64,
+    name: text,
+    category: text,
+    photoUrls: textList,
+    tags: textList,
+    status: fc.constantFrom(...petStatuses),
+    quantity: int64,
+  }),
+  { selector: ({ id }) => id, maxLength: 5 },
+);
+
+const orders = fc.uniqueArray(
+  fc.record({
+    id: int64,
+    petId: int64,
+    quantity: int64,
+    shipDateMs: fc
+      .date({ noInvalidDate: true, min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59.999Z") })
+      .map(Number),
+    status: fc.constantFrom(...orderStatuses),
+    complete: fc.boolean(),
+  }),
+  { selector: ({ id }) => id, maxLength: 5 },
+);
+
+async function check<T extends { readonly id: bigint }>(
+  records: fc.Arbitrary<T[]>,
+  recordFormat: RecordFormat<T>,
+  format: WrittenFormat,
+): Promise<void> {
+  const chunkLength = fc.integer({ min: 1, max: 64 });
+  await fc.assert(
+    fc.asyncProperty(records, chunkLength, async (expected, length) => {
+      const written = (await collect(writeRecords(toAsync(expected), format, recordFormat))).join("");
+      const read = await collect(readRecords(chunksOf(Buffer.from(written), length), format, recordFormat));
+      expect(read).toEqual(expected);
+    }),
+    { numRuns: 300 },
+  );
+}
+
+async function* toAsync<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values;
+}
+
+it("reads back any pets from the CSV that it wrote", () => check(pets, petRecord, "csv"));
+it("reads back any pets from the JSON Lines that it wrote", () => check(pets, petRecord, "jsonl"));
+it("reads back any orders from the CSV that it wrote", () => check(orders, orderRecord, "csv"));
+it("reads back any orders from the JSON Lines that it wrote", () => check(orders, orderRecord, "jsonl"));
