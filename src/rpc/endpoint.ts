@@ -32,3 +32,6 @@ export interface Call<I extends DescMessage = DescMessage> {
    */
   read(signal: AbortSignal): Promise<MessageShape<I>>;
 }
+
+/** An RPC with one request and one answer. */
+export type UnaryEndpoint = Endpoint<DescMethodUnary>;

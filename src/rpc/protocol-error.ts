@@ -9,6 +9,8 @@ export type ProtocolErrorKind =
   /** Something is served at this path, but not with this method. */
   | "method_not_allowed"
   | "unsupported_media_type"
+  /** The body is compressed in a way that is not known here. */
+  | "unsupported_compression"
   | "body_too_large"
   /** The request did not arrive in time. */
   | "request_timeout"
@@ -33,6 +35,7 @@ const codes: Record<ProtocolErrorKind, Code> = {
   unknown_route: Code.Unimplemented,
   method_not_allowed: Code.Unimplemented,
   unsupported_media_type: Code.InvalidArgument,
+  unsupported_compression: Code.Unimplemented,
   body_too_large: Code.ResourceExhausted,
   request_timeout: Code.DeadlineExceeded,
   deadline_exceeded: Code.DeadlineExceeded,

@@ -1,0 +1,124 @@
+import type { Readable } from "node:stream";
+import { ProtocolError } from "../rpc/protocol-error.ts";
+import { type BodyLimits, readBody } from "./body.ts";
+import type { ClientAddress } from "./client-address.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import { parseTarget } from "./target.ts";
+
+/** What an exchange is told of its surroundings. */
+export interface ExchangeOptions {
+  readonly clientAddress: ClientAddress;
+  /** How long a request body may take to arrive, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** The head of a request, as both versions of HTTP give it. */
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+  readonly authority: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly peerAddress: string;
+}
+
+/** What the exchanges of both versions of HTTP share: the request's head and body. */
+export abstract class BaseExchange implements Exchange {
+  abstract readonly httpVersion: "1.1" | "2";
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly authority: string | undefined;
+  readonly #head: RequestHead;
+  readonly #options: ExchangeOptions;
+  #requestHeader: Headers | undefined;
+  #abort: AbortController | undefined;
+  #isAbandoned = false;
+  /** Headers that go with whatever answer is sent. */
+  protected readonly addedHeaders: [name: string, value: string][] = [];
+
+  constructor(head: RequestHead, options: ExchangeOptions) {
+    const target = parseTarget(head.target);
+    this.method = head.method;
+    this.path = target.path;
+    this.query = target.query;
+    this.authority = target.authority ?? head.authority;
+    this.#head = head;
+    this.#options = options;
+  }
+
+  /** The request's body. */
+  protected abstract readonly body: Readable;
+  /** Says that the body will be read. */
+  protected abstract startBody(): void;
+  abstract respond(answer: Answer): Promise<void>;
+
+  get scheme(): "http" | "https" {
+    const isForwarded = this.#options.clientAddress.isTrusted(this.#head.peerAddress);
+    const isHttps = this.#head.isEncrypted || (isForwarded && this.header("x-forwarded-proto") === "https");
+    return isHttps ? "https" : "http";
+  }
+
+  get clientAddress(): string {
+    return this.#options.clientAddress.resolve(this.#head.peerAddress, this.headerLines("x-forwarded-for"));
+  }
+
+  get requestHeader(): Headers {
+    if (this.#requestHeader === undefined) {
+      const raw = this.#head.rawHeaders;
+      this.#requestHeader = new Headers();
+      for (let i = 0; i < raw.length; i += 2) {
+        const name = raw[i] as string;
+        if (!name.startsWith(":")) {
+          this.#requestHeader.append(name, raw[i + 1] as string);
+        }
+      }
+    }
+    return this.#requestHeader;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#isAbandoned) {
+      this.#abort.abort(abandoned());
+    }
+    return this.#abort.signal;
+  }
+
+  header(name: string): string | undefined {
+    const lines = this.headerLines(name);
+    return lines.length < 2 ? lines[0] : lines.join(", ");
+  }
+
+  headerLines(name: string): readonly string[] {
+    const raw = this.#head.rawHeaders;
+    const lines: string[] = [];
+    for (let i = 0; i < raw.length; i += 2) {
+      if ((raw[i] as string).length === name.length && (raw[i] as string).toLowerCase() === name) {
+        lines.push(raw[i + 1] as string);
+      }
+    }
+    return lines;
+  }
+
+  readBody(maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.bodyTimeoutMs, signal };
+    this.startBody();
+    return readBody(this.body, limits);
+  }
+
+  addHeader(name: string, value: string): void {
+    this.addedHeaders.push([name, value]);
+  }
+
+  /** Notes that the client has gone away. */
+  protected abandon(): void {
+    this.#isAbandoned = true;
+    this.#abort?.abort(abandoned());
+  }
+}
+
+function abandoned(): ProtocolError {
+  return new ProtocolError("canceled", "The client has gone away.");
+}

@@ -1,0 +1,77 @@
+import ipaddr from "ipaddr.js";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = [Address, number];
+
+/** Tells which client a request comes from, behind proxies that are trusted to say so. */
+export interface ClientAddress {
+  /** Whether requests from this peer come through a trusted proxy. */
+  isTrusted(peer: string): boolean;
+  /**
+   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`, which is
+   * read from its end, as each proxy adds the peer that it saw: what the client itself wrote there is never reached.
+   */
+  resolve(peer: string, forwardedFor: readonly string[]): string;
+}
+
+/** `trustedProxies` are networks such as `10.0.0.0/8`, or single addresses. Throws when one is neither. */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  const networks = trustedProxies.map(parseNetwork);
+
+  function isTrusted(text: string): boolean {
+    const address = parseAddress(text);
+    return address !== undefined && networks.some((network) => contains(network, address));
+  }
+
+  return {
+    isTrusted,
+    resolve(peer, forwardedFor) {
+      if (networks.length === 0 || !isTrusted(peer)) {
+        return peer;
+      }
+      const hops = forwardedFor
+        .join(",")
+        .split(",")
+        .map((hop) => hop.trim());
+      let client = peer;
+      while (hops.length > 0 && isTrusted(client)) {
+        const hop = hops.pop() as string;
+        if (parseAddress(hop) === undefined) {
+          break;
+        }
+        client = hop;
+      }
+      return client;
+    },
+  };
+}
+
+/**
+ * The network that stands for one client when requests are counted: an IPv4 address, or the /64 of an IPv6 address,
+ * which is what one subscriber is given.
+ */
+export function clientNetwork(address: string): string {
+  const parsed = parseAddress(address);
+  if (parsed === undefined) {
+    return address;
+  }
+  return parsed.kind() === "ipv4" ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(":");
+}
+
+function parseNetwork(text: string): Network {
+  if (text.includes("/")) {
+    return ipaddr.parseCIDR(text);
+  }
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** An IPv4 address in IPv6 form is taken as IPv4. Undefined when it is no address. */
+function parseAddress(text: string): Address | undefined {
+  const isAddress = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+  return isAddress ? ipaddr.process(text) : undefined;
+}
+
+function contains([network, bits]: Network, address: Address): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}

@@ -1,0 +1,44 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
+import { endpointSunset } from "../domain/errors.ts";
+import { withHeaders } from "./answer-headers.ts";
+import { toConnectError } from "./errors.ts";
+import { operationOf } from "./operation.ts";
+
+/**
+ * Says on every answer of a deprecated method since when it is so, when it may end, and where to read about it.
+ *
+ * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
+ */
+export const deprecationInterceptor: Interceptor = (next) => async (request) => {
+  const deprecation = operationOf(request.method)?.deprecation;
+  if (deprecation === undefined) {
+    return next(request);
+  }
+  return withHeaders(deprecationHeaders(request.method, deprecation), toConnectError, () => next(request));
+};
+
+/** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
+export function sunsetInterceptor(clock: () => number): Interceptor {
+  return (next) => async (request) => {
+    const sunset = operationOf(request.method)?.deprecation?.sunset;
+    if (sunset !== undefined && clock() >= dayMs(sunset)) {
+      throw endpointSunset(sunset);
+    }
+    return next(request);
+  };
+}
+
+function deprecationHeaders(method: DescMethod, { since, sunset }: Deprecation): [name: string, value: string][] {
+  return [
+    ["deprecation", `@${dayMs(since) / 1_000}`],
+    ["sunset", new Date(dayMs(sunset)).toUTCString()],
+    ["link", `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`],
+  ];
+}
+
+/** The beginning of a day given as `YYYY-MM-DD`, in milliseconds since the Unix epoch. */
+function dayMs(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
+}

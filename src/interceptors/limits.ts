@@ -1,0 +1,69 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
+import type { Key } from "../domain/key.ts";
+import type { Judgement, WindowStanding } from "../domain/standing.ts";
+import { exchangeKey } from "../rpc/create-endpoint.ts";
+import { withHeaders } from "./answer-headers.ts";
+import { type Caller, callerKey } from "./auth.ts";
+import { toConnectError } from "./errors.ts";
+
+/** Counts requests, and judges each by those before it. */
+export interface Meter {
+  /** Judges and charges a request that is made with a key. */
+  judgeKey(key: Key): Promise<Judgement>;
+  /** Judges and charges a request without a valid key, by the client's address. */
+  judgeStranger(address: string): Judgement;
+}
+
+/**
+ * Holds callers to their limits, and puts the limits' headers on every answer. Strangers end here: what they are told
+ * carries the limit of their address.
+ */
+export function limitsInterceptor(meter: Meter): Interceptor {
+  return (next) => async (request) => {
+    const caller = request.contextValues.get(callerKey) as Caller;
+    const address = request.contextValues.get(exchangeKey)?.clientAddress ?? "";
+    const judgement = caller.key === undefined ? meter.judgeStranger(address) : await meter.judgeKey(caller.key);
+    return withHeaders(limitHeaders(judgement), toConnectError, async () => {
+      assertAdmitted(judgement);
+      if (caller.key === undefined) {
+        throw caller.refusal;
+      }
+      return next(request);
+    });
+  };
+}
+
+/** Throws `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`. */
+export function assertAdmitted({ outcome, retryAfterSeconds = 1 }: Judgement): void {
+  if (outcome === "refused") {
+    throw rateLimitExceeded(retryAfterSeconds);
+  }
+  if (outcome === "banned") {
+    throw apiKeyBanned(retryAfterSeconds);
+  }
+}
+
+/**
+ * The headers that tell a caller of its limits.
+ *
+ * Source: the specification, Limits; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+export function limitHeaders({ standing, windows, retryAfterSeconds }: Judgement): [name: string, value: string][] {
+  return [
+    ["x-ratelimit-limit", String(standing.limit)],
+    ["x-ratelimit-remaining", String(standing.remaining)],
+    ["x-ratelimit-reset", String(standing.resetSeconds)],
+    ["ratelimit-policy", windows.map(policyItem).join(", ")],
+    ["ratelimit", windows.map(stateItem).join(", ")],
+    ...(retryAfterSeconds === undefined ? [] : [["retry-after", String(retryAfterSeconds)] as [string, string]]),
+  ];
+}
+
+function policyItem({ name, limit, lengthSeconds }: WindowStanding): string {
+  return `"${name}";q=${limit};w=${lengthSeconds}`;
+}
+
+function stateItem({ name, remaining, resetAfterSeconds }: WindowStanding): string {
+  return `"${name}";r=${remaining};t=${resetAfterSeconds}`;
+}

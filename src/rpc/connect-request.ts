@@ -1,0 +1,77 @@
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { headerUnaryAcceptEncoding } from "@connectrpc/connect/protocol-connect";
+import type { Exchange } from "../http/exchange.ts";
+import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
+import { type CallCompression, negotiateCompression } from "./compression.ts";
+import { ProtocolError } from "./protocol-error.ts";
+
+/** Where a unary request over the Connect protocol holds its message: the body of a POST, or the query of a GET. */
+export interface ConnectRequest {
+  readonly compression: CallCompression;
+  /** Throws `unsupported_media_type` or `malformed`. */
+  codec(): Codec;
+  /** The message, decompressed. */
+  bytes(maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** Source: https://connectrpc.com/docs/protocol/#unary-request */
+export function postRequest(exchange: Exchange): ConnectRequest {
+  const compression = negotiate(exchange, exchange.header("content-encoding"));
+  return {
+    compression,
+    codec: () => codecOfContentType(exchange.header("content-type")),
+    async bytes(maxBytes, signal) {
+      return compression.decompress(await exchange.readBody(maxBytes, signal), maxBytes);
+    },
+  };
+}
+
+/** Source: https://connectrpc.com/docs/protocol/#unary-get-request */
+export function getRequest(exchange: Exchange): ConnectRequest {
+  const query = new URLSearchParams(exchange.query);
+  const compression = negotiate(exchange, query.get("compression") ?? undefined);
+  return {
+    compression,
+    codec: () => codecOfQuery(query.get("encoding")),
+    async bytes(maxBytes) {
+      const message = query.get("message") ?? "";
+      const bytes = query.get("base64") === "1" ? decodeBase64(message) : new TextEncoder().encode(message);
+      return compression.decompress(bytes, maxBytes);
+    },
+  };
+}
+
+function negotiate(exchange: Exchange, requested: string | undefined): CallCompression {
+  return negotiateCompression(requested, exchange.header("accept-encoding"), headerUnaryAcceptEncoding);
+}
+
+/** A body without a content type is taken as JSON. */
+function codecOfContentType(contentType = "application/json"): Codec {
+  if (/^application\/proto\s*(;|$)/i.test(contentType)) {
+    return binaryCodec;
+  }
+  if (/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType)) {
+    return jsonCodec;
+  }
+  const types = "application/json, application/proto";
+  throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, { "accept-post": types });
+}
+
+function codecOfQuery(encoding: string | null): Codec {
+  switch (encoding) {
+    case "json":
+      return jsonCodec;
+    case "proto":
+      return binaryCodec;
+    default:
+      throw new ProtocolError("malformed", "The query parameter `encoding` must be `json` or `proto`.");
+  }
+}
+
+function decodeBase64(text: string): Uint8Array {
+  try {
+    return base64Decode(text);
+  } catch {
+    throw new ProtocolError("malformed", "The query parameter `message` is not valid base64.");
+  }
+}

@@ -1,0 +1,71 @@
+import type { ConnectError } from "@connectrpc/connect";
+import {
+  codeToHttpStatus,
+  errorToJsonBytes,
+  headerTimeout,
+  headerUnaryEncoding,
+  parseTimeout,
+  trailerMux,
+} from "@connectrpc/connect/protocol-connect";
+import type { Exchange } from "../http/exchange.ts";
+import { jsonCodec } from "./codec.ts";
+import { getRequest, postRequest } from "./connect-request.ts";
+import { ProtocolError, type ProtocolErrorKind } from "./protocol-error.ts";
+import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
+import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
+
+/**
+ * Unary calls over the Connect protocol.
+ *
+ * Source: https://connectrpc.com/docs/protocol/
+ */
+export const connectProtocol: UnaryProtocol = { name: "connect", open };
+
+function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
+  const request = exchange.method === "POST" ? postRequest(exchange) : getRequest(exchange);
+  const timeout = parseTimeout(exchange.header(headerTimeout.toLowerCase()) ?? null, maxTimeoutMs);
+
+  async function respond(status: number, header: Headers, contentType: string, body: Uint8Array): Promise<void> {
+    const { bytes, name } = await request.compression.compress(body);
+    header.set("content-type", contentType);
+    if (name !== undefined) {
+      header.set(headerUnaryEncoding, name);
+    }
+    await exchange.respond({ status, header, body: bytes });
+  }
+
+  return {
+    timeoutMs: timeout.timeoutMs,
+    async read(input, signal) {
+      const codec = request.codec();
+      const bytes = await request.bytes(readMaxBytes, signal);
+      assertTimeout(timeout);
+      return codec.decode(input, bytes);
+    },
+    answer(method, { header, trailer, message }) {
+      const codec = request.codec();
+      const contentType = codec === jsonCodec ? "application/json" : "application/proto";
+      return respond(200, trailerMux(header, trailer), contentType, codec.encode(method.output, message));
+    },
+    fail(error) {
+      return respond(
+        errorToHttpStatus(error),
+        new Headers(error.metadata),
+        "application/json",
+        errorToJsonBytes(error, {}),
+      );
+    },
+  };
+}
+
+/** That an RPC is not served is told by HTTP; all other statuses are those that the protocol gives to the code. */
+function errorToHttpStatus(error: ConnectError): number {
+  const status = error instanceof ProtocolError ? httpStatuses[error.kind] : undefined;
+  return status ?? codeToHttpStatus(error.code);
+}
+
+const httpStatuses: Partial<Record<ProtocolErrorKind, number>> = {
+  unknown_route: 404,
+  method_not_allowed: 405,
+  unsupported_media_type: 415,
+};

@@ -1,0 +1,59 @@
+import { compressedFlag } from "@connectrpc/connect/protocol";
+import { bodyTooLarge } from "../http/body.ts";
+import type { CallCompression } from "./compression.ts";
+import { ProtocolError } from "./protocol-error.ts";
+
+/** The bytes before a message: a flag, and the message's length as 32 bits, the most significant first. */
+export const envelopeHeadBytes = 5;
+
+/**
+ * Takes the one message out of the body of a unary call over gRPC or gRPC-Web, and decompresses it.
+ * Throws `malformed`, `body_too_large` or `unsupported_compression`.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
+ */
+export async function openEnvelope(
+  body: Uint8Array,
+  compression: CallCompression,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  if (body.length < envelopeHeadBytes) {
+    throw new ProtocolError("malformed", "The request holds no message. Send one message with its length before it.");
+  }
+  const view = new DataView(body.buffer, body.byteOffset, envelopeHeadBytes);
+  const length = view.getUint32(1);
+  if (length > maxBytes) {
+    throw bodyTooLarge(maxBytes);
+  }
+  if (length !== body.length - envelopeHeadBytes) {
+    throw new ProtocolError("malformed", "The request does not hold exactly one message of the length that it states.");
+  }
+  const message = body.subarray(envelopeHeadBytes);
+  switch (view.getUint8(0)) {
+    case 0:
+      return message;
+    case compressedFlag:
+      return openCompressed(message, compression, maxBytes);
+    default:
+      throw new ProtocolError("malformed", "The request's message has flags that are not known here.");
+  }
+}
+
+function openCompressed(message: Uint8Array, compression: CallCompression, maxBytes: number): Promise<Uint8Array> {
+  if (compression.isIdentity) {
+    throw new ProtocolError(
+      "malformed",
+      "The request's message is marked as compressed, but its headers name no compression.",
+    );
+  }
+  return compression.decompress(message, maxBytes);
+}
+
+/** Puts a message into an envelope. */
+export function closeEnvelope(message: Uint8Array, flags: number): Uint8Array {
+  const envelope = new Uint8Array(envelopeHeadBytes + message.length);
+  envelope[0] = flags;
+  new DataView(envelope.buffer).setUint32(1, message.length);
+  envelope.set(message, envelopeHeadBytes);
+  return envelope;
+}

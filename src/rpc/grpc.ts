@@ -1,0 +1,73 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { compressedFlag } from "@connectrpc/connect/protocol";
+import {
+  headerAcceptEncoding,
+  headerEncoding,
+  headerTimeout,
+  parseTimeout,
+  setTrailerStatus,
+} from "@connectrpc/connect/protocol-grpc";
+import type { Exchange } from "../http/exchange.ts";
+import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
+import { type CallCompression, negotiateCompression } from "./compression.ts";
+import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
+import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
+import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
+
+/**
+ * Unary calls over gRPC.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+export const grpcProtocol: UnaryProtocol = {
+  name: "grpc",
+  open(exchange, readMaxBytes) {
+    return openEnveloped(exchange, readMaxBytes, (header, message, trailer) =>
+      exchange.respond({ status: 200, header, body: message, trailer }),
+    );
+  },
+};
+
+/** Sends an answer: its message in an envelope, empty when the call failed, and the call's status in the trailer. */
+type Send = (header: Headers, message: Uint8Array, trailer: Headers) => Promise<void>;
+
+/** What gRPC and gRPC-Web share: all but the place of the trailer. */
+export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Send): UnaryCall {
+  const contentType = exchange.header("content-type") ?? "";
+  const codec: Codec = /\+json\s*(;|$)/i.test(contentType) ? jsonCodec : binaryCodec;
+  const timeout = parseTimeout(exchange.header(headerTimeout.toLowerCase()) ?? null, maxTimeoutMs);
+  const compression = callCompression(exchange);
+
+  return {
+    timeoutMs: timeout.timeoutMs,
+    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal) {
+      const body = await exchange.readBody(readMaxBytes + envelopeHeadBytes, signal);
+      assertTimeout(timeout);
+      return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
+    },
+    async answer(method, { header, trailer, message }) {
+      const { bytes, name } = await compression.compress(codec.encode(method.output, message));
+      header.set("content-type", contentType);
+      if (name !== undefined) {
+        header.set(headerEncoding, name);
+      }
+      await send(
+        header,
+        closeEnvelope(bytes, name === undefined ? 0 : compressedFlag),
+        setTrailerStatus(trailer, undefined),
+      );
+    },
+    // The metadata stand in the header too, where clients look for them when a call succeeds.
+    fail(error: ConnectError) {
+      const header = new Headers(error.metadata);
+      header.set("content-type", contentType);
+      return send(header, new Uint8Array(), setTrailerStatus(new Headers(), error));
+    },
+  };
+}
+
+function callCompression(exchange: Exchange): CallCompression {
+  const requested = exchange.header(headerEncoding.toLowerCase());
+  return negotiateCompression(requested, exchange.header(headerAcceptEncoding.toLowerCase()), headerAcceptEncoding);
+}

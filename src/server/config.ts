@@ -1,0 +1,26 @@
+/** How a server runs. The command line has the defaults. */
+export interface ServerConfig {
+  /** The store's file. */
+  readonly db: string;
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly opsHost: string;
+  /** 0 for any that is free. */
+  readonly opsPort: number;
+  /** PEM texts. Undefined for cleartext. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether gRPC server reflection is served. */
+  readonly reflection: boolean;
+  /** The origins whose pages may call the API; empty for none. */
+  readonly corsOrigins: readonly string[];
+  /** The size of the largest REST request body. */
+  readonly maxBodyBytes: number;
+  /** How long running calls may go on after the server is told to stop. */
+  readonly shutdownGraceMs: number;
+  /** Networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */
+  readonly trustedProxies: readonly string[];
+  /** Whether deprecated methods stop answering at their sunset. */
+  readonly enforceSunset: boolean;
+  readonly logLevel: string;
+}

@@ -1,0 +1,17 @@
+import type { Answer } from "../http/exchange.ts";
+import { errorToRest, toConnectError } from "../interceptors/errors.ts";
+
+/** A failed answer, whole. */
+export interface Refusal extends Answer {
+  readonly body: Buffer;
+}
+
+/** The answer to what is refused outside of any call: the Error body of REST. */
+export function refusalAnswer(reason: unknown, fields: Iterable<readonly [string, string]> = []): Refusal {
+  const { status, body } = errorToRest(toConnectError(reason));
+  const header = new Headers([["content-type", "application/json"]]);
+  for (const [name, value] of fields) {
+    header.append(name, value);
+  }
+  return { status, header, body: Buffer.from(JSON.stringify(body)) };
+}

@@ -1,0 +1,79 @@
+import { type AddressInfo, isIPv6 } from "node:net";
+import { createClientAddress } from "../http/client-address.ts";
+import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
+import { openSqliteStore } from "../storage/sqlite/store.ts";
+import { apiServices, createApi } from "./api.ts";
+import type { ServerConfig } from "./config.ts";
+import { createCors } from "./cors.ts";
+import { listen } from "./listener.ts";
+import { createLogger } from "./logger.ts";
+import { serveOps } from "./ops-server.ts";
+import { createRouter } from "./router.ts";
+import { createTools } from "./tools.ts";
+import { answerUnparsed } from "./unparsed.ts";
+import { createUsageMeter } from "./usage-meter.ts";
+
+/** How long a request body may take to arrive, in milliseconds. */
+const bodyTimeoutMs = 30_000;
+
+/** A server that takes requests. */
+export interface RunningServer {
+  /** Where the API is, such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Where the operator's port is. */
+  readonly opsUrl: string;
+  /** Lets running calls finish, and gives back all that is held. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server, and resolves when it takes requests. Throws `StoreHeldError` when another one serves the store,
+ * `StoreFileError`, and the system's errors; nothing is held then.
+ */
+export async function startServer(config: ServerConfig): Promise<RunningServer> {
+  await using held = new AsyncDisposableStack();
+  const clock = Date.now;
+  const logger = createLogger(config.logLevel);
+  const stopping = new AbortController();
+
+  const lock = acquireServerLock(config.db);
+  held.defer(() => lock.release());
+  const store = openSqliteStore(config.db);
+  held.defer(() => store.close());
+  const meter = createUsageMeter({
+    store,
+    clock,
+    report: (reason) => logger.error({ err: reason }, "the counters could not be saved, and will be again"),
+  });
+  held.defer(() => meter.close());
+
+  const api = createApi({ ...config, store, meter, clock, logger });
+  const tools = createTools({ ...config, services: apiServices, stopping: stopping.signal });
+  const listener = await listen({
+    ...config,
+    bodyTimeoutMs,
+    clientAddress: createClientAddress(config.trustedProxies),
+    handle: createRouter({ api, cors: createCors(config.corsOrigins), meter, logger }),
+    handleNative: tools.handle,
+    isNative: tools.isTool,
+    handleUnparsed: (error, socket) => answerUnparsed(error, socket, meter),
+  });
+  held.defer(() => listener.close(config.shutdownGraceMs));
+  const ops = await serveOps({ host: config.opsHost, port: config.opsPort, isReady: () => !stopping.signal.aborted });
+
+  const resources = held.move();
+  return {
+    url: urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address),
+    opsUrl: urlOf("http", config.opsHost, ops.address),
+    async stop() {
+      stopping.abort();
+      await resources.disposeAsync();
+      // To the last, it tells that the server is not ready.
+      ops.close();
+    },
+  };
+}
+
+function urlOf(scheme: string, host: string, { port }: AddressInfo): string {
+  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}

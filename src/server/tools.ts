@@ -1,0 +1,69 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { DescService } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { assertAuthority } from "../http/authority.ts";
+import { healthService } from "../services/health.ts";
+import { reflectionService } from "../services/reflection.ts";
+import { refusalAnswer } from "./refusal.ts";
+
+/** The largest message that tools may send, in bytes. */
+const readMaxBytes = 64 * 1024;
+
+/** What tools are served. */
+export interface ToolsOptions {
+  readonly services: readonly DescService[];
+  readonly reflection: boolean;
+  /** Aborts when the server stops serving; it ends their streams. */
+  readonly stopping: AbortSignal;
+}
+
+/** Health and reflection: for tools, without a key, and not counted. They stream, and go by Connect's own handlers. */
+export interface Tools {
+  readonly isTool: (path: string) => boolean;
+  readonly handle: RequestListener;
+}
+
+export function createTools({ services, reflection, stopping }: ToolsOptions): Tools {
+  const reflected = [...services, Health, ...(reflection ? [ServerReflection, ServerReflectionAlpha] : [])];
+  const implementation = reflectionService(reflected);
+  const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
+  const paths = new Set(served.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)));
+  const adapter = connectNodeAdapter({
+    readMaxBytes,
+    shutdownSignal: stopping,
+    routes(router) {
+      router.service(Health, healthService({ serviceNames: services.map(({ typeName }) => typeName), stopping }));
+      if (reflection) {
+        router.service(ServerReflection, implementation);
+        // The two versions differ in nothing but their names.
+        router.service(ServerReflectionAlpha, implementation as unknown as ServiceImpl<typeof ServerReflectionAlpha>);
+      }
+    },
+  }) as RequestListener;
+  return {
+    isTool: (path) => paths.has(path),
+    handle(request, response) {
+      // Connect's adapter makes a URL of the host, and does not outlive one that is malformed.
+      try {
+        assertAuthority(authorityOf(request));
+      } catch (reason) {
+        return refuse(response, reason);
+      }
+      adapter(request, response);
+    },
+  };
+}
+
+function authorityOf({ headers }: IncomingMessage): string | undefined {
+  return (headers[":authority"] as string | undefined) ?? headers.host;
+}
+
+function refuse(response: ServerResponse, reason: unknown): void {
+  const { status, header, body } = refusalAnswer(reason);
+  response.writeHead(status, { ...Object.fromEntries(header), "content-length": body.length });
+  response.end(body);
+}

@@ -1,0 +1,34 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { DomainError } from "../domain/errors.ts";
+import { limitHeaders, type Meter } from "../interceptors/limits.ts";
+import { refusalAnswer } from "./refusal.ts";
+
+/**
+ * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
+ * is counted by its address. A client that has gone away, or was being answered, gets nothing.
+ */
+export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, meter: Meter): void {
+  const isBeingAnswered = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
+  if (!socket.writable || isBeingAnswered || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const judgement = meter.judgeStranger(socket.remoteAddress ?? "");
+  const { status, header, body } = refusalAnswer(toDomainError(error), limitHeaders(judgement));
+  header.set("content-length", String(body.length));
+  header.set("connection", "close");
+  const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+}
+
+function toDomainError({ code }: NodeJS.ErrnoException): DomainError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new DomainError("HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB. Send fewer of them.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new DomainError("REQUEST_TIMEOUT", "The request did not arrive in time. Send it again.");
+    default:
+      return new DomainError("INVALID_REQUEST", "This is not a valid HTTP request. Check its syntax.");
+  }
+}

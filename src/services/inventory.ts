@@ -1,0 +1,36 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { InventoryItem } from "../domain/inventory.ts";
+import { readPage } from "../domain/page.ts";
+import type { PetStore } from "../domain/store.ts";
+import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
+
+/** The RPCs of the inventory. */
+export function inventoryService(store: PetStore): ServiceImpl<typeof InventoryService> {
+  const inventory = {
+    name: "inventory",
+    read: store.listInventory.bind(store),
+    idOf: (item: InventoryItem) => item.petId,
+  };
+  return {
+    async listInventory({ pageSize, pageToken, status }) {
+      const { items, nextPageToken = "" } = await readPage(inventory, {
+        pageSize,
+        pageToken: pageToken || undefined,
+        statuses: status.map(petStatusFromMessage),
+      });
+      return { items: items.map(inventoryItemToMessage), nextPageToken };
+    },
+
+    async updateInventory({ petId, update }, { signal }) {
+      // A caller whose deadline has passed has been told so: nothing may change after that.
+      signal.throwIfAborted();
+      const item = await store.updateInventory(petId, update?.quantity as bigint);
+      return { item: inventoryItemToMessage(item) };
+    },
+  };
+}
+
+function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
+  return { petId, quantity, status: petStatusToMessage(status) };
+}

@@ -1,0 +1,109 @@
+import {
+  createRegistry,
+  type DescExtension,
+  type DescFile,
+  type DescService,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
+import type {
+  ServerReflection,
+  ServerReflectionRequest,
+  ServerReflectionResponseSchema,
+} from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+
+type Answer = Required<MessageInitShape<typeof ServerReflectionResponseSchema>>["messageResponse"];
+type Question = ServerReflectionRequest["messageRequest"];
+
+/**
+ * gRPC server reflection: tells tools what is served.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+ */
+export function reflectionService(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
+  const served: Served = {
+    names: services.map(({ typeName }) => typeName),
+    files: withImports(services.map(({ file }) => file)),
+  };
+
+  return {
+    async *serverReflectionInfo(requests) {
+      for await (const { host, messageRequest } of requests) {
+        yield {
+          validHost: host,
+          originalRequest: { host, messageRequest },
+          messageResponse: answer(messageRequest, served),
+        };
+      }
+    },
+  };
+}
+
+/** What the service tells of: the services' full names, and all files that declare or import anything of theirs. */
+interface Served {
+  readonly names: readonly string[];
+  readonly files: readonly DescFile[];
+}
+
+function answer(question: Question, { names, files }: Served): Answer {
+  switch (question.case) {
+    case "listServices":
+      return { case: "listServicesResponse", value: { service: names.map((name) => ({ name })) } };
+    case "fileByFilename":
+      return fileAnswer(files.find(({ name }) => `${name}.proto` === question.value));
+    case "fileContainingSymbol":
+      return fileAnswer(fileOfSymbol(files, question.value));
+    case "fileContainingExtension":
+      return fileAnswer(fileOfExtension(files, question.value));
+    case "allExtensionNumbersOfType":
+      return extensionNumbersAnswer(files, question.value);
+    case undefined:
+      return errorAnswer(Code.InvalidArgument, "The request asks for nothing.");
+  }
+}
+
+/** The file with all that it imports, so that a client needs to ask but once. */
+function fileAnswer(file: DescFile | undefined): Answer {
+  if (file === undefined) {
+    return errorAnswer(Code.NotFound, "There is no such file or symbol.");
+  }
+  const fileDescriptorProto = withImports([file]).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+}
+
+function extensionNumbersAnswer(files: readonly DescFile[], typeName: string): Answer {
+  if (createRegistry(...files).getMessage(typeName) === undefined) {
+    return errorAnswer(Code.NotFound, "There is no such message.");
+  }
+  const extensionNumber = extensionsOf(files, typeName).map(({ number }) => number);
+  return { case: "allExtensionNumbersResponse", value: { baseTypeName: typeName, extensionNumber } };
+}
+
+function errorAnswer(errorCode: Code, errorMessage: string): Answer {
+  return { case: "errorResponse", value: { errorCode, errorMessage } };
+}
+
+/** The file that declares a type, service or extension, or the parent of a method, field or enum value. */
+function fileOfSymbol(files: readonly DescFile[], symbol: string): DescFile | undefined {
+  const registry = createRegistry(...files);
+  const parent = symbol.slice(0, Math.max(0, symbol.lastIndexOf(".")));
+  return (registry.get(symbol) ?? registry.get(parent))?.file;
+}
+
+function fileOfExtension(
+  files: readonly DescFile[],
+  { containingType, extensionNumber }: { containingType: string; extensionNumber: number },
+): DescFile | undefined {
+  return extensionsOf(files, containingType).find(({ number }) => number === extensionNumber)?.file;
+}
+
+function extensionsOf(files: readonly DescFile[], typeName: string): DescExtension[] {
+  return files.flatMap(({ extensions }) => extensions).filter(({ extendee }) => extendee.typeName === typeName);
+}
+
+/** The files and all that they import, each once. */
+function withImports(files: readonly DescFile[]): DescFile[] {
+  return [...new Set(files.flatMap((file) => [file, ...withImports(file.dependencies)]))];
+}
