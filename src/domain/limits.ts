@@ -1,17 +1,10 @@
-/** A fixed window, opened by the first request that it counts. */
-export interface Window {
-  /** Milliseconds since the Unix epoch. */
-  readonly openedAtMs: number;
-  readonly count: number;
-}
+import { type Ban, banAt, imposeBan, liftBan } from "./ban.ts";
+import type { Quota } from "./plan.ts";
+import { admitted, banned, day, describeWindow, type Judgement, minute, refused } from "./standing.ts";
+import { countIn, type Window, windowAt } from "./window.ts";
 
-/** A ban, or the memory of one. */
-export interface Ban {
-  /** How many bans in a row this is, from 1: it decides how long the next one lasts. */
-  readonly step: number;
-  /** Milliseconds since the Unix epoch. */
-  readonly endsAtMs: number;
-}
+export type { Ban } from "./ban.ts";
+export type { Window } from "./window.ts";
 
 /** What is known of the use of one key. `undefined` stands for a window that was never opened. */
 export interface Usage {
@@ -22,4 +15,78 @@ export interface Usage {
   readonly ban: Ban | undefined;
   /** The key's `unbans` when this was last judged: when the key has more, the ban and the refusals are void. */
   readonly unbans: number;
+}
+
+/** The usage of a key that was never used. */
+export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
+
+/** What becomes of a request, and of the usage of its key. */
+export interface Verdict extends Judgement {
+  /** The usage from now on; the same object when nothing has changed. */
+  readonly usage: Usage;
+}
+
+/** What a request is judged by. */
+export interface Allowance {
+  readonly quota: Quota;
+  /** The key's present `unbans`. */
+  readonly unbans: number;
+}
+
+/** So many refusals in a minute ban any key, though its quota be smaller. Source: the contract, Limits. */
+const fewestRefusalsForBan = 20;
+
+/**
+ * Judges one request of a key: admits and charges it, or refuses it, which may ban the key. Source: the contract,
+ * Limits. `nowMs` is in whole milliseconds since the Unix epoch; it may go back, see `windowAt` and `banAt`.
+ */
+export function judge(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Verdict {
+  const current = usageAt(usage, unbans, nowMs);
+  if (current.ban !== undefined && nowMs < current.ban.endsAtMs) {
+    return banVerdict(current, current.ban, quota, nowMs);
+  }
+  if ((current.minute?.count ?? 0) >= quota.perMinute || (current.day?.count ?? 0) >= quota.perDay) {
+    return refusalVerdict(current, quota, nowMs);
+  }
+  const next = { ...current, minute: countIn(current.minute, nowMs), day: countIn(current.day, nowMs) };
+  return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
+}
+
+/** What of a usage is in force now; the same object when all of it is. */
+function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
+  const isUnbanned = unbans > usage.unbans;
+  const current = {
+    minute: windowAt(usage.minute, minute.lengthMs, nowMs),
+    day: windowAt(usage.day, day.lengthMs, nowMs),
+    refusals: isUnbanned ? undefined : windowAt(usage.refusals, minute.lengthMs, nowMs),
+    ban: isUnbanned ? liftBan(usage.ban, nowMs) : banAt(usage.ban, nowMs),
+    unbans: Math.max(usage.unbans, unbans),
+  };
+  return isSame(usage, current) ? usage : current;
+}
+
+function isSame(a: Usage, b: Usage): boolean {
+  return (
+    a.minute === b.minute && a.day === b.day && a.refusals === b.refusals && a.ban === b.ban && a.unbans === b.unbans
+  );
+}
+
+function refusalVerdict(usage: Usage, quota: Quota, nowMs: number): Verdict {
+  const refusals = countIn(usage.refusals, nowMs);
+  if (refusals.count < Math.max(fewestRefusalsForBan, quota.perMinute)) {
+    return { usage: { ...usage, refusals }, ...refused(describeWindows(usage, quota, nowMs)) };
+  }
+  const ban = imposeBan(usage.ban, nowMs);
+  return banVerdict({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
+}
+
+function banVerdict(usage: Usage, ban: Ban, quota: Quota, nowMs: number): Verdict {
+  return { usage, ...banned(describeWindows(usage, quota, nowMs), ban.endsAtMs, nowMs) };
+}
+
+function describeWindows(usage: Usage, quota: Quota, nowMs: number) {
+  return [
+    describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
+    describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),
+  ];
 }

@@ -1,0 +1,104 @@
+import type { Window } from "./window.ts";
+
+/** The kinds of windows in which requests are counted. Source: the specification, Limits. */
+export const minute = { name: "minute", lengthMs: 60_000 } as const;
+export const day = { name: "day", lengthMs: 86_400_000 } as const;
+
+/** One window of a caller, as it stands once the request is judged: what `RateLimit` and `RateLimit-Policy` show. */
+export interface WindowStanding {
+  readonly name: "minute" | "day";
+  readonly lengthSeconds: number;
+  readonly limit: number;
+  /** Never negative, even when the quota has become smaller than what was used. */
+  readonly remaining: number;
+  /** Milliseconds since the Unix epoch: when the window closes, or would if this request had opened it. */
+  readonly resetAtMs: number;
+  /** The same, in whole seconds from now, rounded up. */
+  readonly resetAfterSeconds: number;
+}
+
+/** What the `X-RateLimit-…` headers say. */
+export interface Standing {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix time in whole seconds, rounded up. */
+  readonly resetSeconds: number;
+}
+
+/** What every answer tells of the limits. */
+export interface Judgement {
+  readonly outcome: "admitted" | "refused" | "banned";
+  readonly standing: Standing;
+  readonly windows: readonly WindowStanding[];
+  /** Whole seconds, rounded up: a client that waits so long is admitted. Undefined when it is admitted already. */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/** Tells how a window stands; one that is not in force has all of its limit left. */
+export function describeWindow(
+  kind: typeof minute | typeof day,
+  window: Window | undefined,
+  { limit, nowMs }: { readonly limit: number; readonly nowMs: number },
+): WindowStanding {
+  const resetAtMs = (window?.openedAtMs ?? nowMs) + kind.lengthMs;
+  return {
+    name: kind.name,
+    lengthSeconds: kind.lengthMs / 1_000,
+    limit,
+    remaining: Math.max(0, limit - (window?.count ?? 0)),
+    resetAtMs,
+    resetAfterSeconds: secondsUp(resetAtMs - nowMs),
+  };
+}
+
+/** An admitted request: described by the window with the fewest requests remaining, the longer one on a tie. */
+export function admitted(windows: readonly WindowStanding[]): Judgement {
+  return { outcome: "admitted", standing: standingOf(scarcest(windows)), windows, retryAfterSeconds: undefined };
+}
+
+/** A refused request: described by the window that refuses, the one with the later reset if there are several. */
+export function refused(windows: readonly WindowStanding[]): Judgement {
+  const shown = lastToReset(usedUp(windows));
+  return { outcome: "refused", standing: standingOf(shown), windows, retryAfterSeconds: shown.resetAfterSeconds };
+}
+
+/**
+ * A request of a banned key: nothing remains in any window until the ban ends, or later, when a window that is used up
+ * closes.
+ */
+export function banned(windows: readonly WindowStanding[], endsAtMs: number, nowMs: number): Judgement {
+  const refusing = usedUp(windows);
+  const shown = refusing.length > 0 ? lastToReset(refusing) : scarcest(windows);
+  const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));
+  const resetAfterSeconds = secondsUp(resetAtMs - nowMs);
+  return {
+    outcome: "banned",
+    standing: { limit: shown.limit, remaining: 0, resetSeconds: secondsUp(resetAtMs) },
+    windows: windows.map((window) => ({ ...window, remaining: 0, resetAtMs, resetAfterSeconds })),
+    retryAfterSeconds: resetAfterSeconds,
+  };
+}
+
+function usedUp(windows: readonly WindowStanding[]): readonly WindowStanding[] {
+  return windows.filter((window) => window.remaining === 0);
+}
+
+function lastToReset(windows: readonly WindowStanding[]): WindowStanding {
+  return windows.reduce((a, b) => (a.resetAtMs > b.resetAtMs ? a : b));
+}
+
+/** On a tie the longer window. */
+function scarcest(windows: readonly WindowStanding[]): WindowStanding {
+  return windows.reduce((a, b) =>
+    a.remaining < b.remaining || (a.remaining === b.remaining && a.lengthSeconds > b.lengthSeconds) ? a : b,
+  );
+}
+
+function standingOf({ limit, remaining, resetAtMs }: WindowStanding): Standing {
+  return { limit, remaining, resetSeconds: secondsUp(resetAtMs) };
+}
+
+/** Rounded up, so that the moment named is never before the one meant. */
+function secondsUp(ms: number): number {
+  return Math.ceil(ms / 1_000);
+}

@@ -1,0 +1,25 @@
+import { admitted, describeWindow, type Judgement, minute, refused } from "./standing.ts";
+import { countIn, type Window, windowAt } from "./window.ts";
+
+/** How many requests without a valid key one client address may make in a minute. Source: the contract, Limits. */
+export const strangerLimit = 300;
+
+/** What becomes of a request without a valid key, and of the count of its address. */
+export interface StrangerVerdict extends Judgement {
+  /** The window of the address from now on. */
+  readonly window: Window;
+}
+
+/** Judges one request without a valid key, by what its address has used. Strangers are refused, but never banned. */
+export function judgeStranger(window: Window | undefined, nowMs: number): StrangerVerdict {
+  const current = windowAt(window, minute.lengthMs, nowMs);
+  if (current !== undefined && current.count >= strangerLimit) {
+    return { window: current, ...refused([describe(current, nowMs)]) };
+  }
+  const next = countIn(current, nowMs);
+  return { window: next, ...admitted([describe(next, nowMs)]) };
+}
+
+function describe(window: Window, nowMs: number) {
+  return describeWindow(minute, window, { limit: strangerLimit, nowMs });
+}

@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { judge, noUsage, type Usage, type Verdict } from "../../src/domain/limits.ts";
+import type { Quota } from "../../src/domain/plan.ts";
+
+/** A moment with a sub-second part, so that what is rounded shows. */
+const start = 1_700_000_000_250;
+const free: Quota = { perMinute: 60, perDay: 1_000 };
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** One caller, its usage, and the clock. */
+class Caller {
+  usage: Usage = noUsage;
+  unbans = 0;
+  nowMs = start;
+  quota: Quota;
+
+  constructor(quota: Quota = free) {
+    this.quota = quota;
+  }
+
+  ask(): Verdict {
+    const verdict = judge(this.usage, this, this.nowMs);
+    this.usage = verdict.usage;
+    return verdict;
+  }
+
+  /** Asks several times, and returns the last verdict. */
+  askTimes(times: number): Verdict {
+    for (let n = 1; n < times; n += 1) {
+      this.ask();
+    }
+    return this.ask();
+  }
+
+  wait(ms: number): this {
+    this.nowMs += ms;
+    return this;
+  }
+
+  /** Uses the minute up, and then asks until it is banned. */
+  getBanned(): Verdict {
+    const refusals = Math.max(20, this.quota.perMinute);
+    let verdict = this.ask();
+    while (verdict.outcome === "admitted") {
+      verdict = this.ask();
+    }
+    for (let n = 1; n < refusals && verdict.outcome === "refused"; n += 1) {
+      verdict = this.ask();
+    }
+    return verdict;
+  }
+}
+
+/** The moment after which many milliseconds, in Unix seconds, rounded up. */
+const unix = (ms: number) => Math.ceil((start + ms) / 1_000);
+
+describe("an admitted request", () => {
+  it("is charged to both windows", () => {
+    const { usage } = new Caller().askTimes(3);
+    expect(usage).toEqual({
+      ...noUsage,
+      minute: { openedAtMs: start, count: 3 },
+      day: { openedAtMs: start, count: 3 },
+    });
+  });
+
+  it("is described by the window with the fewest requests remaining", () => {
+    expect(new Caller().ask()).toMatchObject({
+      outcome: "admitted",
+      standing: { limit: 60, remaining: 59, resetSeconds: unix(minute) },
+      retryAfterSeconds: undefined,
+    });
+    expect(new Caller({ perMinute: 60, perDay: 10 }).ask().standing).toEqual({
+      limit: 10,
+      remaining: 9,
+      resetSeconds: unix(day),
+    });
+  });
+
+  it("is described by the longer window on a tie", () => {
+    expect(new Caller({ perMinute: 60, perDay: 60 }).ask().standing.resetSeconds).toBe(unix(day));
+  });
+
+  it("shows both windows", () => {
+    expect(new Caller().ask().windows).toMatchObject([
+      { name: "minute", lengthSeconds: 60, limit: 60, remaining: 59, resetAfterSeconds: 60 },
+      { name: "day", lengthSeconds: 86_400, limit: 1_000, remaining: 999, resetAfterSeconds: 86_400 },
+    ]);
+  });
+});
+
+describe("a window", () => {
+  it("is opened by the first request that it counts, and closes to the millisecond", () => {
+    const caller = new Caller({ perMinute: 1, perDay: 100 });
+    caller.ask();
+    expect(caller.wait(minute - 1).ask().outcome).toBe("refused");
+    expect(caller.wait(1).ask().outcome).toBe("admitted");
+    expect(caller.usage.minute).toEqual({ openedAtMs: start + minute, count: 1 });
+    expect(caller.usage.day).toEqual({ openedAtMs: start, count: 2 });
+  });
+
+  it("never has less than nothing remaining, though the quota shrinks", () => {
+    const caller = new Caller();
+    caller.askTimes(30);
+    caller.quota = { perMinute: 10, perDay: 20 };
+    expect(caller.ask()).toMatchObject({ outcome: "refused", windows: [{ remaining: 0 }, { remaining: 0 }] });
+    caller.quota = { perMinute: 40, perDay: 100 };
+    expect(caller.ask()).toMatchObject({ outcome: "admitted", standing: { remaining: 9 } });
+  });
+});
+
+describe("a refused request", () => {
+  it("is charged to neither window", () => {
+    const caller = new Caller({ perMinute: 100, perDay: 2 });
+    caller.askTimes(2);
+    const { outcome, usage } = caller.wait(2 * minute).ask();
+    expect(outcome).toBe("refused");
+    expect(usage).toMatchObject({ minute: undefined, day: { count: 2 } });
+  });
+
+  it("is described by the window that refuses", () => {
+    const caller = new Caller({ perMinute: 2, perDay: 100 });
+    expect(caller.askTimes(3)).toMatchObject({
+      standing: { limit: 2, remaining: 0, resetSeconds: unix(minute) },
+      retryAfterSeconds: 60,
+    });
+  });
+
+  it("is described by the window with the later reset when both refuse", () => {
+    const caller = new Caller({ perMinute: 2, perDay: 2 });
+    expect(caller.askTimes(3)).toMatchObject({
+      standing: { limit: 2, remaining: 0, resetSeconds: unix(day) },
+      retryAfterSeconds: 86_400,
+    });
+    const late = new Caller({ perMinute: 2, perDay: 3 });
+    late.ask();
+    late.wait(day - 10 * second).askTimes(2);
+    expect(late.ask()).toMatchObject({
+      standing: { limit: 2, resetSeconds: unix(day + 50 * second) },
+      retryAfterSeconds: 60,
+    });
+  });
+
+  it.each([0, 1, 499, 999, 59_001, 59_999])("is admitted after Retry-After, asked %d ms later", (ms) => {
+    const caller = new Caller({ perMinute: 1, perDay: 100 });
+    caller.ask();
+    const { retryAfterSeconds = 0 } = caller.wait(ms).ask();
+    expect(retryAfterSeconds).toBe(Math.ceil((minute - ms) / 1_000));
+    expect(caller.wait(retryAfterSeconds * second).ask().outcome).toBe("admitted");
+  });
+});
+
+describe("a ban", () => {
+  it.each([
+    [{ perMinute: 1, perDay: 100 }, 20],
+    [{ perMinute: 60, perDay: 1_000 }, 60],
+    [{ perMinute: 1_000, perDay: 1 }, 1_000],
+  ])("with %j is imposed by refusal %d", (quota, refusals) => {
+    const caller = new Caller(quota);
+    caller.askTimes(Math.min(quota.perMinute, quota.perDay));
+    expect(caller.askTimes(refusals - 1).outcome).toBe("refused");
+    expect(caller.ask().outcome).toBe("banned");
+  });
+
+  it("is not imposed by refusals that are spread over more than a minute", () => {
+    const caller = new Caller({ perMinute: 1, perDay: 1 });
+    caller.ask();
+    caller.wait(hour).askTimes(19);
+    expect(caller.wait(minute).ask().outcome).toBe("refused");
+    expect(caller.wait(minute - 1).askTimes(18).outcome).toBe("refused");
+    expect(caller.ask().outcome).toBe("banned");
+  });
+
+  it("leaves nothing remaining, and names its end", () => {
+    const caller = new Caller();
+    const expected = {
+      outcome: "banned",
+      standing: { limit: 60, remaining: 0, resetSeconds: unix(2 * minute) },
+      windows: [
+        { remaining: 0, resetAfterSeconds: 120 },
+        { remaining: 0, resetAfterSeconds: 120 },
+      ],
+      retryAfterSeconds: 120,
+    };
+    expect(caller.getBanned()).toMatchObject(expected);
+    expect(caller.ask()).toMatchObject(expected);
+    expect(caller.wait(100 * second).ask()).toMatchObject({
+      standing: { remaining: 0, resetSeconds: unix(2 * minute) },
+      retryAfterSeconds: 20,
+    });
+  });
+
+  it("names the end of a used-up window if that is later", () => {
+    const caller = new Caller({ perMinute: 60, perDay: 60 });
+    expect(caller.getBanned()).toMatchObject({
+      outcome: "banned",
+      standing: { limit: 60, remaining: 0, resetSeconds: unix(day) },
+      retryAfterSeconds: 86_400,
+    });
+  });
+
+  it("ends to the millisecond, and is not moved by requests", () => {
+    const caller = new Caller();
+    caller.getBanned();
+    caller.wait(2 * minute - 1).ask();
+    const { usage } = caller;
+    caller.askTimes(1_000);
+    expect(caller.usage).toBe(usage);
+    expect(caller.ask().outcome).toBe("banned");
+    expect(caller.wait(1).ask().outcome).toBe("admitted");
+  });
+
+  it("lasts longer each time", () => {
+    const caller = new Caller({ perMinute: 1, perDay: 1_000_000 });
+    const lengths = [1, 2, 3, 4, 5, 6].map(() => {
+      const { retryAfterSeconds = 0 } = caller.getBanned();
+      caller.wait(retryAfterSeconds * second);
+      return retryAfterSeconds;
+    });
+    expect(lengths).toEqual([120, 600, 3_600, 21_600, 86_400, 86_400]);
+  });
+
+  it.each([
+    [0, 21_600],
+    [day - 1, 21_600],
+    [day, 3_600],
+    [2 * day - 1, 3_600],
+    [2 * day, 600],
+    [3 * day, 120],
+    [30 * day, 120],
+  ])("after three bans and %d ms since the last one's end lasts %d s", (cleanMs, expected) => {
+    const caller = new Caller({ perMinute: 1, perDay: 1_000_000 });
+    for (let n = 0; n < 3; n += 1) {
+      caller.wait((caller.getBanned().retryAfterSeconds ?? 0) * second);
+    }
+    expect(caller.wait(cleanMs).getBanned().retryAfterSeconds).toBe(expected);
+  });
+
+  it("is lifted by an unban, which forgets the refusals but not the step", () => {
+    const caller = new Caller();
+    caller.getBanned();
+    caller.unbans += 1;
+    expect(caller.askTimes(59).outcome).toBe("refused");
+    expect(caller.ask()).toMatchObject({ outcome: "banned", retryAfterSeconds: 600 });
+  });
+
+  it("is not lifted by what an earlier read of the key says", () => {
+    const caller = new Caller();
+    caller.unbans = 1;
+    caller.ask();
+    caller.unbans = 0;
+    caller.getBanned();
+    caller.unbans = 1;
+    expect(caller.ask().outcome).toBe("banned");
+  });
+});
+
+describe("a clock that is put back", () => {
+  it("admits no more than before", () => {
+    const caller = new Caller();
+    caller.askTimes(59);
+    expect(caller.wait(-hour).ask().outcome).toBe("admitted");
+    expect(caller.ask().outcome).toBe("refused");
+  });
+
+  it("keeps a caller waiting for no longer than a window", () => {
+    const caller = new Caller({ perMinute: 1, perDay: 100 });
+    caller.ask();
+    expect(caller.wait(-10 * day).ask().retryAfterSeconds).toBe(60);
+    expect(caller.wait(minute).ask().outcome).toBe("admitted");
+  });
+
+  it("keeps a caller banned for no longer than the ban", () => {
+    const caller = new Caller();
+    caller.getBanned();
+    expect(caller.wait(-10 * day).ask().retryAfterSeconds).toBe(120);
+    expect(caller.wait(2 * minute).ask().outcome).toBe("admitted");
+  });
+});
