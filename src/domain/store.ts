@@ -16,6 +16,11 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
    * Throws when the file exists already, or cannot be written.
    */
   backup(file: string): Promise<void>;
+  /**
+   * A number that changes when the store has been written to by others: by another process, or by an import. What this
+   * store itself updates leaves it. It tells when a cache of what the store holds is out of date.
+   */
+  foreignRevision(): Promise<number>;
   /** Gives back what is held. The store must not be used afterwards. */
   close(): Promise<void>;
 }
@@ -37,7 +42,8 @@ export interface PetStore {
   getPet(id: bigint): Promise<Pet>;
   /**
    * Puts all of the pets in, or none of them: what the iterable throws is thrown on, with nothing changed. A pet that
-   * exists is replaced, its stock included; of several with the same id the last one stands. Returns how many it took.
+   * exists is replaced, its stock included; of several with the same id the last one stands. Returns how many it took,
+   * each of those with the same id counted. Slow input keeps nobody else from writing.
    */
   importPets(pets: Iterable<StockedPet> | AsyncIterable<StockedPet>): Promise<number>;
   /** All pets by ascending id, as of one moment. */
@@ -58,8 +64,12 @@ export interface FoundKey {
   readonly secretExpiresAtMs: number | undefined;
 }
 
-/** The API keys. Secrets are given as their SHA-256, and never seen here. */
+/**
+ * The API keys. Secrets are given as their SHA-256, and never seen here. What changes a key passes over an id that no
+ * key has; ask `getKey` first.
+ */
 export interface KeyStore {
+  /** The key's `lastUsedAtMs` is passed over: it comes from `saveUsage`. */
   createKey(key: Key, secretHash: Uint8Array): Promise<void>;
   /** Takes the same time for any number of keys. Undefined when no secret has this hash. */
   findKey(secretHash: Uint8Array): Promise<FoundKey | undefined>;
@@ -67,7 +77,10 @@ export interface KeyStore {
   getKey(id: string): Promise<Key | undefined>;
   /** All keys, in the order of their creation. */
   listKeys(): Promise<Key[]>;
-  /** Adds a secret to a key; its present ones go on until `oldSecretsExpireAtMs`, or their own end if that is sooner. */
+  /**
+   * Adds a secret to a key, unless it is revoked; its present ones go on until `oldSecretsExpireAtMs`, or their own
+   * end if that is sooner.
+   */
   rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void>;
   /** Revokes a key for good. The time of a former revocation stays. */
   revokeKey(id: string, revokedAtMs: number): Promise<void>;
