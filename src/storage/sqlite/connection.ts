@@ -1,0 +1,88 @@
+import Sqlite from "better-sqlite3";
+
+/** What SQLite stores and gives back. Integers come as bigint, exact over all of int64. */
+export type Value = bigint | number | string | Uint8Array | null;
+
+export interface ConnectionOptions {
+  /** How long to wait for a lock that somebody else holds, in milliseconds; 5,000 by default. */
+  readonly busyTimeoutMs?: number | undefined;
+}
+
+const defaultBusyTimeoutMs = 5_000;
+
+/** One connection to a SQLite file. Each statement is prepared when it is first run, and kept. */
+export class Connection {
+  readonly #driver: Sqlite.Database;
+  readonly #statements = new Map<string, Sqlite.Statement<Value[]>>();
+  readonly #transact: Sqlite.Transaction<(work: () => unknown) => unknown>;
+
+  /** Opens an existing file. Throws the driver's errors, as all methods do. */
+  constructor(file: string, options: ConnectionOptions = {}) {
+    this.#driver = new Sqlite(file, { fileMustExist: true, timeout: options.busyTimeoutMs ?? defaultBusyTimeoutMs });
+    this.#driver.defaultSafeIntegers(true);
+    this.#transact = this.#driver.transaction((work) => work());
+  }
+
+  /** Whether a transaction is open. Some errors, such as a full disk, may roll it back by themselves. */
+  get inTransaction(): boolean {
+    return this.#driver.inTransaction;
+  }
+
+  /** Runs a statement that returns no rows. */
+  run(sql: string, ...values: Value[]): void {
+    this.#prepare(sql).run(...values);
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /**
+   * The first row of a query. It is for reading only: on an `UPDATE … RETURNING` outside a transaction the driver's
+   * `get` keeps the write-ahead log from ever being checkpointed.
+   */
+  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  /** The rows one by one. The connection can do nothing else until they have been read, or left. */
+  iterate<Row>(sql: string, ...values: Value[]): IterableIterator<Row> {
+    return this.#prepare(sql).iterate(...values) as IterableIterator<Row>;
+  }
+
+  /** Runs statements that need not be kept, such as those of a migration. */
+  execute(sql: string): void {
+    this.#driver.exec(sql);
+  }
+
+  /** Reads or sets a pragma that has one value. */
+  pragma(text: string): Value {
+    return this.#driver.pragma(text, { simple: true }) as Value;
+  }
+
+  /** Does all of the work in one transaction, or none of it. Within a transaction it is a savepoint. */
+  atomically<T>(work: () => T): T {
+    return this.#transact.immediate(work) as T;
+  }
+
+  /** Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. */
+  async copyTo(file: string): Promise<void> {
+    await this.#driver.backup(file, { progress: () => pagesPerTurn });
+  }
+
+  close(): void {
+    this.#driver.close();
+  }
+
+  #prepare(sql: string): Sqlite.Statement<Value[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#driver.prepare<Value[]>(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** Some 4 MB: a few milliseconds of the event loop. */
+const pagesPerTurn = 1_000;

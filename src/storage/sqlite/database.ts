@@ -1,0 +1,83 @@
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { applicationId, migrate, schemaVersion } from "./migrations.ts";
+
+export interface DatabaseOptions extends ConnectionOptions {
+  /** What to do when there is no such file: to create it, and its folders (the default), or to refuse. */
+  readonly ifMissing?: "create" | "refuse" | undefined;
+}
+
+/** Why a file cannot be used as the store. Its message is one line for the operator. */
+export class StoreFileError extends Error {
+  override readonly name = "StoreFileError";
+}
+
+/**
+ * Makes a file ready to be used as the store: created where it is missing, of the present schema, in WAL mode. Returns
+ * its one true path, with all symbolic links resolved. Throws `StoreFileError`, having changed nothing.
+ */
+export function prepareDatabase(file: string, options: DatabaseOptions = {}): string {
+  try {
+    const path = resolveDatabase(file, options.ifMissing ?? "create");
+    const connection = new Connection(path, options);
+    try {
+      assertOurs(connection, file);
+      connection.pragma("journal_mode = WAL");
+      migrate(connection);
+    } finally {
+      connection.close();
+    }
+    return path;
+  } catch (error) {
+    throw error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Opens a prepared file. */
+export function openDatabase(path: string, options: ConnectionOptions = {}): Connection {
+  const connection = new Connection(path, options);
+  connection.pragma("synchronous = FULL");
+  // On macOS a plain fsync does not reach the disk.
+  connection.pragma("fullfsync = ON");
+  connection.pragma("foreign_keys = ON");
+  // A long export or backup lets the log grow: it is cut down again once they are done.
+  connection.pragma("journal_size_limit = 67108864");
+  return connection;
+}
+
+/**
+ * The one true path of a database file, which is created (empty, for its owner alone) where it is missing. Throws
+ * `StoreFileError`, and the file system's errors.
+ */
+export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): string {
+  if (!existsSync(file)) {
+    if (ifMissing === "refuse") {
+      throw new StoreFileError(`${file}: there is no such store`);
+    }
+    mkdirSync(dirname(file), { recursive: true });
+    // Only where it is missing: to close a file drops the locks that this process holds on it.
+    closeSync(openSync(file, "a", 0o600));
+  }
+  if (!statSync(file).isFile()) {
+    throw new StoreFileError(`${file}: not a file`);
+  }
+  return realpathSync(file);
+}
+
+function assertOurs(connection: Connection, file: string): void {
+  const id = Number(connection.pragma("application_id"));
+  const isEmpty = connection.get("SELECT 1 FROM sqlite_schema") === undefined;
+  if (id !== applicationId && !(id === 0 && isEmpty)) {
+    throw new StoreFileError(`${file}: a SQLite database, but not a pet store`);
+  }
+  const version = Number(connection.pragma("user_version"));
+  if (version > schemaVersion) {
+    throw new StoreFileError(`${file}: written by a newer version of petstore; use that one`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message } = error as Error;
+  return message === "file is not a database" ? "not a SQLite database" : message;
+}

@@ -1,0 +1,16 @@
+import Sqlite from "better-sqlite3";
+import { storeUnavailable } from "../../domain/errors.ts";
+
+/** The result codes that tell of the medium, not of a mistake in our SQL. Source: https://sqlite.org/rescode.html */
+const mediumFails =
+  /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH|NOLFS|INTERRUPT)(_|$)/;
+
+/** What to throw in place of an error of the driver: `UNAVAILABLE` when the medium fails. Other errors stay. */
+export function fromDriverError(error: unknown): unknown {
+  return isMediumFailure(error) ? storeUnavailable(error) : error;
+}
+
+/** Whether the driver tells that the medium is busy, full or failing. */
+export function isMediumFailure(error: unknown): error is Error {
+  return error instanceof Sqlite.SqliteError && mediumFails.test(error.code);
+}

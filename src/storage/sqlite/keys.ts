@@ -1,0 +1,115 @@
+import type { Key, Scope } from "../../domain/key.ts";
+import { type Plan, planQuotas, type Quota } from "../../domain/plan.ts";
+import type { FoundKey } from "../../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import { fromNullable, toNullable } from "./nullable.ts";
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly per_minute: bigint | null;
+  readonly per_day: bigint | null;
+  readonly scopes: string;
+  readonly created_at_ms: bigint;
+  readonly expires_at_ms: bigint | null;
+  readonly last_used_at_ms: bigint | null;
+  readonly revoked_at_ms: bigint | null;
+  readonly unbans: bigint;
+}
+
+export function createKey(connection: Connection, key: Key, secretHash: Uint8Array): void {
+  const quota = key.plan === "enterprise" ? key.quota : undefined;
+  connection.atomically(() => {
+    connection.run(
+      `INSERT INTO keys (id, name, plan, per_minute, per_day, scopes, created_at_ms, expires_at_ms, revoked_at_ms,
+         unbans)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      key.id,
+      key.name,
+      key.plan,
+      toNullable(quota?.perMinute),
+      toNullable(quota?.perDay),
+      JSON.stringify(key.scopes),
+      BigInt(key.createdAtMs),
+      toNullable(key.expiresAtMs),
+      toNullable(key.revokedAtMs),
+      BigInt(key.unbans),
+    );
+    connection.run(`INSERT INTO secrets (hash, key_id) VALUES (?, ?)`, secretHash, key.id);
+  });
+}
+
+export function findKey(connection: Connection, secretHash: Uint8Array): FoundKey | undefined {
+  const row = connection.get<KeyRow & { secret_expires_at_ms: bigint | null }>(
+    `SELECT keys.*, last_used_at_ms, secrets.expires_at_ms AS secret_expires_at_ms
+     FROM secrets JOIN keys ON keys.id = secrets.key_id LEFT JOIN usage ON usage.key_id = keys.id
+     WHERE secrets.hash = ?`,
+    secretHash,
+  );
+  return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
+}
+
+export function getKey(connection: Connection, id: string): Key | undefined {
+  const row = connection.get<KeyRow>(
+    `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE keys.id = ?`,
+    id,
+  );
+  return row && keyFromRow(row);
+}
+
+export function listKeys(connection: Connection): Key[] {
+  const rows = connection.all<KeyRow>(
+    `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY number`,
+  );
+  return rows.map(keyFromRow);
+}
+
+export function rotateKey(
+  connection: Connection,
+  id: string,
+  secretHash: Uint8Array,
+  oldSecretsExpireAtMs: number,
+): void {
+  connection.atomically(() => {
+    connection.run(
+      `UPDATE secrets SET expires_at_ms = min(ifnull(expires_at_ms, ?1), ?1)
+       WHERE key_id IN (SELECT id FROM keys WHERE id = ?2 AND revoked_at_ms IS NULL)`,
+      BigInt(oldSecretsExpireAtMs),
+      id,
+    );
+    connection.run(
+      `INSERT INTO secrets (hash, key_id) SELECT ?, id FROM keys WHERE id = ? AND revoked_at_ms IS NULL`,
+      secretHash,
+      id,
+    );
+  });
+}
+
+export function revokeKey(connection: Connection, id: string, revokedAtMs: number): void {
+  connection.run(`UPDATE keys SET revoked_at_ms = ifnull(revoked_at_ms, ?) WHERE id = ?`, BigInt(revokedAtMs), id);
+}
+
+export function unbanKey(connection: Connection, id: string): void {
+  connection.run(`UPDATE keys SET unbans = unbans + 1 WHERE id = ?`, id);
+}
+
+function keyFromRow(row: KeyRow): Key {
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    quota: quotaFromRow(row),
+    scopes: JSON.parse(row.scopes) as Scope[],
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: fromNullable(row.expires_at_ms),
+    lastUsedAtMs: fromNullable(row.last_used_at_ms),
+    revokedAtMs: fromNullable(row.revoked_at_ms),
+    unbans: Number(row.unbans),
+  };
+}
+
+/** Only an enterprise key keeps its own: the others follow their plan, should that change. */
+function quotaFromRow({ plan, per_minute, per_day }: KeyRow): Quota {
+  return plan === "enterprise" ? { perMinute: Number(per_minute), perDay: Number(per_day) } : planQuotas[plan];
+}

@@ -1,0 +1,29 @@
+import { minInt64 } from "../../domain/int64.ts";
+import type { ListQuery } from "../../domain/store.ts";
+import type { Value } from "./connection.ts";
+
+/** The end of a SELECT, and the values that it takes. */
+export interface ListClause {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** Turns a list query into SQL, for any table that has an `id` and a `status`. */
+export function createListClause({ statuses, after, limit }: ListQuery<string>): ListClause {
+  const wanted = [...new Set(statuses)];
+  return {
+    sql: `WHERE ${after === undefined ? "id >= ?" : "id > ?"} ${filterSql(wanted.length)} ORDER BY id LIMIT ?`,
+    values: [after ?? minInt64, ...wanted, BigInt(limit ?? -1)],
+  };
+}
+
+/**
+ * One status is found by its index, whose entries are sorted by id within. Of several, SQLite would have to sort all
+ * that match before the first is returned: the `+` keeps it from the index, so that it goes through the ids in order.
+ */
+function filterSql(count: number): string {
+  if (count === 0) {
+    return "";
+  }
+  return count === 1 ? "AND status = ?" : `AND +status IN (${Array(count).fill("?").join(", ")})`;
+}

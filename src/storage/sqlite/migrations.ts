@@ -1,0 +1,79 @@
+import type { Connection } from "./connection.ts";
+
+/** The steps that lead from an empty file to the present schema. A step that was released is never changed. */
+const migrations: readonly string[] = [
+  `CREATE TABLE pets (
+     id         INTEGER PRIMARY KEY,
+     name       TEXT NOT NULL,
+     category   TEXT NOT NULL,
+     photo_urls TEXT NOT NULL,  -- a JSON array of strings
+     tags       TEXT NOT NULL,  -- a JSON array of strings
+     status     TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
+     quantity   INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX pets_by_status ON pets (status);
+
+   CREATE TABLE orders (
+     id           INTEGER PRIMARY KEY,
+     pet_id       INTEGER NOT NULL,
+     quantity     INTEGER NOT NULL,
+     ship_date_ms INTEGER NOT NULL,
+     status       TEXT NOT NULL CHECK (status IN ('placed', 'approved', 'delivered')),
+     complete     INTEGER NOT NULL CHECK (complete IN (0, 1))
+   ) STRICT;
+   CREATE INDEX orders_by_status ON orders (status);
+
+   CREATE TABLE keys (
+     number        INTEGER PRIMARY KEY,  -- in the order of creation
+     id            TEXT NOT NULL UNIQUE,
+     name          TEXT NOT NULL,
+     plan          TEXT NOT NULL CHECK (plan IN ('free', 'pro', 'business', 'enterprise')),
+     per_minute    INTEGER CHECK ((per_minute IS NOT NULL) = (plan = 'enterprise')),
+     per_day       INTEGER CHECK ((per_day IS NOT NULL) = (plan = 'enterprise')),
+     scopes        TEXT NOT NULL,  -- a JSON array of strings
+     created_at_ms INTEGER NOT NULL,
+     expires_at_ms INTEGER,
+     revoked_at_ms INTEGER,
+     unbans        INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+
+   CREATE TABLE secrets (
+     hash          BLOB PRIMARY KEY,  -- SHA-256
+     key_id        TEXT NOT NULL REFERENCES keys (id),
+     expires_at_ms INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX secrets_by_key ON secrets (key_id);
+
+   CREATE TABLE usage (
+     key_id                TEXT PRIMARY KEY REFERENCES keys (id),
+     minute_opened_at_ms   INTEGER,
+     minute_count          INTEGER,
+     day_opened_at_ms      INTEGER,
+     day_count             INTEGER,
+     refusals_opened_at_ms INTEGER,
+     refusals_count        INTEGER,
+     ban_step              INTEGER,
+     ban_ends_at_ms        INTEGER,
+     unbans                INTEGER NOT NULL,
+     last_used_at_ms       INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/** The version of the schema that this program reads and writes: SQLite's `user_version`. */
+export const schemaVersion = migrations.length;
+
+/** Tells our files from other SQLite files: SQLite's `application_id`, "pets" in ASCII. */
+export const applicationId = 0x70657473;
+
+/** Brings a file to the present schema: all of the steps that it lacks, or none. */
+export function migrate(connection: Connection): void {
+  connection.atomically(() => {
+    // Read within the transaction: another process may have done it in the meantime.
+    const version = Number(connection.pragma("user_version"));
+    for (const step of migrations.slice(version)) {
+      connection.execute(step);
+    }
+    connection.pragma(`application_id = ${applicationId}`);
+    connection.pragma(`user_version = ${Math.max(version, schemaVersion)}`);
+  });
+}

@@ -1,0 +1,63 @@
+import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { ListQuery } from "../../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import type { Staging } from "./import.ts";
+import { createListClause } from "./list-clause.ts";
+
+interface OrderRow {
+  readonly id: bigint;
+  readonly pet_id: bigint;
+  readonly quantity: bigint;
+  readonly ship_date_ms: bigint;
+  readonly status: OrderStatus;
+  readonly complete: bigint;
+}
+
+export function listOrders(connection: Connection, query: ListQuery<OrderStatus>): Order[] {
+  const clause = createListClause(query);
+  return connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values).map(orderFromRow);
+}
+
+/** How orders are imported. */
+export const orderStaging: Staging<Order> = {
+  create(connection) {
+    connection.execute(
+      `CREATE TEMP TABLE staged (
+         id INTEGER PRIMARY KEY, pet_id INTEGER, quantity INTEGER, ship_date_ms INTEGER, status TEXT, complete INTEGER
+       ) STRICT`,
+    );
+  },
+
+  stage(connection, order) {
+    connection.run(
+      `INSERT OR REPLACE INTO staged (id, pet_id, quantity, ship_date_ms, status, complete) VALUES (?, ?, ?, ?, ?, ?)`,
+      order.id,
+      order.petId,
+      order.quantity,
+      BigInt(order.shipDateMs),
+      order.status,
+      order.complete ? 1n : 0n,
+    );
+  },
+
+  merge(connection) {
+    connection.run(
+      `INSERT INTO orders (id, pet_id, quantity, ship_date_ms, status, complete)
+       SELECT id, pet_id, quantity, ship_date_ms, status, complete FROM staged WHERE true ORDER BY id
+       ON CONFLICT (id) DO UPDATE SET
+         pet_id = excluded.pet_id, quantity = excluded.quantity, ship_date_ms = excluded.ship_date_ms,
+         status = excluded.status, complete = excluded.complete`,
+    );
+  },
+};
+
+function orderFromRow(row: OrderRow): Order {
+  return {
+    id: row.id,
+    petId: row.pet_id,
+    quantity: row.quantity,
+    shipDateMs: Number(row.ship_date_ms),
+    status: row.status,
+    complete: row.complete === 1n,
+  };
+}

@@ -1,0 +1,102 @@
+import type { InventoryItem } from "../../domain/inventory.ts";
+import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import type { ListQuery } from "../../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import type { Staging } from "./import.ts";
+import { createListClause } from "./list-clause.ts";
+
+interface InventoryRow {
+  readonly id: bigint;
+  readonly quantity: bigint;
+  readonly status: PetStatus;
+}
+
+interface PetRow extends InventoryRow {
+  readonly name: string;
+  readonly category: string;
+  readonly photo_urls: string;
+  readonly tags: string;
+}
+
+export function listInventory(connection: Connection, query: ListQuery<PetStatus>): InventoryItem[] {
+  const clause = createListClause(query);
+  const rows = connection.all<InventoryRow>(`SELECT id, quantity, status FROM pets ${clause.sql}`, ...clause.values);
+  return rows.map(inventoryFromRow);
+}
+
+/** Undefined when there is no such pet. */
+export function updateInventory(connection: Connection, petId: bigint, quantity: bigint): InventoryItem | undefined {
+  const [row] = connection.all<InventoryRow>(
+    `UPDATE pets SET quantity = ? WHERE id = ? RETURNING id, quantity, status`,
+    quantity,
+    petId,
+  );
+  return row && inventoryFromRow(row);
+}
+
+/** Undefined when there is no such pet. */
+export function getPet(connection: Connection, id: bigint): Pet | undefined {
+  const row = connection.get<PetRow>(`SELECT * FROM pets WHERE id = ?`, id);
+  return row && petFromRow(row);
+}
+
+export function countPets(connection: Connection): number {
+  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM pets`)?.count);
+}
+
+/** All pets by ascending id, one by one. */
+export function* iteratePets(connection: Connection): Generator<StockedPet> {
+  for (const row of connection.iterate<PetRow>(`SELECT * FROM pets ORDER BY id`)) {
+    yield { ...petFromRow(row), quantity: row.quantity };
+  }
+}
+
+/** How pets are imported. */
+export const petStaging: Staging<StockedPet> = {
+  create(connection) {
+    connection.execute(
+      `CREATE TEMP TABLE staged (
+         id INTEGER PRIMARY KEY, name TEXT, category TEXT, photo_urls TEXT, tags TEXT, status TEXT, quantity INTEGER
+       ) STRICT`,
+    );
+  },
+
+  stage(connection, pet) {
+    connection.run(
+      `INSERT OR REPLACE INTO staged (id, name, category, photo_urls, tags, status, quantity)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      pet.id,
+      pet.name,
+      pet.category,
+      JSON.stringify(pet.photoUrls),
+      JSON.stringify(pet.tags),
+      pet.status,
+      pet.quantity,
+    );
+  },
+
+  merge(connection) {
+    connection.run(
+      `INSERT INTO pets (id, name, category, photo_urls, tags, status, quantity)
+       SELECT id, name, category, photo_urls, tags, status, quantity FROM staged WHERE true ORDER BY id
+       ON CONFLICT (id) DO UPDATE SET
+         name = excluded.name, category = excluded.category, photo_urls = excluded.photo_urls,
+         tags = excluded.tags, status = excluded.status, quantity = excluded.quantity`,
+    );
+  },
+};
+
+function inventoryFromRow(row: InventoryRow): InventoryItem {
+  return { petId: row.id, quantity: row.quantity, status: row.status };
+}
+
+function petFromRow(row: PetRow): Pet {
+  return {
+    id: row.id,
+    name: row.name,
+    category: row.category,
+    photoUrls: JSON.parse(row.photo_urls) as string[],
+    tags: JSON.parse(row.tags) as string[],
+    status: row.status,
+  };
+}

@@ -1,0 +1,155 @@
+import { petNotFound } from "../../domain/errors.ts";
+import type { InventoryItem } from "../../domain/inventory.ts";
+import type { Key } from "../../domain/key.ts";
+import type { Usage } from "../../domain/limits.ts";
+import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import type { FoundKey, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
+import { backUp } from "./backup.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
+import { fromDriverError } from "./driver-error.ts";
+import { importAll } from "./import.ts";
+import { findKey, getKey, listKeys } from "./keys.ts";
+import { listOrders, orderStaging } from "./orders.ts";
+import { countPets, getPet, iteratePets, listInventory, petStaging } from "./pets.ts";
+import { loadUsage } from "./usage.ts";
+import { Writer } from "./writer.ts";
+
+/** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
+export function openSqliteStore(file: string, options: DatabaseOptions = {}): SqliteStore {
+  return new SqliteStore(prepareDatabase(file, options), options);
+}
+
+/** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
+export class SqliteStore implements Store {
+  readonly #path: string;
+  readonly #options: ConnectionOptions;
+  readonly #reader: Connection;
+  readonly #writer: Writer;
+
+  /** Takes the path of a prepared file: see `openSqliteStore`. */
+  constructor(path: string, options: ConnectionOptions) {
+    this.#path = path;
+    this.#options = options;
+    this.#reader = openDatabase(path, options);
+    this.#reader.pragma("query_only = ON");
+    this.#writer = new Writer(path, options);
+  }
+
+  async listInventory(query: ListQuery<PetStatus>): Promise<InventoryItem[]> {
+    return this.#read((connection) => listInventory(connection, query));
+  }
+
+  async updateInventory(petId: bigint, quantity: bigint): Promise<InventoryItem> {
+    const item = await this.#writer.run("updateInventory", petId, quantity);
+    if (item === undefined) {
+      throw petNotFound(petId);
+    }
+    return item;
+  }
+
+  async getPet(id: bigint): Promise<Pet> {
+    const pet = this.#read((connection) => getPet(connection, id));
+    if (pet === undefined) {
+      throw petNotFound(id);
+    }
+    return pet;
+  }
+
+  importPets(pets: Iterable<StockedPet> | AsyncIterable<StockedPet>): Promise<number> {
+    return this.#alone((connection) => importAll(connection, petStaging, pets));
+  }
+
+  async *exportPets(): AsyncGenerator<StockedPet> {
+    const connection = openDatabase(this.#path, this.#options);
+    try {
+      yield* iteratePets(connection);
+    } catch (error) {
+      throw fromDriverError(error);
+    } finally {
+      connection.close();
+    }
+  }
+
+  async countPets(): Promise<number> {
+    return this.#read(countPets);
+  }
+
+  async listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
+    return this.#read((connection) => listOrders(connection, query));
+  }
+
+  importOrders(orders: Iterable<Order> | AsyncIterable<Order>): Promise<number> {
+    return this.#alone((connection) => importAll(connection, orderStaging, orders));
+  }
+
+  createKey(key: Key, secretHash: Uint8Array): Promise<void> {
+    return this.#writer.run("createKey", key, secretHash);
+  }
+
+  async findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
+    return this.#read((connection) => findKey(connection, secretHash));
+  }
+
+  async getKey(id: string): Promise<Key | undefined> {
+    return this.#read((connection) => getKey(connection, id));
+  }
+
+  async listKeys(): Promise<Key[]> {
+    return this.#read(listKeys);
+  }
+
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void> {
+    return this.#writer.run("rotateKey", id, secretHash, oldSecretsExpireAtMs);
+  }
+
+  revokeKey(id: string, revokedAtMs: number): Promise<void> {
+    return this.#writer.run("revokeKey", id, revokedAtMs);
+  }
+
+  unbanKey(id: string): Promise<void> {
+    return this.#writer.run("unbanKey", id);
+  }
+
+  async loadUsage(keyId: string): Promise<Usage | undefined> {
+    return this.#read((connection) => loadUsage(connection, keyId));
+  }
+
+  saveUsage(usages: Iterable<KeyUsage>): Promise<void> {
+    return this.#writer.run("saveUsage", [...usages]);
+  }
+
+  foreignRevision(): Promise<number> {
+    return this.#writer.run("foreignRevision");
+  }
+
+  backup(file: string): Promise<void> {
+    return this.#alone((connection) => backUp(connection, file));
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close();
+    this.#reader.close();
+  }
+
+  #read<T>(work: (connection: Connection) => T): T {
+    try {
+      return work(this.#reader);
+    } catch (error) {
+      throw fromDriverError(error);
+    }
+  }
+
+  /** Does long work over a connection of its own. */
+  async #alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = openDatabase(this.#path, this.#options);
+    try {
+      return await work(connection);
+    } catch (error) {
+      throw fromDriverError(error);
+    } finally {
+      connection.close();
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Ban, Usage, Window } from "../../domain/limits.ts";
+import type { KeyUsage } from "../../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import { toNullable } from "./nullable.ts";
+
+interface UsageRow {
+  readonly minute_opened_at_ms: bigint | null;
+  readonly minute_count: bigint | null;
+  readonly day_opened_at_ms: bigint | null;
+  readonly day_count: bigint | null;
+  readonly refusals_opened_at_ms: bigint | null;
+  readonly refusals_count: bigint | null;
+  readonly ban_step: bigint | null;
+  readonly ban_ends_at_ms: bigint | null;
+  readonly unbans: bigint;
+}
+
+export function loadUsage(connection: Connection, keyId: string): Usage | undefined {
+  const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
+  return row && usageFromRow(row);
+}
+
+export function saveUsage(connection: Connection, usages: readonly KeyUsage[]): void {
+  connection.atomically(() => {
+    for (const usage of usages) {
+      saveKeyUsage(connection, usage);
+    }
+  });
+}
+
+function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs }: KeyUsage): void {
+  connection.run(
+    `INSERT OR REPLACE INTO usage
+       (key_id, minute_opened_at_ms, minute_count, day_opened_at_ms, day_count, refusals_opened_at_ms, refusals_count,
+        ban_step, ban_ends_at_ms, unbans, last_used_at_ms)
+     SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM keys WHERE id = ?`,
+    toNullable(usage.minute?.openedAtMs),
+    toNullable(usage.minute?.count),
+    toNullable(usage.day?.openedAtMs),
+    toNullable(usage.day?.count),
+    toNullable(usage.refusals?.openedAtMs),
+    toNullable(usage.refusals?.count),
+    toNullable(usage.ban?.step),
+    toNullable(usage.ban?.endsAtMs),
+    BigInt(usage.unbans),
+    BigInt(lastUsedAtMs),
+    keyId,
+  );
+}
+
+function usageFromRow(row: UsageRow): Usage {
+  return {
+    minute: windowFromColumns(row.minute_opened_at_ms, row.minute_count),
+    day: windowFromColumns(row.day_opened_at_ms, row.day_count),
+    refusals: windowFromColumns(row.refusals_opened_at_ms, row.refusals_count),
+    ban: banFromColumns(row.ban_step, row.ban_ends_at_ms),
+    unbans: Number(row.unbans),
+  };
+}
+
+function windowFromColumns(openedAtMs: bigint | null, count: bigint | null): Window | undefined {
+  return openedAtMs === null ? undefined : { openedAtMs: Number(openedAtMs), count: Number(count) };
+}
+
+function banFromColumns(step: bigint | null, endsAtMs: bigint | null): Ban | undefined {
+  return step === null ? undefined : { step: Number(step), endsAtMs: Number(endsAtMs) };
+}

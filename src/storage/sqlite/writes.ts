@@ -1,0 +1,41 @@
+import type { Connection } from "./connection.ts";
+import { createKey, revokeKey, rotateKey, unbanKey } from "./keys.ts";
+import { updateInventory } from "./pets.ts";
+import { saveUsage } from "./usage.ts";
+
+/**
+ * What the writing thread can be asked to do. Each is atomic by itself, or made so, because a group of them shares one
+ * transaction.
+ */
+export const writes = {
+  updateInventory,
+  createKey,
+  rotateKey,
+  revokeKey,
+  unbanKey,
+  saveUsage,
+  foreignRevision,
+};
+
+export type Writes = typeof writes;
+
+/** What a write takes besides the connection. */
+export type WriteArgs<Name extends keyof Writes> =
+  Parameters<Writes[Name]> extends [Connection, ...infer Rest] ? Rest : never;
+
+/** One thing to do, as it is sent to the thread. */
+export interface Write {
+  readonly name: keyof Writes;
+  readonly args: readonly unknown[];
+}
+
+/** What has become of one write, as it is sent back. */
+export type Outcome =
+  | { readonly value: unknown }
+  /** `isMediumFailure` is told here, since errors lose their class on the way between threads. */
+  | { readonly error: Error; readonly isMediumFailure: boolean };
+
+/** SQLite's `data_version`: it changes when another connection than this one has committed. */
+function foreignRevision(connection: Connection): number {
+  return Number(connection.pragma("data_version"));
+}
