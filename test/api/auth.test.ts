@@ -25,13 +25,13 @@ let scoped: readonly MintedKey[];
 beforeAll(async () => {
   server = await startServer();
   const { store } = server;
-  [good, expired, revoked, rotated, ...scoped] = await Promise.all([
+  [good, expired, revoked, rotated, ...scoped] = (await Promise.all([
     store.mintQuota(1_000_000, 1_000_000),
     store.mintKey("--expires-in", "1s"),
     store.mintKey(),
     store.mintKey(),
     ...scopes.map((scope) => store.mintKey("--scope", scope)),
-  ]) as [MintedKey, MintedKey, MintedKey, MintedKey];
+  ])) as [MintedKey, MintedKey, MintedKey, MintedKey];
   await store.run("keys", "revoke", revoked.id);
   successor = JSON.parse(await store.run("keys", "rotate", rotated.id, "--grace", "1s", "--json"));
   for (const { key } of [expired, rotated]) {
@@ -116,7 +116,12 @@ describe("two Authorization headers", () => {
     ["HTTP/1.1", createHttp1Client],
     ["HTTP/2", createHttp2Client],
   ])("over %s", (_version, createClient) => {
-    const send = async (path: string, method: string, headers: Record<string, string | string[]>, body?: Uint8Array) => {
+    const send = async (
+      path: string,
+      method: string,
+      headers: Record<string, string | string[]>,
+      body?: Uint8Array,
+    ) => {
       const http = createClient(server);
       const answer = await http.send({ method, path, headers, body });
       http.close();

@@ -65,7 +65,7 @@ describe("the headers of the first answer", () => {
       `"minute";q=${perMinute};w=60, "day";q=${perDay};w=${daySeconds}`,
     );
     expect(outcome.headers.get("ratelimit")).toMatch(
-      new RegExp(`^"minute";r=${perMinute - 1};t=(59|60), "day";r=${perDay - 1};t=863(99|)${""}|86400$`),
+      new RegExp(`^"minute";r=${perMinute - 1};t=(59|60), "day";r=${perDay - 1};t=(86399|86400)$`),
     );
     expect(outcome.headers.get("retry-after")).toBeNull();
   });
@@ -114,7 +114,9 @@ describe("counting", () => {
 
   it("admits no more than the quota of requests that come at once", async () => {
     const { key } = await server.store.mintQuota(10, 1_000);
-    const outcomes = await Promise.all(Array.from({ length: 26 }, (_, at) => list(key, protocols[at % protocols.length])));
+    const outcomes = await Promise.all(
+      Array.from({ length: 26 }, (_, at) => list(key, protocols[at % protocols.length])),
+    );
     expect(outcomes.filter(({ message }) => message !== undefined)).toHaveLength(10);
   });
 
@@ -286,14 +288,17 @@ describe("strangers", () => {
     http.close();
   });
 
-  it.each(protocols)("are refused beyond it over $name, while a key's holder at that address is not", async (protocol) => {
-    const refused = await list(undefined, protocol, from("198.51.100.1"));
-    expectFailure(refused, "RATE_LIMIT_EXCEEDED");
-    expect(expectLimits(refused.headers)).toMatchObject({ limit: 300, remaining: 0 });
-    expect(retryAfter(refused)).toBeLessThanOrEqual(60);
-    const { key } = await anyKey();
-    expectSuccess(await list(key, protocol, from("198.51.100.1")));
-  });
+  it.each(protocols)(
+    "are refused beyond it over $name, while a key's holder at that address is not",
+    async (protocol) => {
+      const refused = await list(undefined, protocol, from("198.51.100.1"));
+      expectFailure(refused, "RATE_LIMIT_EXCEEDED");
+      expect(expectLimits(refused.headers)).toMatchObject({ limit: 300, remaining: 0 });
+      expect(retryAfter(refused)).toBeLessThanOrEqual(60);
+      const { key } = await anyKey();
+      expectSuccess(await list(key, protocol, from("198.51.100.1")));
+    },
+  );
 
   it.each(protocols)("see that limit on their refusals over $name", async (protocol) => {
     const address = `203.0.113.${protocols.indexOf(protocol)}`;

@@ -8,8 +8,8 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** How long an answer may take before the test fails. */
-const deadlineMs = 10_000;
+/** How long an answer may take before the test fails, in milliseconds. */
+const defaultDeadlineMs = 10_000;
 
 /**
  * Writes these bytes to a fresh connection, and reads one answer. The connection is left open meanwhile, so that what
@@ -32,7 +32,7 @@ export function openSocket({ origin }: Target): Socket {
 }
 
 /** Reads one answer, to its end. */
-export function readAnswer(socket: Socket): Promise<RawAnswer> {
+export function readAnswer(socket: Socket, deadlineMs = defaultDeadlineMs): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let received = "";
     const fail = (why: string) => reject(new Error(`${why}; received: ${JSON.stringify(received.slice(0, 500))}`));

@@ -37,7 +37,11 @@ export function readGrpcWebOutcome({ headers, bytes }: HttpAnswer): Outcome {
 function webTrailers(bytes: Buffer): [string, string][] {
   for (let at = 0; at + 5 <= bytes.length; at += 5 + bytes.readUInt32BE(at + 1)) {
     if ((bytes.readUInt8(at) & 0x80) !== 0) {
-      const lines = bytes.subarray(at + 5).toString("latin1").split("\r\n").filter(Boolean);
+      const lines = bytes
+        .subarray(at + 5)
+        .toString("latin1")
+        .split("\r\n")
+        .filter(Boolean);
       return lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]);
     }
   }

@@ -1,0 +1,480 @@
+import { connect as connectTls } from "node:tls";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Client, Metadata } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  HealthCheckRequestSchema,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from "../../gen/grpc/health/v1/health_pb.ts";
+import { ListInventoryRequestSchema, ListInventoryResponseSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { createCertificate } from "../support/certificate.ts";
+import { codec, createGrpcClient, openChannel } from "../support/clients/grpc.ts";
+import { type Protocol, protocols, restProtocols } from "../support/clients/protocols.ts";
+import { createRestClient } from "../support/clients/rest.ts";
+import { until } from "../support/deadline.ts";
+import { expectErrorBody, expectLimits, expectSuccess } from "../support/expectations.ts";
+import { importFixture, pets } from "../support/fixture.ts";
+import { createHttp1Client, createHttp2Client, type HttpClient } from "../support/http.ts";
+import { rpcPath } from "../support/operations.ts";
+import { petstore } from "../support/petstore.ts";
+import { openSocket, readAnswer, sendRaw } from "../support/raw.ts";
+import { filesOf, reflect, reflectionVersions } from "../support/reflection.ts";
+import { envelope } from "../support/rpc-wire.ts";
+import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
+
+const rest = restProtocols[0] as Protocol;
+const page = "https://app.example";
+
+let server: TestServer;
+let key: MintedKey;
+let http1: HttpClient;
+let http2: HttpClient;
+let channel: Client;
+
+beforeAll(async () => {
+  server = await startServer("--cors-origin", page);
+  key = await server.store.mintKey();
+  http1 = createHttp1Client(server);
+  http2 = createHttp2Client(server);
+  channel = openChannel(server);
+});
+
+afterAll(async () => {
+  http1?.close();
+  http2?.close();
+  channel?.close();
+  await server?.stop();
+});
+
+const authorization = () => ({ authorization: `Bearer ${key.key}` });
+
+describe("compression", () => {
+  const message = toBinary(ListInventoryRequestSchema, create(ListInventoryRequestSchema));
+
+  it.each([
+    ["HTTP/1.1", () => http1],
+    ["HTTP/2", () => http2],
+  ])("goes both ways over Connect, %s", async (_version, http) => {
+    const { headers, bytes } = await http().send({
+      method: "POST",
+      path: rpcPath("listInventory"),
+      headers: {
+        ...authorization(),
+        "content-type": "application/json",
+        "content-encoding": "gzip",
+        "accept-encoding": "gzip",
+      },
+      body: gzipSync("{}"),
+    });
+    const text = headers.get("content-encoding") === "gzip" ? gunzipSync(bytes).toString() : bytes.toString();
+    expect(JSON.parse(text).items).toHaveLength(pets.length);
+  });
+
+  it("goes both ways over gRPC", async () => {
+    const { headers, bytes, trailers } = await http2.send({
+      method: "POST",
+      path: rpcPath("listInventory"),
+      headers: {
+        ...authorization(),
+        "content-type": "application/grpc",
+        te: "trailers",
+        "grpc-encoding": "gzip",
+        "grpc-accept-encoding": "gzip",
+      },
+      body: envelope(gzipSync(message), { flags: 1 }),
+    });
+    expect(trailers.get("grpc-status")).toBe("0");
+    const body = bytes[0] === 1 ? gunzipSync(bytes.subarray(5)) : bytes.subarray(5);
+    expect(bytes[0] === 1).toBe(headers.get("grpc-encoding") === "gzip");
+    expect(codec(ListInventoryResponseSchema).read(body)).toMatchObject({ nextPageToken: "" });
+  });
+});
+
+describe("paths", () => {
+  it.each([
+    ...["//v1/inventory", "/v1//inventory", "/v1/./inventory", "/v1/../v1/inventory", "/V1/inventory", "/v1/Inventory"],
+    ...[
+      "/v1/inventory/",
+      "/v1%2Finventory",
+      "/v1/%2e/inventory",
+      "/v1/inventory%00",
+      "/v1/inventory;x",
+      "/v1/inventory.",
+    ],
+  ])("are not normalised: %s", async (path) => {
+    for (const http of [http1, http2]) {
+      expectErrorBody(await http.send({ method: "GET", path, headers: authorization() }), "ROUTE_NOT_FOUND");
+    }
+  });
+
+  it("lead from the root to the reference", async () => {
+    const root = await http1.send({ method: "GET", path: "/" });
+    expect(root.status).toBeGreaterThanOrEqual(301);
+    expect(root.status).toBeLessThanOrEqual(308);
+    const target = new URL(root.headers.get("location") ?? "", server.origin).pathname;
+    expect(target).toMatch(/^\/docs/);
+    const docs = await http1.send({ method: "GET", path: target });
+    expect(docs.status).toBe(200);
+    expect(docs.headers.get("content-type")).toMatch(/^text\/html/);
+  });
+
+  it.each(["GET", "HEAD"])("offer /openapi.json without a key: %s", async (method) => {
+    for (const http of [http1, http2]) {
+      const answer = await http.send({ method, path: "/openapi.json" });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+      if (method === "GET") {
+        expect(Object.keys(JSON.parse(answer.text).paths).toSorted()).toEqual(
+          expect.arrayContaining([expect.stringMatching(/inventory$/), expect.stringMatching(/inventory\/\{petId\}$/)]),
+        );
+      }
+    }
+  });
+
+  it("serve a whole URL as a request target as the path in it", async () => {
+    const head = `Host: pets\r\nAuthorization: Bearer ${key.key}\r\n\r\n`;
+    expect((await sendRaw(server, `GET http://pets/v1/pets/7 HTTP/1.1\r\n${head}`)).status).toBe(200);
+  });
+});
+
+describe("the operator's port", () => {
+  const ops = (path: string) => createHttp1Client({ origin: server.opsOrigin }).send({ method: "GET", path });
+
+  it.each(["/healthz", "/readyz", "/metrics"])("answers %s", async (path) => {
+    expect((await ops(path)).status).toBe(200);
+  });
+
+  it.each(["/v1/inventory", rpcPath("listInventory"), "/docs", "/openapi.json"])("never serves %s", async (path) => {
+    expect((await ops(path)).status).toBe(404);
+  });
+
+  it("has to itself what it answers", async () => {
+    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+      expectErrorBody(await http1.send({ method: "GET", path }), "ROUTE_NOT_FOUND");
+    }
+  });
+});
+
+describe("health", () => {
+  const check = (service: string) =>
+    new Promise<HealthCheckResponse>((resolve, reject) => {
+      channel.makeUnaryRequest(
+        "/grpc.health.v1.Health/Check",
+        codec(HealthCheckRequestSchema).write,
+        codec(HealthCheckResponseSchema).read,
+        create(HealthCheckRequestSchema, { service }) as never,
+        (error, message) => (error === null && message !== undefined ? resolve(message) : reject(error as Error)),
+      );
+    });
+
+  it.each(["", "petstore.v1.InventoryService", "petstore.v1.PetService", "petstore.v1.StoreService"])(
+    "of '%s' is SERVING, without a key",
+    async (service) => {
+      expect((await check(service)).status).toBe(ServingStatus.SERVING);
+    },
+  );
+
+  it("of an unknown service is NOT_FOUND", async () => {
+    await expect(check("nope")).rejects.toMatchObject({ code: 5 });
+  });
+
+  it.each([
+    ["", ServingStatus.SERVING],
+    ["nope", ServingStatus.SERVICE_UNKNOWN],
+  ])("of '%s' can be watched", async (service, status) => {
+    const stream = watch(channel, service);
+    const first = await new Promise<HealthCheckResponse>((resolve) => stream.once("data", resolve));
+    stream.cancel();
+    expect(first.status).toBe(status);
+  });
+
+  it("answers over Connect, too", async () => {
+    for (const http of [http1, http2]) {
+      const headers = { "content-type": "application/json" };
+      const answer = await http.send({ method: "POST", path: "/grpc.health.v1.Health/Check", headers, body: "{}" });
+      expect(JSON.parse(answer.text)).toEqual({ status: "SERVING" });
+    }
+  });
+});
+
+function watch(from: Client, service: string) {
+  const stream = from.makeServerStreamRequest(
+    "/grpc.health.v1.Health/Watch",
+    codec(HealthCheckRequestSchema).write,
+    codec(HealthCheckResponseSchema).read as (bytes: Buffer) => HealthCheckResponse,
+    create(HealthCheckRequestSchema, { service }) as never,
+    new Metadata(),
+  );
+  stream.on("error", () => {});
+  return stream;
+}
+
+describe.each(reflectionVersions)("reflection %s", (version) => {
+  it("lists the services", async () => {
+    const [answer] = await reflect(channel, version, { case: "listServices", value: "" });
+    const names = answer?.case === "listServicesResponse" ? answer.value.service.map(({ name }) => name) : [];
+    expect(names).toEqual(
+      expect.arrayContaining([
+        "grpc.health.v1.Health",
+        "petstore.v1.InventoryService",
+        "petstore.v1.PetService",
+        "petstore.v1.StoreService",
+      ]),
+    );
+  });
+
+  it.each([
+    ["petstore.v1.InventoryService", "petstore/v1/inventory_service.proto"],
+    ["petstore.v1.InventoryService.ListInventory", "petstore/v1/inventory_service.proto"],
+    ["petstore.v1.InventoryItem", "petstore/v1/inventory.proto"],
+    ["petstore.v1.PetStatus", "petstore/v1/pet_status.proto"],
+    ["grpc.health.v1.Health", "grpc/health/v1/health.proto"],
+  ])("finds the file of %s", async (symbol, file) => {
+    const [answer] = await reflect(channel, version, { case: "fileContainingSymbol", value: symbol });
+    expect(filesOf(answer).map(({ name }) => name)).toContain(file);
+  });
+
+  it("has every file that a service needs", async () => {
+    const found = new Map<string, readonly string[]>();
+    let wanted = ["petstore/v1/inventory_service.proto", "petstore/v1/store_service.proto"];
+    while (wanted.length > 0) {
+      const answers = await reflect(
+        channel,
+        version,
+        ...wanted.map((value) => ({ case: "fileByFilename", value }) as const),
+      );
+      for (const file of answers.flatMap(filesOf)) {
+        found.set(file.name, file.dependency);
+      }
+      expect(wanted.filter((name) => !found.has(name))).toEqual([]);
+      wanted = [...found.values()].flat().filter((name) => !found.has(name));
+    }
+    expect([...found.keys()]).toEqual(
+      expect.arrayContaining(["google/api/annotations.proto", "google/protobuf/descriptor.proto"]),
+    );
+  });
+
+  it("finds the extension that holds the HTTP rules", async () => {
+    const value = { containingType: "google.protobuf.MethodOptions", extensionNumber: 72_295_728 };
+    const [answer] = await reflect(channel, version, { case: "fileContainingExtension", value } as never);
+    expect(filesOf(answer).map(({ name }) => name)).toContain("google/api/annotations.proto");
+  });
+
+  it("answers an unknown symbol on the stream, and goes on", async () => {
+    const answers = await reflect(
+      channel,
+      version,
+      { case: "fileContainingSymbol", value: "nope.Nope" },
+      { case: "fileByFilename", value: "nope.proto" },
+      { case: "listServices", value: "" },
+    );
+    expect(answers.map((answer) => answer.case)).toEqual(["errorResponse", "errorResponse", "listServicesResponse"]);
+    expect(answers[0]?.value).toMatchObject({ errorCode: 5 });
+  });
+});
+
+describe("CORS", () => {
+  const preflight = {
+    "access-control-request-method": "PATCH",
+    "access-control-request-headers": "authorization,content-type",
+  };
+
+  it("answers a preflight from a named origin without a key, on its address's count", async () => {
+    for (const path of ["/v1/inventory/7", rpcPath("updateInventory")]) {
+      const headers = { origin: page, ...preflight };
+      const answer = await http1.send({ method: "OPTIONS", path, headers });
+      expect([200, 204]).toContain(answer.status);
+      expect(answer.headers.get("access-control-allow-origin")).toBe(page);
+      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toContain("authorization");
+      expect(answer.headers.get("vary")?.toLowerCase()).toContain("origin");
+      expect(expectLimits(answer.headers).limit).toBe(300);
+    }
+    const { headers } = await http1.send({
+      method: "OPTIONS",
+      path: "/v1/inventory/7",
+      headers: { origin: page, ...preflight },
+    });
+    expect(headers.get("access-control-allow-methods")).toContain("PATCH");
+  });
+
+  it.each([
+    ["success", () => authorization(), 200],
+    ["a refusal", () => ({}), 401],
+  ])("lets a page of a named origin read %s and its limits", async (_title, headers, status) => {
+    const answer = await http1.send({ method: "GET", path: "/v1/inventory", headers: { origin: page, ...headers() } });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("access-control-allow-origin")).toBe(page);
+    const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(/, */);
+    expect(exposed).toEqual(
+      expect.arrayContaining(["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"]),
+    );
+  });
+
+  it.each(["https://evil.example", "null", "https://app.example.evil.example", "http://app.example"])(
+    "does nothing for %s",
+    async (origin) => {
+      const headers = { origin, ...authorization() };
+      const answer = await http1.send({ method: "GET", path: "/v1/inventory", headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+      const asked = await http1.send({ method: "OPTIONS", path: "/v1/inventory", headers: { origin, ...preflight } });
+      expect(asked.headers.get("access-control-allow-origin")).toBeNull();
+      expect(asked.status).toBe(401);
+    },
+  );
+});
+
+describe("a server with other flags", () => {
+  let plain: TestServer;
+
+  beforeAll(async () => {
+    plain = await startServer("--no-reflection");
+  });
+  afterAll(() => plain?.stop());
+
+  it("has no reflection with --no-reflection", async () => {
+    const other = openChannel(plain);
+    for (const version of reflectionVersions) {
+      await expect(reflect(other, version, { case: "listServices", value: "" })).rejects.toMatchObject({ code: 12 });
+    }
+    other.close();
+  });
+
+  it("has CORS off by default", async () => {
+    const { key: secret } = await plain.store.mintKey();
+    const http = createHttp1Client(plain);
+    const headers = { origin: page, authorization: `Bearer ${secret}` };
+    const answer = await http.send({ method: "GET", path: "/v1/inventory", headers });
+    http.close();
+    expect(answer.status).toBe(200);
+    expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  it("lets no second server on its store, and says who holds it", async () => {
+    const second = await petstore("serve", "--port", "0", "--ops-port", "0", "--db", plain.store.db);
+    expect(second.exitCode).toBeGreaterThan(0);
+    expect(second.stdout).toBe("");
+    expect(second.stderr).toContain(String(plain.pid));
+    expect(second.stderr.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("TLS", () => {
+  let secure: TestServer;
+  let secureKey: MintedKey;
+
+  beforeAll(async () => {
+    const store = new TestStore();
+    const { certFile, keyFile, pem } = createCertificate(store.directory);
+    await importFixture(store.db, store.directory);
+    secureKey = await store.mintKey();
+    secure = await serve(store, { flags: ["--tls-cert", certFile, "--tls-key", keyFile], ca: pem });
+  });
+  afterAll(() => secure?.stop());
+
+  it("is named in the ready line", () => {
+    expect(secure.readyLine).toBe(`petstore listening on ${secure.origin}`);
+    expect(secure.origin).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it.each([
+    ["REST, HTTP/1.1", () => createRestClient(createHttp1Client(secure))],
+    ["REST, HTTP/2", () => createRestClient(createHttp2Client(secure))],
+    ["gRPC", () => createGrpcClient(secure)],
+  ])("carries %s", async (_name, open) => {
+    const client = open();
+    const outcome = await client.call("listInventory", { pageSize: 1 }, { key: secureKey.key });
+    const { items, nextPageToken } = expectSuccess(outcome);
+    expect(items).toHaveLength(1);
+    expect(nextPageToken).not.toBe("");
+    expect(outcome.headers.get("link") ?? secure.origin).toContain(secure.origin);
+    client.close();
+  });
+
+  it.each([
+    [["h2", "http/1.1"], "h2"],
+    [["http/1.1"], "http/1.1"],
+  ])("chooses among %j by ALPN", async (offered, chosen) => {
+    const socket = connectTls({
+      port: secure.port,
+      ALPNProtocols: offered,
+      ca: secure.ca ?? "",
+      servername: "localhost",
+    });
+    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+    expect(socket.alpnProtocol).toBe(chosen);
+    socket.destroy();
+  });
+});
+
+describe("SIGTERM", () => {
+  it("turns readiness off, lets running calls finish, and exits with 0", async () => {
+    const ending = await startServer();
+    const { key: secret } = await ending.store.mintKey();
+    const body = '{"quantity":99}';
+    const socket = openSocket(ending);
+    const head = `PATCH /v1/inventory/7 HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${secret}\r\nContent-Length: ${body.length}`;
+    socket.write(`${head}\r\nExpect: 100-continue\r\n\r\n`);
+    const running = readAnswer(socket);
+    const ops = createHttp1Client({ origin: ending.opsOrigin });
+    const health = openChannel(ending);
+    const statuses: ServingStatus[] = [];
+    const watched = watch(health, "");
+    watched.on("data", ({ status }: HealthCheckResponse) => statuses.push(status as ServingStatus));
+    await until(async () => statuses.length === 1, 5_000);
+
+    const ended = ending.end();
+    await until(async () => (await ops.send({ method: "GET", path: "/readyz" })).status === 503, 5_000);
+    expect((await ops.send({ method: "GET", path: "/healthz" })).status).toBe(200);
+    await until(async () => statuses.at(-1) === ServingStatus.NOT_SERVING, 5_000);
+    socket.write(body);
+    expect((await running).status).toBe(200);
+    socket.destroy();
+    health.close();
+    expect(await ended).toBe(0);
+    ops.close();
+
+    const again = await serve(ending.store);
+    const { items } = expectSuccess(await again.call(rest, "listInventory", {}, { key: secret }));
+    expect(items.find(({ petId }) => petId === 7n)?.quantity).toBe(99n);
+    await again.stop();
+  });
+});
+
+describe("SIGKILL", () => {
+  it("loses no update that was acknowledged", async () => {
+    const killed = await startServer();
+    const { key: secret } = await killed.store.mintQuota(1_000_000, 1_000_000);
+    const acknowledged = new Map<bigint, bigint>();
+    const sent = new Map<bigint, bigint>();
+    const writers = protocols.slice(0, 6).map(async (protocol, index) => {
+      const petId = BigInt(index + 1);
+      for (let quantity = 100n; ; quantity++) {
+        sent.set(petId, quantity);
+        const input = { petId, update: { quantity } };
+        const outcome = await killed.call(protocol, "updateInventory", input, { key: secret }).catch(() => undefined);
+        if (outcome?.message === undefined) {
+          return;
+        }
+        acknowledged.set(petId, quantity);
+      }
+    });
+    await until(
+      async () => acknowledged.size === 6 && [...acknowledged.values()].every((value) => value > 120n),
+      10_000,
+    );
+    await killed.end("SIGKILL");
+    await Promise.all(writers);
+
+    const again = await serve(killed.store);
+    const { items } = expectSuccess(await again.call(rest, "listInventory", {}, { key: secret }));
+    for (const [petId, quantity] of acknowledged) {
+      const found = items.find((item) => item.petId === petId)?.quantity;
+      expect([quantity, sent.get(petId)]).toContain(found);
+    }
+    await again.stop();
+  });
+});
