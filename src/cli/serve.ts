@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { ServerConfig } from "../server/config.ts";
 import type { RunningServer } from "../server/server.ts";
-import { renewDemoKey } from "./demo/key.ts";
-import { fillEmptyStore } from "./demo/store.ts";
+import { prepareDemo } from "./demo/demo.ts";
 import { describeListenError } from "./listen-error.ts";
 import { readServerConfig } from "./serve-config.ts";
 import { addServeOptions, type ServeOptions } from "./serve-options.ts";
@@ -25,20 +24,23 @@ export function addServe(program: Command): void {
 
 async function serveStore(config: ServerConfig): Promise<void> {
   const running = await start(config);
-  announce(running, config);
-  await untilStopped(running);
+  await serveUntilStopped(running, readyLines(running, config));
 }
 
 async function serveDemo(config: ServerConfig): Promise<void> {
-  await fillEmptyStore(config.db);
+  const secret = await prepareDemo(config.db);
   const running = await start(config);
-  const secret = await renewDemoKey(config.db);
-  announce(running, config);
+  // Whoever tries TLS out has most likely signed the certificate alone.
   const trust = config.tls === undefined ? "" : "--insecure ";
-  process.stdout.write(
-    `\nTry it:\n\n  curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory\n\n`,
-  );
-  await untilStopped(running);
+  const curl = `curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory`;
+  await serveUntilStopped(running, `${readyLines(running, config)}\nTry it:\n\n  ${curl}\n\n`);
+}
+
+/** Signals are listened for before anybody can know that the server is ready. */
+async function serveUntilStopped(running: RunningServer, announcement: string): Promise<void> {
+  const stopped = untilStopped(running);
+  process.stdout.write(announcement);
+  await stopped;
 }
 
 async function start(config: ServerConfig): Promise<RunningServer> {
@@ -52,9 +54,9 @@ async function start(config: ServerConfig): Promise<RunningServer> {
 }
 
 /** Other programs wait for these lines: the first one on stdout tells that the server is ready. */
-function announce(running: RunningServer, { opsPort }: ServerConfig): void {
-  process.stdout.write(`petstore listening on ${running.url}\n`);
-  if (opsPort === 0) process.stdout.write(`petstore operator port on ${running.opsUrl}\n`);
+function readyLines(running: RunningServer, { opsPort }: ServerConfig): string {
+  const operator = opsPort === 0 ? `petstore operator port on ${running.opsUrl}\n` : "";
+  return `petstore listening on ${running.url}\n${operator}`;
 }
 
 const help = `

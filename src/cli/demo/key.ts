@@ -2,19 +2,17 @@ import { randomBytes } from "node:crypto";
 import { type Key, scopes } from "../../domain/key.ts";
 import { hashSecret, mintKeyId, mintSecret } from "../../domain/key-secret.ts";
 import { planQuotas } from "../../domain/plan.ts";
-import { withStore } from "../store-file.ts";
+import type { Store } from "../../domain/store.ts";
 
 const demoName = "demo";
 
 /** Creates a Pro key named `demo`, revokes the former ones, and gives the new one's secret. */
-export function renewDemoKey(db: string): Promise<string> {
-  return withStore(db, async (store) => {
-    const nowMs = Date.now();
-    for (const key of await store.listKeys()) if (isLiveDemo(key)) await store.revokeKey(key.id, nowMs);
-    const secret = mintSecret(randomBytes);
-    await store.createKey(demoKey(nowMs), hashSecret(secret));
-    return secret;
-  });
+export async function renewDemoKey(store: Store): Promise<string> {
+  const nowMs = Date.now();
+  for (const key of await store.listKeys()) if (isLiveDemo(key)) await store.revokeKey(key.id, nowMs);
+  const secret = mintSecret(randomBytes);
+  await store.createKey(demoKey(nowMs), hashSecret(secret));
+  return secret;
 }
 
 function isLiveDemo({ name, plan, revokedAtMs }: Key): boolean {

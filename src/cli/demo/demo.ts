@@ -1,27 +1,33 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import type { Store } from "../../domain/store.ts";
 import { orderRecord } from "../../records/order-record.ts";
 import { petRecord } from "../../records/pet-record.ts";
 import type { RecordFormat } from "../../records/record-format.ts";
 import { readRecords } from "../../records/record-reader.ts";
 import { acquireServerLock } from "../../storage/sqlite/server-lock.ts";
 import { withStore } from "../store-file.ts";
+import { renewDemoKey } from "./key.ts";
 
 /**
- * Puts the demo's pets and orders into a store that has no pets. Throws `StoreHeldError` when the store is served: its
- * data are not ours to touch then.
+ * Makes a store ready to be tried: with pets and orders if it has no pets, and a fresh key, whose secret it gives.
+ * Throws `StoreHeldError` when the store is served: then its data, and the key of that demo, are not ours to touch.
  */
-export async function fillEmptyStore(db: string): Promise<void> {
+export async function prepareDemo(db: string): Promise<string> {
   const lock = acquireServerLock(db);
   try {
-    await withStore(db, async (store) => {
-      if ((await store.countPets()) > 0) return;
-      await store.importPets(read("pets.csv", petRecord));
-      await store.importOrders(read("orders.csv", orderRecord));
+    return await withStore(db, async (store) => {
+      if ((await store.countPets()) === 0) await fill(store);
+      return renewDemoKey(store);
     });
   } finally {
     lock.release();
   }
+}
+
+async function fill(store: Store): Promise<void> {
+  await store.importPets(read("pets.csv", petRecord));
+  await store.importOrders(read("orders.csv", orderRecord));
 }
 
 function read<T extends { readonly id: bigint }>(name: string, format: RecordFormat<T>): AsyncIterable<T> {

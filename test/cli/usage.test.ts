@@ -1,0 +1,105 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createFolder, petstore } from "./support.ts";
+
+/** Runs a command that must fail with one line on stderr, and leave its folder as it was. */
+async function check(args: string, code: number, line: string, env: Record<string, string> = {}): Promise<void> {
+  const cwd = createFolder();
+  writeFileSync(join(cwd, "text.pem"), "not a certificate\n");
+  const outcome = await petstore(args.split(" "), { cwd, env });
+  expect(outcome).toEqual({ code, stdout: "", stderr: `petstore: ${line}\n` });
+  expect(readdirSync(cwd)).toEqual(["text.pem"]);
+}
+
+const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
+const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
+const scopes = "inventory:read, inventory:write, pets:read, orders:read";
+
+describe.concurrent("a command that was not understood", () => {
+  it.for<[string, string]>([
+    ["fly", "unknown command 'fly'"],
+    ["serve --prot 1", "unknown option '--prot' (Did you mean --port?)"],
+    ["serve now", "too many arguments for 'serve'. Expected 0 arguments but got 1: now."],
+    ["serve --port 65536", `option '--port <port>' argument '65536' is invalid. ${portForm}`],
+    ["serve --ops-port x", `option '--ops-port <port>' argument 'x' is invalid. ${portForm}`],
+    ["serve --max-body 1MB", `option '--max-body <size>' argument '1MB' is invalid. ${sizeForm}`],
+    ["serve --max-body 0", `option '--max-body <size>' argument '0' is invalid. ${sizeForm}`],
+    [
+      "serve --shutdown-grace 10",
+      "option '--shutdown-grace <duration>' argument '10' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most.",
+    ],
+    [
+      "serve --cors-origin https://a.example/",
+      "option '--cors-origin <origin>' argument 'https://a.example/' is invalid. It must be an origin such as https://example.com, without a path.",
+    ],
+    [
+      "serve --trusted-proxy 10.0.0.0/33",
+      "option '--trusted-proxy <cidr>' argument '10.0.0.0/33' is invalid. It must be a network such as 10.0.0.0/8 or fd00::/8, or an address.",
+    ],
+    [
+      "serve --log-level loud",
+      "option '--log-level <level>' argument 'loud' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
+    ],
+    ["serve --tls-cert text.pem", "--tls-cert and --tls-key go together"],
+    ["keys create", "required option '--plan <plan>' not specified"],
+    [
+      "keys create --plan gold",
+      "option '--plan <plan>' argument 'gold' is invalid. Allowed choices are free, pro, business, enterprise.",
+    ],
+    [
+      "keys create --plan pro --scope pets:write",
+      `option '--scope <scope>' argument 'pets:write' is invalid. It must be one of ${scopes}.`,
+    ],
+    ["keys create --plan enterprise --per-day 9", "an enterprise key needs both --per-minute and --per-day"],
+    [
+      "keys create --plan pro --per-day 9",
+      "the limits of the pro plan are fixed: leave --per-minute and --per-day out",
+    ],
+    [
+      "keys create --plan enterprise --per-day 9 --per-minute 0",
+      "option '--per-minute <n>' argument '0' is invalid. It must be a whole number from 1 on.",
+    ],
+    [
+      "keys create --plan pro --expires-in 0d",
+      "option '--expires-in <duration>' argument '0d' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not nothing.",
+    ],
+    ["keys revoke", "missing required argument 'id'"],
+    ["import", "name a file of pets, or --orders FILE"],
+    ["import - --orders -", "pets and orders cannot both come from stdin"],
+    ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson"],
+    ["export --format json", "option '--format <format>' argument 'json' is invalid. Allowed choices are csv, jsonl."],
+  ])("exits with 2: petstore %s", ([args, line]) => check(args, 2, line));
+
+  it.for<[string, string, string]>([
+    ["PETSTORE_PORT", "x", `option '--port <port>' value 'x' from env 'PETSTORE_PORT' is invalid. ${portForm}`],
+    ["PETSTORE_DEMO", "maybe", 'PETSTORE_DEMO must be true or false, not "maybe"'],
+  ])("may come from the environment: %s=%s", ([name, value, line]) => check("serve", 2, line, { [name]: value }));
+});
+
+describe.concurrent("a command that fails", () => {
+  it.for<[string, RegExp | string]>([
+    ["keys list", "data/petstore.db: there is no such store"],
+    ["keys revoke key_1", "data/petstore.db: there is no such store"],
+    ["export", "data/petstore.db: there is no such store"],
+    ["backup copy.db", "data/petstore.db: there is no such store"],
+    ["backup text.pem", "text.pem exists already; name a new file"],
+    ["keys list --db text.pem", "text.pem: not a SQLite database"],
+    ["import pets.csv", "cannot read pets.csv: no such file or directory"],
+    ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],
+    [
+      "serve --tls-cert text.pem --tls-key text.pem",
+      "cannot use text.pem with text.pem for TLS: error:0480006C:PEM routines::no start line",
+    ],
+  ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, String(line)));
+});
+
+it.concurrent.for(["", "serve", "keys", "keys create", "keys list", "keys rotate", "import", "export", "backup"])(
+  "has help: petstore %s --help",
+  async (command) => {
+    const { code, stdout, stderr } = await petstore([...command.split(" ").filter(Boolean), "--help"], { cwd: "/" });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`Usage: petstore ${command}`);
+    expect(stdout).toContain("PETSTORE_DB");
+  },
+);
