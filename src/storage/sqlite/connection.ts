@@ -84,5 +84,5 @@ export class Connection {
   }
 }
 
-/** Some 4 MB: a few milliseconds of the event loop. */
-const pagesPerTurn = 1_000;
+/** Some 1 MB: a millisecond or so of the event loop. */
+const pagesPerTurn = 250;

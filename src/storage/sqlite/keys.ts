@@ -73,8 +73,9 @@ export function rotateKey(
 ): void {
   connection.atomically(() => {
     connection.run(
-      `UPDATE secrets SET expires_at_ms = min(ifnull(expires_at_ms, ?1), ?1)
-       WHERE key_id IN (SELECT id FROM keys WHERE id = ?2 AND revoked_at_ms IS NULL)`,
+      `UPDATE secrets SET expires_at_ms = ifnull(min(expires_at_ms, ?), ?)
+       WHERE key_id IN (SELECT id FROM keys WHERE id = ? AND revoked_at_ms IS NULL)`,
+      BigInt(oldSecretsExpireAtMs),
       BigInt(oldSecretsExpireAtMs),
       id,
     );

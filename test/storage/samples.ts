@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Key } from "../../src/domain/key.ts";
+import type { Order } from "../../src/domain/order.ts";
+import type { StockedPet } from "../../src/domain/pet.ts";
+
+/** A pet, of which only what matters to a test need be given. */
+export function createPet(pet: Partial<StockedPet> & { readonly id: bigint }): StockedPet {
+  return { name: "Rex", category: "dogs", photoUrls: [], tags: [], status: "available", quantity: 0n, ...pet };
+}
+
+export function createOrder(order: Partial<Order> & { readonly id: bigint }): Order {
+  return { petId: 1n, quantity: 1n, shipDateMs: 0, status: "placed", complete: false, ...order };
+}
+
+export function createKey(key: Partial<Key> & { readonly id: string }): Key {
+  return {
+    name: "",
+    plan: "free",
+    quota: { perMinute: 60, perDay: 1_000 },
+    scopes: ["inventory:read"],
+    createdAtMs: 1_700_000_000_000,
+    expiresAtMs: undefined,
+    lastUsedAtMs: undefined,
+    revokedAtMs: undefined,
+    unbans: 0,
+    ...key,
+  };
+}
+
+/** The hash of a secret: any 32 bytes do for the store. */
+export function hashOf(secret: string): Uint8Array {
+  return createHash("sha256").update(secret).digest();
+}

@@ -1,0 +1,235 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Connection } from "../../src/storage/sqlite/connection.ts";
+import { openDatabase, prepareDatabase, StoreFileError } from "../../src/storage/sqlite/database.ts";
+import { migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createPet } from "./samples.ts";
+import { everything } from "./test-store.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "petstore-"));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+describe("a new file", () => {
+  it("is created with its folders, for its owner alone", async () => {
+    const file = join(folder, "a", "b", "petstore.db");
+    const store = openSqliteStore(file);
+    await store.importPets([createPet({ id: 1n })]);
+    expect(readdirSync(join(folder, "a", "b")).map((name) => modeOf(join(folder, "a", "b", name)))).toContain("600");
+    expect(new Set(readdirSync(join(folder, "a", "b")).map((name) => modeOf(join(folder, "a", "b", name)))).size).toBe(
+      1,
+    );
+    await store.close();
+    expect(readdirSync(join(folder, "a", "b"))).toEqual(["petstore.db"]);
+  });
+
+  it("is created where a symbolic link leads to", async () => {
+    symlinkSync(join(folder, "target.db"), join(folder, "link.db"));
+    await openSqliteStore(join(folder, "link.db")).close();
+    expect(statSync(join(folder, "target.db")).size).toBeGreaterThan(0);
+  });
+
+  it("is not created where the store is to exist", () => {
+    const file = join(folder, "petstore.db");
+    expect(() => openSqliteStore(file, { ifMissing: "refuse" })).toThrow(`${file}: there is no such store`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("is migrated from empty, once", () => {
+    const path = prepareDatabase(join(folder, "petstore.db"));
+    const connection = openDatabase(path);
+    expect(connection.pragma("user_version")).toBe(BigInt(schemaVersion));
+    migrate(connection);
+    expect(connection.pragma("user_version")).toBe(BigInt(schemaVersion));
+    expect(connection.pragma("integrity_check")).toBe("ok");
+    connection.close();
+  });
+});
+
+describe("a file that is no store of ours", () => {
+  const file = () => join(folder, "petstore.db");
+
+  /** Every refusal is one line that names the file, and leaves it as it was. */
+  function check(expected: string) {
+    const before = readFileSync(file());
+    let message = "";
+    try {
+      openSqliteStore(file());
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreFileError);
+      message = (error as Error).message;
+    }
+    expect(message).toBe(`${file()}: ${expected}`);
+    expect(readFileSync(file())).toEqual(before);
+    expect(readdirSync(folder)).toEqual(["petstore.db"]);
+  }
+
+  function write(sql: string) {
+    const driver = new Sqlite(file());
+    driver.exec(sql);
+    driver.close();
+  }
+
+  it("is refused when a newer version has written it", async () => {
+    await openSqliteStore(file()).close();
+    write(`PRAGMA user_version = ${schemaVersion + 1}`);
+    check("written by a newer version of petstore; use that one");
+  });
+
+  it("is refused when another program has written it", () => {
+    write("CREATE TABLE other (id INTEGER)");
+    check("a SQLite database, but not a pet store");
+  });
+
+  it("is refused when another program has marked it as its own", () => {
+    write("PRAGMA application_id = 42");
+    check("a SQLite database, but not a pet store");
+  });
+
+  it("is refused when it is no database", () => {
+    writeFileSync(file(), "id,name\n1,Rex\n".repeat(1_000));
+    check("not a SQLite database");
+  });
+
+  it("is refused when it is a folder", () => {
+    expect(() => openSqliteStore(folder)).toThrow(`${folder}: not a file`);
+  });
+
+  it("is refused when a file stands in the place of its folder", () => {
+    writeFileSync(join(folder, "a"), "");
+    expect(() => openSqliteStore(join(folder, "a", "petstore.db"))).toThrow(StoreFileError);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("is refused when it may not be read", () => {
+    mkdirSync(join(folder, "closed"));
+    chmodSync(join(folder, "closed"), 0o000);
+    expect(() => openSqliteStore(join(folder, "closed", "petstore.db"))).toThrow(StoreFileError);
+  });
+});
+
+describe("a connection", () => {
+  it.each([
+    ["journal_mode", "wal"],
+    ["synchronous", 2n],
+    ["foreign_keys", 1n],
+    ["busy_timeout", 5_000n],
+  ])("has %s = %s", (pragma, expected) => {
+    const connection = openDatabase(prepareDatabase(join(folder, "petstore.db")));
+    expect(connection.pragma(pragma)).toBe(expected);
+    connection.close();
+  });
+
+  it("tells that the store is unavailable while somebody else holds it for too long", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file, { busyTimeoutMs: 20 });
+    await store.importPets([createPet({ id: 1n })]);
+    const other = new Connection(file);
+    other.run("BEGIN IMMEDIATE");
+    await expect(store.updateInventory(1n, 5n)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(store.importPets([createPet({ id: 2n })])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await store.listInventory(everything)).toMatchObject([{ petId: 1n, quantity: 0n }]);
+    other.run("COMMIT");
+    await store.updateInventory(1n, 6n);
+    expect(await store.listInventory(everything)).toMatchObject([{ petId: 1n, quantity: 6n }]);
+    other.close();
+    await store.close();
+  });
+});
+
+describe("the write-ahead log", () => {
+  it("stays small over 100,000 updates", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file);
+    await store.importPets(Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n) })));
+    for (let round = 1n; round <= 100n; round += 1n) {
+      await Promise.all(
+        Array.from({ length: 1_000 }, (_, n) => store.updateInventory(BigInt(n), round * 1_000n + BigInt(n))),
+      );
+    }
+    expect(statSync(`${file}-wal`).size).toBeLessThan(16 * 1024 * 1024);
+    await store.close();
+  });
+
+  it("stays small over updates that come one by one", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file);
+    await store.importPets([createPet({ id: 1n })]);
+    for (let quantity = 1n; quantity <= 5_000n; quantity += 1n) {
+      await store.updateInventory(1n, quantity);
+    }
+    expect(statSync(`${file}-wal`).size).toBeLessThan(8 * 1024 * 1024);
+    await store.close();
+  });
+});
+
+describe("a backup", () => {
+  it("is whole, alone and of one moment, though updates go on", async () => {
+    const file = join(folder, "petstore.db");
+    const copy = join(folder, "copy.db");
+    const store = openSqliteStore(file);
+    const count = 20_000;
+    await store.importPets(
+      Array.from({ length: count }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(500) })),
+    );
+    await store.updateInventory(0n, 0n);
+    let backedUp = false;
+    const backup = store.backup(copy).then(() => {
+      backedUp = true;
+    });
+    let quantity = 0n;
+    do {
+      quantity += 1n;
+      await store.updateInventory(0n, quantity);
+      await store.updateInventory(BigInt(count - 1), quantity);
+    } while (!backedUp);
+    await backup;
+    expect(quantity).toBeGreaterThan(1n);
+    await store.close();
+
+    expect(readdirSync(folder).sort()).toEqual(["copy.db", "petstore.db"]);
+    expect(modeOf(copy)).toBe("600");
+    const restored = openSqliteStore(copy);
+    const items = await restored.listInventory(everything);
+    expect(items.length).toBe(count);
+    // The first is updated before the last: of one moment, it is at most one update ahead.
+    expect([0n, 1n]).toContain((items[0]?.quantity ?? -1n) - (items[count - 1]?.quantity ?? -1n));
+    await restored.close();
+  });
+
+  it("is refused when its file exists, which stays as it was", async () => {
+    const store = openSqliteStore(join(folder, "petstore.db"));
+    const copy = join(folder, "copy.db");
+    writeFileSync(copy, "mine");
+    await expect(store.backup(copy)).rejects.toThrow(`${copy}: exists already`);
+    expect(readFileSync(copy, "utf8")).toBe("mine");
+    await store.close();
+  });
+
+  it("is refused when its folder does not exist", async () => {
+    const store = openSqliteStore(join(folder, "petstore.db"));
+    await expect(store.backup(join(folder, "none", "copy.db"))).rejects.toThrow("ENOENT");
+    await store.close();
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { noUsage, type Usage } from "../../src/domain/limits.ts";
+import { createKey, hashOf } from "./samples.ts";
+import { type OpenTestStore, withStore } from "./test-store.ts";
+
+const full: Usage = {
+  minute: { openedAtMs: 1_700_000_000_001, count: 1 },
+  day: { openedAtMs: 1_700_000_000_002, count: 2 },
+  refusals: { openedAtMs: 1_700_000_000_003, count: 3 },
+  ban: { step: 4, endsAtMs: 1_700_000_000_004 },
+  unbans: 5,
+};
+
+export function describeUsage(open: OpenTestStore): void {
+  describe("the usage of a key", () => {
+    it(
+      "is not known before it is saved",
+      withStore(open, async ({ store }) => {
+        await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
+        expect(await store.loadUsage("key_a")).toBeUndefined();
+        expect(await store.loadUsage("key_b")).toBeUndefined();
+      }),
+    );
+
+    it.each([
+      ["all of it", full],
+      ["none of it", noUsage],
+      ["windows only", { ...full, refusals: undefined, ban: undefined }],
+      ["a ban only", { ...noUsage, ban: { step: 1, endsAtMs: 1 } }],
+    ])("outlives a restart: %s", (_, usage) =>
+      withStore(open, async ({ store, openAnother, reopen }) => {
+        await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
+        await store.saveUsage([{ keyId: "key_a", usage: full, lastUsedAtMs: 1 }]);
+        await store.saveUsage([{ keyId: "key_a", usage, lastUsedAtMs: 1_700_000_000_000 }]);
+        expect(await (await openAnother()).loadUsage("key_a")).toEqual(usage);
+        const reopened = await reopen();
+        expect(await reopened.loadUsage("key_a")).toEqual(usage);
+        expect((await reopened.getKey("key_a"))?.lastUsedAtMs).toBe(1_700_000_000_000);
+        expect((await reopened.listKeys())[0]?.lastUsedAtMs).toBe(1_700_000_000_000);
+        expect((await reopened.findKey(hashOf("a")))?.key.lastUsedAtMs).toBe(1_700_000_000_000);
+      })(),
+    );
+
+    it(
+      "is saved for many at once, those of unknown keys passed over",
+      withStore(open, async ({ store }) => {
+        await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
+        await store.createKey(createKey({ id: "key_b" }), hashOf("b"));
+        await store.saveUsage(["key_a", "key_x", "key_b"].map((keyId) => ({ keyId, usage: full, lastUsedAtMs: 1 })));
+        expect(await store.loadUsage("key_a")).toEqual(full);
+        expect(await store.loadUsage("key_b")).toEqual(full);
+        expect(await store.loadUsage("key_x")).toBeUndefined();
+      }),
+    );
+  });
+}
