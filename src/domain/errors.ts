@@ -21,15 +21,72 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "DEADLINE_EXCEEDED";
 
+/** What is wrong with one field of a request. */
+export interface FieldViolation {
+  /** The path of the field in the request message, such as `update.quantity`. */
+  readonly field: string;
+  readonly description: string;
+}
+
+interface DomainErrorOptions extends ErrorOptions {
+  readonly fieldViolations?: readonly FieldViolation[];
+  readonly retryAfterSeconds?: number;
+}
+
 /** A failure that the service means, as against a bug. Its message is shown to clients. */
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: ErrorCode;
+  /** Set when single fields are to blame. */
+  readonly fieldViolations: readonly FieldViolation[];
+  /** Set when it is known how long the caller has to wait. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: DomainErrorOptions) {
     super(message, options);
     this.code = code;
+    this.fieldViolations = options?.fieldViolations ?? [];
+    this.retryAfterSeconds = options?.retryAfterSeconds;
   }
+}
+
+/** The content of a request breaks the rules of its fields. */
+export function invalidRequest(message: string, fieldViolations: readonly FieldViolation[]): DomainError {
+  return new DomainError("INVALID_REQUEST", message, { fieldViolations });
+}
+
+export function apiKeyMissing(): DomainError {
+  return new DomainError("API_KEY_MISSING", "Send your API key in the header `Authorization: Bearer <API_KEY>`.");
+}
+
+export function apiKeyInvalid(): DomainError {
+  return new DomainError("API_KEY_INVALID", "The API key is not valid. Check that it is sent whole, and only once.");
+}
+
+export function apiKeyExpired(): DomainError {
+  return new DomainError("API_KEY_EXPIRED", "The API key has expired. Use its successor, or ask for a new one.");
+}
+
+export function apiKeyRevoked(): DomainError {
+  return new DomainError("API_KEY_REVOKED", "The API key has been revoked. Ask for a new one.");
+}
+
+export function scopeMissing(scope: string): DomainError {
+  return new DomainError("SCOPE_MISSING", `The API key lacks the scope ${scope}. Use a key that has it.`);
+}
+
+export function endpointSunset(sunset: string): DomainError {
+  return new DomainError("ENDPOINT_SUNSET", `This endpoint ended on ${sunset}. The reference names its successor.`);
+}
+
+export function rateLimitExceeded(retryAfterSeconds: number): DomainError {
+  const message = `The rate limit is exceeded. Wait ${retryAfterSeconds} s, and back off exponentially from then on.`;
+  return new DomainError("RATE_LIMIT_EXCEEDED", message, { retryAfterSeconds });
+}
+
+export function apiKeyBanned(retryAfterSeconds: number): DomainError {
+  const message = `The API key is banned, as it went on after the rate limit was exceeded. Wait ${retryAfterSeconds} s.`;
+  return new DomainError("API_KEY_BANNED", message, { retryAfterSeconds });
 }
 
 export function petNotFound(petId: bigint): DomainError {

@@ -1,0 +1,57 @@
+/**
+ * Tells whether the generated code in the repository is what `npm run gen` makes of the protos; each file that differs
+ * is a line, and the exit code 1.
+ *
+ *     node tools/check-generated.ts
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+
+/** The folders that `buf generate` writes, and how it is called for each. */
+const outputs = [
+  { folder: "gen", args: [] },
+  {
+    folder: "test/gateway/gen",
+    args: ["--config", "test/gateway/buf.yaml", "--template", "test/gateway/buf.gen.yaml"],
+  },
+];
+
+const scratch = mkdtempSync(join(tmpdir(), "petstore-gen-"));
+try {
+  const differences = outputs.flatMap(({ folder, args }) => {
+    run("buf", "generate", ...args, "--output", scratch);
+    return compare(join(root, folder), join(scratch, folder)).map((name) => join(folder, name));
+  });
+  for (const name of differences) {
+    console.error(`${name}: is not what the protos make; run npm run gen`);
+  }
+  process.exitCode = differences.length === 0 ? 0 : 1;
+} finally {
+  rmSync(scratch, { recursive: true });
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status, error } = spawnSync(join(root, "node_modules/.bin", command), args, { cwd: root, stdio: "inherit" });
+  if (status !== 0) {
+    throw error ?? new Error(`${command} ${args.join(" ")} failed`);
+  }
+}
+
+/** The names of the files that only one folder has, or that differ. */
+function compare(ours: string, theirs: string): string[] {
+  const names = new Set([...filesIn(ours), ...filesIn(theirs)]);
+  return [...names].filter((name) => read(ours, name) !== read(theirs, name)).sort();
+}
+
+function filesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => statSync(join(folder, name)).isFile());
+}
+
+function read(folder: string, name: string): string | undefined {
+  return filesIn(folder).includes(name) ? readFileSync(join(folder, name), "utf8") : undefined;
+}
