@@ -14,7 +14,7 @@ export interface CommandResult {
 /** Runs `petstore …` to its end, in a process of its own. */
 export function petstore(...args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const options = { cwd: projectRoot, env: bareEnvironment(), timeout: 30_000 };
+    const options = { cwd: projectRoot, env: bareEnvironment(), timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
     execFile(process.execPath, ["src/main.ts", ...args], options, (error, stdout, stderr) => {
       resolve({ exitCode: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, stdout, stderr });
     });

@@ -120,7 +120,9 @@ export async function serve(
 ): Promise<TestServer> {
   const args = ["src/main.ts", "serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags];
   const child = spawn(process.execPath, args, { cwd: projectRoot, env: bareEnvironment() });
-  process.once("exit", () => child.kill("SIGKILL"));
+  const kill = () => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
   let log = "";
   child.stderr.on("data", (chunk: Buffer) => {
     log += chunk.toString();
