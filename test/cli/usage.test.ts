@@ -1,11 +1,13 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFolder, petstore } from "./support.ts";
+import { petstore } from "./support.ts";
 
 /** Runs a command that must fail with one line on stderr, and leave its folder as it was. */
 async function check(args: string, code: number, line: string, env: Record<string, string> = {}): Promise<void> {
-  const cwd = createFolder();
+  using folder = mkdtempDisposableSync(join(tmpdir(), "petstore-usage-"));
+  const cwd = folder.path;
   writeFileSync(join(cwd, "text.pem"), "not a certificate\n");
   const outcome = await petstore(args.split(" "), { cwd, env });
   expect(outcome).toEqual({ code, stdout: "", stderr: `petstore: ${line}\n` });

@@ -1,0 +1,103 @@
+import { expect, it } from "vitest";
+import { hashSecret } from "../../src/domain/key-secret.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder, petstore } from "./support.ts";
+
+interface CreatedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly plan: string;
+}
+
+async function createKey(cwd: string, ...args: string[]): Promise<CreatedKey> {
+  const { stdout } = await petstore(["keys", "create", "--json", ...args], { cwd });
+  return JSON.parse(stdout) as CreatedKey;
+}
+
+interface ListedKey {
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+async function listKeys(cwd: string): Promise<ListedKey[]> {
+  return JSON.parse((await petstore(["keys", "list", "--json"], { cwd })).stdout);
+}
+
+it("creates a key in a store that was missing, and shows it once", async () => {
+  const cwd = createFolder();
+  const created = await petstore(["keys", "create", "--plan", "pro", "--name", "Till 3"], { cwd });
+  expect(created.stdout).toMatch(
+    /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only this once\.\n$/,
+  );
+  const { stdout } = await petstore(["keys", "list"], { cwd });
+  expect(stdout).toMatch(/^ID +NAME +PLAN +SCOPES +CREATED +EXPIRES +LAST USED +REVOKED\nkey_\w+ +Till 3 +pro +all /);
+  expect(stdout).not.toContain(created.stdout.slice(0, 40));
+});
+
+it("lists what was asked for", async () => {
+  const cwd = createFolder();
+  const flags = ["--plan", "enterprise", "--per-minute", "50", "--per-day", "10", "--expires-in", "30d", "--name", "N"];
+  const { id, plan } = await createKey(cwd, ...flags, "--scope", "pets:read", "--scope", "inventory:read");
+  expect(plan).toBe("enterprise");
+  const [listed] = await listKeys(cwd);
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(listed).toEqual({
+    id,
+    name: "N",
+    plan: "enterprise",
+    scopes: ["inventory:read", "pets:read"],
+    createdAt: time,
+    expiresAt: time,
+    lastUsedAt: null,
+    revokedAt: null,
+  });
+  expect(Date.parse(String(listed?.expiresAt)) - Date.parse(String(listed?.createdAt))).toBe(30 * 86_400_000);
+});
+
+it("keeps a key's id when it rotates, and the old secret for the grace", async () => {
+  const cwd = createFolder();
+  const first = await createKey(cwd, "--plan", "free");
+  const beforeMs = Date.now();
+  const { stdout } = await petstore(["keys", "rotate", first.id, "--grace", "1h", "--json"], { cwd });
+  const second = JSON.parse(stdout) as CreatedKey;
+  expect(second).toEqual({ id: first.id, key: expect.stringMatching(/^psk_/), plan: "free" });
+  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const found = await Promise.all([first, second].map(({ key }) => store.findKey(hashSecret(key))));
+  await store.close();
+  expect(found.map((each) => each?.key.id)).toEqual([first.id, first.id]);
+  expect(found[0]?.secretExpiresAtMs).toBeGreaterThanOrEqual(beforeMs + 3_600_000);
+  expect(found[1]?.secretExpiresAtMs).toBeUndefined();
+});
+
+it("revokes a key for good", async () => {
+  const cwd = createFolder();
+  const { id } = await createKey(cwd, "--plan", "free");
+  expect(await petstore(["keys", "revoke", id], { cwd })).toEqual({ code: 0, stdout: `revoked ${id}\n`, stderr: "" });
+  expect((await listKeys(cwd))[0]?.revokedAt).toEqual(expect.any(String));
+  expect(await petstore(["keys", "rotate", id], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: ${id} is revoked, for good: create a new key\n`,
+  });
+});
+
+it("unbans a key", async () => {
+  const cwd = createFolder();
+  const { id } = await createKey(cwd, "--plan", "free");
+  expect(await petstore(["keys", "unban", id], { cwd })).toEqual({ code: 0, stdout: `unbanned ${id}\n`, stderr: "" });
+  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const key = await store.getKey(id);
+  await store.close();
+  expect(key?.unbans).toBe(1);
+});
+
+it.for(["revoke", "rotate", "unban"])("knows no other ids: keys %s", async (command) => {
+  const cwd = createFolder();
+  await createKey(cwd, "--plan", "free");
+  expect(await petstore(["keys", command, "key_x"], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: there is no key "key_x"; 'petstore keys list' shows them all\n`,
+  });
+});

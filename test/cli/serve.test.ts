@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import { createFolder, petstore, startPetstore } from "./support.ts";
+
+const freePorts = ["--port", "0", "--ops-port", "0", "--log-level", "silent"];
+
+function portOf(line: string | undefined): string {
+  return /^petstore listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line ?? "")?.[1] ?? "none";
+}
+
+it("tells where it listens, and ends with 0 on SIGTERM", async () => {
+  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  expect(portOf(await server.nextLine())).not.toBe("none");
+  const operatorLine = (await server.nextLine()) ?? "";
+  expect(operatorLine).toMatch(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/);
+  expect((await fetch(`${operatorLine.split(" ").at(-1)}/readyz`)).status).toBe(200);
+  expect(await server.end("SIGTERM")).toBe(0);
+});
+
+it("takes a signal that comes twice at once, as through npm, for one", async () => {
+  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  await server.nextLine();
+  expect(await server.end("SIGINT", "SIGINT")).toBe(0);
+});
+
+it("refuses a store that is served, and says by whom", async () => {
+  const cwd = createFolder();
+  const server = startPetstore(["serve", ...freePorts], { cwd });
+  await server.nextLine();
+  for (const flags of [[], ["--demo"]]) {
+    expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `petstore: data/petstore.db: already served by process ${server.pid}\n`,
+    });
+  }
+});
+
+it("refuses a port that is in use", async () => {
+  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  const port = portOf(await server.nextLine());
+  expect(await petstore(["serve", ...freePorts, "--port", port], { cwd: createFolder() })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: cannot listen on 127.0.0.1 port ${port}: address already in use\n`,
+  });
+});
+
+/** Starts the demo and gives its key, out of the `curl` line that it prints. */
+async function startDemo(cwd: string, env: Record<string, string> = {}) {
+  const server = startPetstore(["serve", ...freePorts, "--demo"], { cwd, env });
+  const url = `http://127.0.0.1:${portOf(await server.nextLine())}`;
+  let line = "";
+  while (!line.includes("curl")) line = (await server.nextLine()) ?? "curl";
+  const key = /^ {2}curl -H "Authorization: Bearer (psk_\w{36})" http:\S+\/v1\/inventory$/.exec(line)?.[1] ?? "none";
+  return { ...server, key, get: (path: string, bearer = key) => get(`${url}${path}`, bearer) };
+}
+
+function get(url: string, key: string): Promise<Response> {
+  return fetch(url, { headers: { Authorization: `Bearer ${key}` } });
+}
+
+it("has pets, orders and a key in the demo, and a new key at each start", async () => {
+  const cwd = createFolder();
+  const first = await startDemo(cwd);
+  expect(await (await first.get("/v1/inventory")).json()).toHaveLength(22);
+  expect(await (await first.get("/v1/store/orders")).json()).toHaveLength(6);
+  await first.end("SIGTERM");
+  const second = await startDemo(cwd);
+  expect((await second.get("/v1/inventory")).status).toBe(200);
+  expect(await (await second.get("/v1/inventory", first.key)).json()).toMatchObject({ code: "API_KEY_REVOKED" });
+  await second.end("SIGTERM");
+});
+
+it("leaves a store that has pets as it is in the demo", async () => {
+  const cwd = createFolder();
+  const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}';
+  await petstore(["import", "-"], { cwd, input });
+  const server = await startDemo(cwd);
+  expect(await (await server.get("/v1/inventory")).json()).toEqual([{ petId: 7, quantity: 0, status: "sold" }]);
+  expect(await (await server.get("/v1/store/orders")).json()).toEqual([]);
+});
+
+it("is no demo with PETSTORE_DEMO=0", async () => {
+  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder(), env: { PETSTORE_DEMO: "0" } });
+  await server.nextLine();
+  await server.nextLine();
+  const end = server.end("SIGTERM");
+  expect(await server.nextLine()).toBeUndefined();
+  expect(await end).toBe(0);
+});
