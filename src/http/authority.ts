@@ -1,0 +1,32 @@
+import { isIPv6 } from "node:net";
+import { ProtocolError } from "../rpc/protocol-error.ts";
+
+/**
+ *     authority = host [ ":" *DIGIT ]
+ *     host      = reg-name | "[" ( IPv6address | IPvFuture ) "]"
+ *     reg-name  = 1*( unreserved | pct-encoded | sub-delims )
+ *
+ * An IPv4 address is a reg-name too. There is no userinfo, which RFC 9110, 4.2.4 forbids, and no empty host, which its
+ * 4.2.1 does.
+ */
+const authority =
+  /^(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})+|\[(?:([0-9A-Fa-f:.]+)|[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\])(?::([0-9]*))?$/;
+
+const maxPort = 65_535;
+
+/** Whether the text is a host with or without a port, as `Host` and `:authority` hold. Source: RFC 3986, 3.2. */
+export function isAuthority(text: string): boolean {
+  const match = authority.exec(text);
+  if (match === null) {
+    return false;
+  }
+  const [, ipv6, port = ""] = match;
+  return (ipv6 === undefined || isIPv6(ipv6)) && Number(port) <= maxPort;
+}
+
+/** Throws `malformed` for what is no authority, or missing. */
+export function assertAuthority(text: string | undefined): void {
+  if (text === undefined || !isAuthority(text)) {
+    throw new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
+  }
+}
