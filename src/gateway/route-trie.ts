@@ -1,0 +1,147 @@
+import type { PathTemplate } from "./path-template.ts";
+
+/** What a path and a method lead to: a route with the segments of the path, or the methods that would have led there. */
+export type RouteMatch<T> =
+  | { readonly route: T; readonly segments: readonly string[] }
+  | { readonly route: undefined; readonly methods: ReadonlySet<string> };
+
+/** A method of HTTP, or `*` for any. */
+type Routes<T> = Map<string, T>;
+
+interface Node<T> {
+  readonly literals: Map<string, Node<T>>;
+  /** Where `*` leads. */
+  any: Node<T> | undefined;
+  /** What is served with one more `**`, by verb. */
+  readonly rest: Map<string, Routes<T>>;
+  /** What is served here, by verb; the empty verb for none. */
+  readonly here: Map<string, Routes<T>>;
+}
+
+interface Search {
+  readonly method: string;
+  readonly verb: string;
+  readonly segments: readonly string[];
+  /** The methods of every pattern that the path matches, the requested one not being among them. */
+  readonly methods: Set<string>;
+}
+
+/**
+ * The routes by path, verb and method. A literal goes before `*`, and `*` before `**`; a verb goes before a segment
+ * that holds a colon. A pattern that lacks the method gives way to a less specific one that has it.
+ *
+ * Paths are compared as sent, without decoding. A path with an empty segment, such as one that ends in a slash, matches
+ * nothing.
+ */
+export class RouteTrie<T> {
+  readonly #root: Node<T> = createNode();
+
+  /** Adds a route, unless there is one with the same pattern, verb and method: then it returns that one. */
+  add(method: string, template: PathTemplate, route: T): T | undefined {
+    let node = this.#root;
+    let verbs = node.here;
+    for (const segment of template.segments) {
+      if (segment.kind === "rest") {
+        verbs = node.rest;
+      } else {
+        node = segment.kind === "any" ? anyChild(node) : literalChild(node, segment.text);
+        verbs = node.here;
+      }
+    }
+    const routes = entry(verbs, template.verb, () => new Map<string, T>());
+    const present = routes.get(method);
+    if (present === undefined) {
+      routes.set(method, route);
+    }
+    return present;
+  }
+
+  /** Finds the route for a method and a path. HEAD leads where GET does, unless a route is bound to HEAD itself. */
+  match(method: string, path: string): RouteMatch<T> {
+    const segments = splitPath(path);
+    const methods = new Set<string>();
+    if (segments === undefined) {
+      return { route: undefined, methods };
+    }
+    return (
+      this.#matchVerb(method, segments, methods) ??
+      this.#matchSegments({ method, verb: "", segments, methods }) ?? { route: undefined, methods }
+    );
+  }
+
+  #matchVerb(method: string, segments: readonly string[], methods: Set<string>): RouteMatch<T> | undefined {
+    const last = segments.at(-1) ?? "";
+    const colon = last.lastIndexOf(":");
+    if (colon <= 0 || colon === last.length - 1) {
+      return undefined;
+    }
+    const verbless = [...segments.slice(0, -1), last.slice(0, colon)];
+    return this.#matchSegments({ method, verb: last.slice(colon + 1), segments: verbless, methods });
+  }
+
+  #matchSegments(search: Search): RouteMatch<T> | undefined {
+    const route = find(search, this.#root, 0);
+    return route === undefined ? undefined : { route, segments: search.segments };
+  }
+}
+
+function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
+  const segment = search.segments[depth];
+  if (segment === undefined) {
+    return pick(search, node.here) ?? pick(search, node.rest);
+  }
+  const child = node.literals.get(segment);
+  return (
+    (child && find(search, child, depth + 1)) ??
+    (node.any && find(search, node.any, depth + 1)) ??
+    pick(search, node.rest)
+  );
+}
+
+function pick<T>(search: Search, verbs: Map<string, Routes<T>>): T | undefined {
+  const routes = verbs.get(search.verb);
+  if (routes === undefined) {
+    return undefined;
+  }
+  const route = routes.get(search.method) ?? (search.method === "HEAD" ? routes.get("GET") : undefined);
+  if (route === undefined && !routes.has("*")) {
+    for (const method of routes.keys()) {
+      search.methods.add(method);
+    }
+  }
+  return route ?? routes.get("*");
+}
+
+function splitPath(path: string): readonly string[] | undefined {
+  if (path === "/") {
+    return [];
+  }
+  if (!path.startsWith("/")) {
+    return undefined;
+  }
+  const segments = path.slice(1).split("/");
+  return segments.includes("") ? undefined : segments;
+}
+
+function createNode<T>(): Node<T> {
+  return { literals: new Map(), any: undefined, rest: new Map(), here: new Map() };
+}
+
+function anyChild<T>(node: Node<T>): Node<T> {
+  node.any ??= createNode();
+  return node.any;
+}
+
+function literalChild<T>(node: Node<T>, text: string): Node<T> {
+  return entry(node.literals, text, () => createNode<T>());
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const present = map.get(key);
+  if (present !== undefined) {
+    return present;
+  }
+  const created = create();
+  map.set(key, created);
+  return created;
+}
