@@ -1,0 +1,14 @@
+import type { DescEnumValue } from "@bufbuild/protobuf";
+
+/** Where the gateway's JSON departs from ProtoJSON, or may. */
+export interface JsonPolicy {
+  /**
+   * How 64-bit integers are written. With `number` they are exact JSON numbers, and quoted numbers are refused for
+   * every numeric type; with `string` they are quoted, and numbers are read with or without quotes, as in ProtoJSON.
+   */
+  readonly int64: "number" | "string";
+  /** The name of an enum value: in bodies, paths and queries alike, and the only one that is read. */
+  readonly enumName: (value: DescEnumValue) => string;
+  /** Whether fields without presence are written when they hold their default. */
+  readonly implicitFields: "always" | "unless-default";
+}

@@ -1,0 +1,212 @@
+import { create, createRegistry, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { EmptySchema, file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import { ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
+import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
+import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import type { Answer, Exchange } from "../../src/http/exchange.ts";
+import type { Call, Endpoint } from "../../src/rpc/endpoint.ts";
+import { ProtocolError } from "../../src/rpc/protocol-error.ts";
+import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
+import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
+
+/** Numbers for 64-bit integers, enum names in lower case and without their prefix, defaults written. */
+export const policy: JsonPolicy = {
+  int64: "number",
+  enumName: ({ name }) => name.replace(/^COLOUR_/, "").toLowerCase(),
+  implicitFields: "always",
+};
+
+/** ProtoJSON, as far as a policy decides. */
+export const protoJsonPolicy: JsonPolicy = {
+  int64: "string",
+  enumName: ({ name }) => name,
+  implicitFields: "unless-default",
+};
+
+export const registry = createRegistry(
+  file_shapes_v1_shapes,
+  file_google_protobuf_timestamp,
+  file_google_protobuf_wrappers,
+);
+
+export const maxBodyBytes = 1_000_000;
+
+/** A request, by what a test wants to say about it. */
+export interface FakeRequest {
+  readonly method?: string;
+  /** The path, with the query. */
+  readonly target?: string;
+  readonly header?: Record<string, string>;
+  readonly authority?: string | undefined;
+  readonly body?: string | Uint8Array;
+}
+
+/** What came of a request. */
+export interface Outcome {
+  readonly status: number;
+  readonly header: Headers;
+  /** The body as text; of a stream that failed, what came before. */
+  readonly text: string;
+  /** What a stream failed with. */
+  readonly failure: unknown;
+  readonly trailer: Headers | undefined;
+  /** How often the body was read. */
+  readonly bodyReads: number;
+}
+
+/** Has a gateway answer one request. */
+export async function send(
+  gateway: (exchange: Exchange) => Promise<void>,
+  request: FakeRequest | string,
+): Promise<Outcome> {
+  const given = typeof request === "string" ? parseShorthand(request) : request;
+  const answers: Answer[] = [];
+  const reads: number[] = [];
+  await gateway(createExchange(given, answers, reads));
+  const [answer] = answers;
+  if (answer === undefined || answers.length !== 1) {
+    throw new Error(`the gateway gave ${answers.length} answers`);
+  }
+  return { ...answer, ...(await readBody(answer)), trailer: answer.trailer, bodyReads: reads.length };
+}
+
+/** `METHOD TARGET [BODY]` */
+function parseShorthand(text: string): FakeRequest {
+  const [method = "", target = "", ...body] = text.split(" ");
+  return { method, target, ...(body.length > 0 && { body: body.join(" ") }) };
+}
+
+function createExchange(request: FakeRequest, answers: Answer[], reads: number[]): Exchange {
+  const [path = "", ...query] = (request.target ?? "/").split("?");
+  const requestHeader = new Headers(request.header);
+  const body = typeof request.body === "string" ? new TextEncoder().encode(request.body) : request.body;
+  return {
+    method: request.method ?? "GET",
+    path,
+    query: query.join("?"),
+    httpVersion: "1.1",
+    scheme: "http",
+    authority: "authority" in request ? request.authority : "shapes.example:8080",
+    clientAddress: "127.0.0.1",
+    requestHeader,
+    signal: new AbortController().signal,
+    header: (name) => requestHeader.get(name) ?? undefined,
+    headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
+    readBody: async (maxBytes) => {
+      reads.push(maxBytes);
+      if ((body?.length ?? 0) > maxBytes) {
+        throw new ProtocolError("body_too_large", "too large");
+      }
+      return body ?? new Uint8Array();
+    },
+    addHeader: () => {},
+    respond: async (answer) => {
+      answers.push(answer);
+    },
+  };
+}
+
+async function readBody({ body }: Answer): Promise<{ text: string; failure: unknown }> {
+  if (body === undefined || body instanceof Uint8Array) {
+    return { text: new TextDecoder().decode(body), failure: undefined };
+  }
+  let text = "";
+  try {
+    for await (const chunk of body) {
+      text += new TextDecoder().decode(chunk);
+    }
+  } catch (failure) {
+    return { text, failure };
+  }
+  return { text, failure: undefined };
+}
+
+/** What an implementation gives back, beside its message. */
+export interface FakeHeaders {
+  readonly header?: Record<string, string>;
+  readonly trailer?: Record<string, string>;
+}
+
+type Unary<I extends DescMessage, O extends DescMessage> = (
+  message: MessageShape<I>,
+) => MessageShape<O> | Promise<MessageShape<O>>;
+
+/** A unary endpoint with a chain of one interceptor, which sets `x-chain` on answers and on errors. */
+export function unary<I extends DescMessage, O extends DescMessage>(
+  method: { methodKind: "unary"; input: I; output: O } & Endpoint["method"],
+  implement: Unary<I, O>,
+  { header, trailer }: FakeHeaders = {},
+): Endpoint {
+  async function call(running: Call<I>): Promise<UnaryResponse> {
+    const message = await read(running).then(implement).catch(throwWithHeader);
+    return {
+      stream: false,
+      service: method.parent,
+      method,
+      header: new Headers({ "x-chain": "seen", ...header }),
+      trailer: new Headers(trailer),
+      message,
+    };
+  }
+  return { method, call } as unknown as Endpoint;
+}
+
+/** As `unary`, for a stream. */
+export function streaming<I extends DescMessage, O extends DescMessage>(
+  method: { methodKind: "server_streaming"; input: I; output: O } & Endpoint["method"],
+  implement: (message: MessageShape<I>) => AsyncIterable<MessageShape<O>>,
+): Endpoint {
+  async function call(running: Call<I>): Promise<StreamResponse> {
+    const message = await read(running).then(implement).catch(throwWithHeader);
+    const header = new Headers({ "x-chain": "seen" });
+    const trailer = new Headers({ "x-end": "seen" });
+    return { stream: true, service: method.parent, method, header, trailer, message } as unknown as StreamResponse;
+  }
+  return { method, call } as unknown as Endpoint;
+}
+
+/** A caller that the chain turns away is one with the header `x-refused`. */
+async function read<I extends DescMessage>(call: Call<I>): Promise<MessageShape<I>> {
+  if (call.exchange.header("x-refused") !== undefined) {
+    throw new ConnectError("refused");
+  }
+  return call.read(call.exchange.signal);
+}
+
+function throwWithHeader(thrown: unknown): never {
+  const error = ConnectError.from(thrown);
+  error.metadata.set("x-chain", "seen");
+  throw error;
+}
+
+/** An endpoint that answers with an empty message, for requests that no route takes. */
+export const unrouted = unary(
+  { ...ShapeService.method.getShape, input: EmptySchema, output: EmptySchema } as never,
+  () => create(EmptySchema) as never,
+);
+
+const statuses: Record<string, number> = {
+  malformed: 400,
+  unknown_route: 404,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+};
+
+/** The options that all tests share; errors are answered with their kind and message. */
+export const options: Omit<GatewayOptions, "endpoints"> = {
+  unrouted,
+  json: policy,
+  maxBodyBytes,
+  registry,
+  errorBody: (error) => {
+    // Every ConnectError passes for an instance of any class that extends it.
+    const kind = (error as Partial<ProtocolError>).kind ?? "other";
+    return { status: statuses[kind] ?? 500, body: { kind, message: error.rawMessage } };
+  },
+};
+
+/** A gateway of these endpoints. */
+export function createTestGateway(endpoints: readonly Endpoint[]): (exchange: Exchange) => Promise<void> {
+  return createGateway({ ...options, endpoints });
+}
