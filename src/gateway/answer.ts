@@ -1,0 +1,78 @@
+import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
+import type { Answer, Exchange } from "../http/exchange.ts";
+import { acceptsNdjson } from "./accept.ts";
+import type { Binding } from "./binding.ts";
+import type { Fields } from "./field-access.ts";
+import { startStream, writeArray, writeLines } from "./stream.ts";
+
+/** The answer to a failed request: its status, and a value that `JSON.stringify` writes. */
+export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
+
+const encoder = new TextEncoder();
+
+/** The answer that carries a unary response. Throws an `internal` error when the message cannot be written. */
+export function unaryAnswer(exchange: Exchange, binding: Binding, response: UnaryResponse): Answer {
+  const header = jsonHeader(joinTrailer(response));
+  const body = encoder.encode(writeMessage(binding, response));
+  const link = binding.paging?.nextLink(exchange, response.message as unknown as Fields);
+  if (link !== undefined) {
+    header.append("link", link);
+  }
+  return { status: 200, header, body };
+}
+
+function writeMessage({ writeResponse }: Binding, { message, header }: UnaryResponse): string {
+  try {
+    return writeResponse(message);
+  } catch (cause) {
+    throw new ConnectError("the response cannot be written as JSON", Code.Internal, header, undefined, cause);
+  }
+}
+
+/** The answer that carries a stream, whose first message it waits for. Throws what the stream does before that. */
+export async function streamAnswer(
+  exchange: Exchange,
+  { writeResponse }: Binding,
+  response: StreamResponse,
+  errorBody: ErrorBody,
+): Promise<Answer> {
+  const stream = await startStream(response);
+  const header = jsonHeader(response.header);
+  if (!acceptsNdjson(exchange.header("accept"))) {
+    return { status: 200, header, body: writeArray(stream, writeResponse), trailer: response.trailer };
+  }
+  header.set("content-type", "application/x-ndjson");
+  const body = writeLines(stream, writeResponse, (error) => JSON.stringify(errorBody(error).body));
+  return { status: 200, header, body, trailer: response.trailer };
+}
+
+/** The answer to a request that has failed. */
+export function errorAnswer(thrown: unknown, errorBody: ErrorBody): Answer {
+  const error = ConnectError.from(thrown);
+  const { status, body } = errorBody(error);
+  return { status, header: jsonHeader(error.metadata), body: encoder.encode(JSON.stringify(body)) };
+}
+
+/** The answer to OPTIONS. Source: RFC 9110, 9.3.7. */
+export function optionsAnswer(response: UnaryResponse, allow: string): Answer {
+  const header = joinTrailer(response);
+  header.set("allow", allow);
+  return { status: 204, header };
+}
+
+function jsonHeader(source: Headers): Headers {
+  const header = new Headers(source);
+  header.set("content-type", "application/json");
+  return header;
+}
+
+/** Trailers of a unary response go with its headers, except where these have the same name already. */
+function joinTrailer({ header: source, trailer }: UnaryResponse): Headers {
+  const header = new Headers(source);
+  for (const [name, value] of trailer) {
+    if (!source.has(name)) {
+      header.append(name, value);
+    }
+  }
+  return header;
+}

@@ -1,0 +1,143 @@
+import type { DescField } from "@bufbuild/protobuf";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import { createGetter, createSetter, type Fields, hasPresence } from "./field-access.ts";
+import { type PathSetter, requireField, resolveFieldPath } from "./field-path.ts";
+import { createFieldTextReader } from "./field-text.ts";
+import type { HttpRule } from "./http-rule.ts";
+import type { JsonPolicy } from "./json-policy.ts";
+import type { JsonReaders } from "./json-reader.ts";
+import type { JsonReader, JsonWriter } from "./json-scalar.ts";
+import type { JsonWriters } from "./json-writer.ts";
+import { createPaging, type Paging } from "./paging.ts";
+import { type PathTemplate, PathTemplateError, parsePathTemplate, type TemplateVariable } from "./path-template.ts";
+import type { QueryFieldSets, QueryFields } from "./query.ts";
+import { RouteError } from "./route-error.ts";
+import type { TextReader } from "./text-scalar.ts";
+
+/** A rule, compiled: all that is needed to read a request and to write its answer. */
+export interface Binding {
+  readonly endpoint: Endpoint;
+  readonly rule: HttpRule;
+  readonly template: PathTemplate;
+  readonly variables: readonly BoundVariable[];
+  /** Undefined when the request has no body. */
+  readonly body: BodyBinding | undefined;
+  /** Undefined when the body takes all fields that the path leaves. */
+  readonly query: QueryBinding | undefined;
+  readonly writeResponse: JsonWriter;
+  readonly paging: Paging | undefined;
+}
+
+export interface BoundVariable extends TemplateVariable {
+  readonly read: TextReader;
+  readonly set: PathSetter;
+}
+
+/** What the body is read into: the message itself, or one of its fields. */
+export interface BodyBinding {
+  readonly read: JsonReader;
+  /** Undefined when the body is the message. */
+  readonly set: ((message: Fields, value: unknown) => void) | undefined;
+}
+
+export interface QueryBinding {
+  readonly fields: QueryFields;
+  /** The paths of fields that come from elsewhere. */
+  readonly bound: ReadonlySet<string>;
+}
+
+/** What the bindings of one gateway share. */
+export interface Compilers {
+  readonly policy: JsonPolicy;
+  readonly readers: JsonReaders;
+  readonly writers: JsonWriters;
+  readonly queries: QueryFieldSets;
+}
+
+/** Compiles a rule. Throws `RouteError` when it cannot be served. */
+export function createBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers): Binding {
+  try {
+    return compileBinding(endpoint, rule, compilers);
+  } catch (error) {
+    const reason =
+      error instanceof PathTemplateError ? `the template is malformed, ${error.message}` : messageOf(error);
+    throw new RouteError(rule, reason);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers): Binding {
+  const template = parsePathTemplate(rule.template);
+  const variables = template.variables.map((variable) => bindVariable(variable, rule, compilers));
+  const inPath = variables.map(({ fieldPath }) => fieldPath);
+  assertDisjoint(inPath, rule.body);
+  const query = bindQuery(rule, new Set([...inPath, rule.body]), compilers);
+  return {
+    endpoint,
+    rule,
+    template,
+    variables,
+    body: bindBody(rule, compilers),
+    query,
+    writeResponse: bindResponse(rule, compilers.writers),
+    paging: query && createPaging(rule, query.bound),
+  };
+}
+
+function bindVariable(variable: TemplateVariable, { method }: HttpRule, { policy }: Compilers): BoundVariable {
+  const { leaf, set } = resolveFieldPath(method.input, variable.fieldPath);
+  const read = createFieldTextReader(leaf, policy);
+  if (read === undefined || (leaf.fieldKind !== "scalar" && leaf.fieldKind !== "enum")) {
+    throw new Error(`the variable ${variable.fieldPath} is neither a singular scalar nor an enum`);
+  }
+  return { ...variable, read, set };
+}
+
+/** No field may be set twice; but a path may set a part of the body's field, as in AIP-134. */
+function assertDisjoint(inPath: readonly string[], body: string): void {
+  for (const [index, path] of inPath.entries()) {
+    if (inPath.indexOf(path) !== index) {
+      throw new Error(`the field ${path} is bound by two variables`);
+    }
+    if (path === body) {
+      throw new Error(`the field ${path} is bound by the path and by the body`);
+    }
+  }
+}
+
+function bindBody({ method, body }: HttpRule, { readers }: Compilers): BodyBinding | undefined {
+  if (body === "") {
+    return undefined;
+  }
+  if (body === "*") {
+    return { read: readers.message(method.input), set: undefined };
+  }
+  const field = requireField(method.input, body);
+  return { read: readers.field(field), set: createSetter(field) };
+}
+
+function bindQuery(rule: HttpRule, bound: ReadonlySet<string>, { queries }: Compilers): QueryBinding | undefined {
+  return rule.body === "*" ? undefined : { fields: queries.message(rule.method.input), bound };
+}
+
+function bindResponse({ method, responseBody }: HttpRule, writers: JsonWriters): JsonWriter {
+  return responseBody === ""
+    ? writers.message(method.output)
+    : createFieldWriter(requireField(method.output, responseBody), writers);
+}
+
+/** A response whose body is a field that is not set is `null`. */
+function createFieldWriter(field: DescField, writers: JsonWriters): JsonWriter {
+  const write = writers.field(field);
+  const get = createGetter(field);
+  if (!hasPresence(field)) {
+    return (message) => write(get(message as Fields));
+  }
+  return (message) => {
+    const value = get(message as Fields);
+    return value === undefined ? "null" : write(value);
+  };
+}

@@ -1,0 +1,138 @@
+import { create, type Registry } from "@bufbuild/protobuf";
+import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import type { Answer, Exchange } from "../http/exchange.ts";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import { ProtocolError } from "../rpc/protocol-error.ts";
+import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
+import { type Binding, type Compilers, createBinding } from "./binding.ts";
+import { httpRules } from "./http-rule.ts";
+import type { JsonPolicy } from "./json-policy.ts";
+import { JsonReaders } from "./json-reader.ts";
+import { JsonWriters } from "./json-writer.ts";
+import { QueryFieldSets } from "./query.ts";
+import { readRequest } from "./request.ts";
+import { nameOf, RouteError } from "./route-error.ts";
+import { RouteTrie } from "./route-trie.ts";
+
+/** What a gateway serves, and how. */
+export interface GatewayOptions {
+  /** Unary and server-streaming RPCs. Those without a `google.api.http` option are passed over. */
+  readonly endpoints: readonly Endpoint[];
+  /**
+   * Ends the requests that no route takes, through the same interceptors. Its `read` throws `unknown_route` or
+   * `method_not_allowed`; for OPTIONS on a known path it gives an empty message, and the call is to succeed.
+   */
+  readonly unrouted: Endpoint;
+  readonly json: JsonPolicy;
+  readonly errorBody: ErrorBody;
+  readonly maxBodyBytes: number;
+  /** Where the types in an `Any` are looked up; without it there are none. */
+  readonly registry?: Registry;
+}
+
+/** Answers every exchange that it is given. */
+export type Gateway = (exchange: Exchange) => Promise<void>;
+
+/**
+ * Serves RPCs as REST, by their `google.api.http` options. Routes, readers and writers are compiled here, once.
+ * Throws `RouteError` for a rule that cannot be served, or that another rule makes ambiguous.
+ *
+ * Source: https://github.com/googleapis/googleapis/blob/master/google/api/http.proto
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const routes = createRoutes(options);
+  return async (exchange) => exchange.respond(await answer(exchange, routes, options));
+}
+
+function createRoutes({ endpoints, json, registry }: GatewayOptions): RouteTrie<Binding> {
+  const compilers: Compilers = {
+    policy: json,
+    readers: new JsonReaders(json, registry),
+    writers: new JsonWriters(json, registry),
+    queries: new QueryFieldSets(json),
+  };
+  const routes = new RouteTrie<Binding>();
+  for (const endpoint of endpoints) {
+    for (const rule of httpRules(endpoint.method)) {
+      addRoute(routes, createBinding(endpoint, rule, compilers));
+    }
+  }
+  return routes;
+}
+
+function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
+  const { rule, template } = binding;
+  const present = routes.add(rule.httpMethod, template, binding);
+  if (present !== undefined) {
+    const other = `${nameOf(present.rule.method)} with "${present.rule.template}"`;
+    throw new RouteError(rule, `${rule.httpMethod} of the same paths leads to ${other} already`);
+  }
+}
+
+async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: GatewayOptions): Promise<Answer> {
+  const match = routes.match(exchange.method, exchange.path);
+  try {
+    return match.route === undefined
+      ? await answerUnrouted(exchange, match.methods, options.unrouted)
+      : await answerRouted(exchange, match.route, match.segments, options);
+  } catch (error) {
+    return errorAnswer(error, options.errorBody);
+  }
+}
+
+async function answerRouted(
+  exchange: Exchange,
+  binding: Binding,
+  segments: readonly string[],
+  { errorBody, maxBodyBytes }: GatewayOptions,
+): Promise<Answer> {
+  const request = { exchange, binding, segments, maxBodyBytes };
+  const response: UnaryResponse | StreamResponse = await binding.endpoint.call({
+    exchange,
+    protocolName,
+    read: (signal) => readRequest(request, signal),
+  });
+  return response.stream
+    ? streamAnswer(exchange, binding, response, errorBody)
+    : unaryAnswer(exchange, binding, response);
+}
+
+const protocolName = "rest";
+
+async function answerUnrouted(exchange: Exchange, methods: ReadonlySet<string>, unrouted: Endpoint): Promise<Answer> {
+  const allow = allowed(methods);
+  const refusal = createRefusal(exchange, methods, allow);
+  const response = await unrouted.call({
+    exchange,
+    protocolName,
+    read: async () => {
+      if (refusal !== undefined) {
+        throw refusal;
+      }
+      return create(unrouted.method.input);
+    },
+  });
+  if (refusal !== undefined) {
+    throw refusal;
+  }
+  return optionsAnswer(response as UnaryResponse, allow);
+}
+
+/** Undefined for OPTIONS on a known path. */
+function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: string): ProtocolError | undefined {
+  if (methods.size === 0) {
+    return new ProtocolError("unknown_route", "There is nothing at this path. See the API's reference for the paths.");
+  }
+  return exchange.method === "OPTIONS"
+    ? undefined
+    : new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { Allow: allow });
+}
+
+/** Source: RFC 9110, 10.2.1. */
+function allowed(methods: ReadonlySet<string>): string {
+  const names = new Set(methods);
+  if (names.has("GET")) {
+    names.add("HEAD");
+  }
+  return [...names].sort().concat("OPTIONS").join(", ");
+}

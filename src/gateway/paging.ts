@@ -1,0 +1,65 @@
+import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import type { Exchange } from "../http/exchange.ts";
+import type { Fields } from "./field-access.ts";
+import type { HttpRule } from "./http-rule.ts";
+import { decodeQueryName, splitQuery } from "./query-string.ts";
+
+/** How a list that comes in pages names the next one: AIP-158, for a response whose body hides the token. */
+export interface Paging {
+  /** The `Link` to the next page (RFC 8288); undefined on the last page. */
+  nextLink(exchange: Exchange, response: Fields): string | undefined;
+}
+
+/**
+ * The paging of an RPC; undefined unless its request takes a `page_token` from the query, and its response has a
+ * `next_page_token` that is not in the body.
+ */
+export function createPaging(rule: HttpRule, bound: ReadonlySet<string>): Paging | undefined {
+  const token = stringField(rule.method.input, "page_token");
+  const next = stringField(rule.method.output, "next_page_token");
+  const isHidden = rule.responseBody !== "" && rule.responseBody !== next?.name;
+  if (token === undefined || next === undefined || !isHidden || bound.has(token.name)) {
+    return undefined;
+  }
+  const names = [token.name, token.jsonName];
+  return {
+    nextLink: (exchange, response) => {
+      const value = response[next.localName] as string | undefined;
+      return value ? nextLink(exchange, names, `${token.jsonName}=${encodeToken(value)}`) : undefined;
+    },
+  };
+}
+
+function stringField(desc: DescMessage, name: string) {
+  return desc.fields.find(
+    (field) =>
+      field.name === name &&
+      field.fieldKind === "scalar" &&
+      field.scalar === ScalarType.STRING &&
+      field.oneof === undefined,
+  );
+}
+
+/** The address as it was asked for, with the caller's own parameters as sent, but for the token. */
+function nextLink(exchange: Exchange, names: readonly string[], token: string): string {
+  const { scheme, authority, path, query } = exchange;
+  const others = query === "" ? [] : query.split("&").filter((parameter) => !isNamed(parameter, names));
+  const address = `${scheme}://${authority}${path}?${[...others, token].join("&")}`;
+  return `<${address.replace(outsideUri, escapeByte)}>; rel="next"`;
+}
+
+function isNamed(parameter: string, names: readonly string[]): boolean {
+  return splitQuery(parameter).some(({ name }) => names.includes(decodeQueryName(name) ?? ""));
+}
+
+/** What a parser may let through in a request target, but RFC 3986 does not: above all `<`, `>` and `"`. */
+const outsideUri = /[^!$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/g;
+
+/** Request targets are read as Latin-1: a character is a byte. */
+function escapeByte(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+function encodeToken(token: string): string {
+  return encodeURIComponent(token.toWellFormed());
+}

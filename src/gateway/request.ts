@@ -1,0 +1,95 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { isAuthority } from "../http/authority.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../rpc/protocol-error.ts";
+import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
+import { ContentFault, faultWithin, malformed } from "./content-fault.ts";
+import { createFields, type Fields } from "./field-access.ts";
+import { parseJson } from "./json-syntax.ts";
+import { assertJsonBody } from "./media-type.ts";
+import { percentDecode, percentDecodeSegments } from "./percent-encoding.ts";
+import { readQuery } from "./query.ts";
+
+/** A request that a binding takes, with the segments of its path. */
+export interface RoutedRequest {
+  readonly exchange: Exchange;
+  readonly binding: Binding;
+  readonly segments: readonly string[];
+  readonly maxBodyBytes: number;
+}
+
+/**
+ * Reads the message of a request: media type first, then size, then content. What the path says goes before what the
+ * body says of the same field. Throws `ProtocolError`.
+ */
+export async function readRequest(request: RoutedRequest, signal: AbortSignal): Promise<MessageShape<DescMessage>> {
+  const { exchange, binding } = request;
+  const bytes = binding.body && (await readBody(request, signal));
+  if (exchange.authority === undefined || !isAuthority(exchange.authority)) {
+    throw new ProtocolError("malformed", "Send a Host header that holds a host, with or without a port.");
+  }
+  return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
+}
+
+async function readBody({ exchange, maxBodyBytes }: RoutedRequest, signal: AbortSignal): Promise<Uint8Array> {
+  assertJsonBody(exchange);
+  if (Number(exchange.header("content-length")) > maxBodyBytes) {
+    throw new ProtocolError("body_too_large", `Send a body of at most ${maxBodyBytes} bytes.`);
+  }
+  return exchange.readBody(maxBodyBytes, signal);
+}
+
+function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {
+  const { body, query, rule, variables } = binding;
+  const fromPath = variables.map((variable) => readVariable(variable, segments));
+  const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : createFields(rule.method.input);
+  if (query !== undefined) {
+    readQueryFields(exchange, query, message);
+  }
+  for (const [index, variable] of variables.entries()) {
+    variable.set(message, fromPath[index]);
+  }
+  return message;
+}
+
+function readVariable({ read, fieldPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
+  const text = isSingle ? (segments[start] ?? "") : segments.slice(start, end).join("/");
+  try {
+    return read(isSingle ? percentDecode(text) : percentDecodeSegments(text));
+  } catch (error) {
+    throw malformed(faultWithin(error, fieldPath), "The path");
+  }
+}
+
+function readQueryFields(exchange: Exchange, query: NonNullable<Binding["query"]>, message: Fields): void {
+  try {
+    readQuery(exchange.query, query.fields, query.bound, message);
+  } catch (error) {
+    throw malformed(error, "The query");
+  }
+}
+
+/** No body at all leaves a whole message empty, as callers of custom methods expect; but a field needs a value. */
+function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: DescMessage): Fields {
+  const message = createFields(desc);
+  if (bytes.length === 0 && set === undefined) {
+    return message;
+  }
+  try {
+    const value = read(parseBody(bytes));
+    if (set === undefined) {
+      return value as Fields;
+    }
+    set(message, value);
+    return message;
+  } catch (error) {
+    throw malformed(error, "The request body");
+  }
+}
+
+function parseBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) {
+    throw new ContentFault("is missing; send one as application/json");
+  }
+  return parseJson(bytes);
+}

@@ -1,0 +1,114 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { acceptsNdjson } from "../../src/gateway/accept.ts";
+import { startStream, writeArray } from "../../src/gateway/stream.ts";
+import { createTestGateway, send, streaming } from "./fixture.ts";
+import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
+
+/** Totals from 1 to `count`, and then, if so asked, a failure. */
+async function* totals(count: number, failure?: Error): AsyncGenerator<ListShapesResponse> {
+  for (let total = 1; total <= count; total++) {
+    yield create(ListShapesResponseSchema, { total: BigInt(total) });
+  }
+  if (failure !== undefined) {
+    throw failure;
+  }
+}
+
+const failure = new ConnectError("gone", Code.Unavailable, { "x-reason": "gone" });
+
+function createStream(count: number, thrown?: Error) {
+  const gateway = createTestGateway([streaming(ShapeService.method.watchShapes, () => totals(count, thrown))]);
+  return (accept?: string) =>
+    send(gateway, { target: "/v1/totals:watch", header: accept === undefined ? {} : { accept } });
+}
+
+describe("a stream", () => {
+  it("is an array of its messages", async () => {
+    for (const [count, text] of [
+      [0, "[]"],
+      [1, "[1]"],
+      [3, "[1,2,3]"],
+    ] as const) {
+      const outcome = await createStream(count)();
+      expect([outcome.status, outcome.text, outcome.header.get("content-type")]).toEqual([
+        200,
+        text,
+        "application/json",
+      ]);
+      expect([outcome.header.get("x-chain"), outcome.trailer?.get("x-end")]).toEqual(["seen", "seen"]);
+    }
+  });
+
+  it("is of whole messages where the rule names no field", async () => {
+    const gateway = createTestGateway([streaming(ShapeService.method.watchShapes, () => totals(1))]);
+    expect((await send(gateway, "GET /v1/shapes:watch")).text).toBe('[{"shapes":[],"nextPageToken":"","total":1}]');
+  });
+
+  it("is lines of JSON when these are asked for", async () => {
+    const outcome = await createStream(3)("application/x-ndjson");
+    expect([outcome.text, outcome.header.get("content-type")]).toEqual(["1\n2\n3\n", "application/x-ndjson"]);
+    expect((await createStream(0)("application/x-ndjson")).text).toBe("");
+  });
+
+  it("that fails before its first message is an error like others", async () => {
+    for (const accept of [undefined, "application/x-ndjson"]) {
+      const outcome = await createStream(0, failure)(accept);
+      expect([outcome.status, outcome.text]).toEqual([500, '{"kind":"other","message":"gone"}']);
+      expect([outcome.header.get("content-type"), outcome.header.get("x-reason")]).toEqual([
+        "application/json",
+        "gone",
+      ]);
+    }
+  });
+
+  it("that fails later leaves an array open, and says so in a last line", async () => {
+    const array = await createStream(2, failure)();
+    expect([array.text, array.failure]).toEqual(["[1,2", failure]);
+    const lines = await createStream(2, failure)("application/x-ndjson");
+    expect([lines.text, lines.failure]).toEqual(['1\n2\n{"error":{"kind":"other","message":"gone"}}\n', undefined]);
+  });
+
+  it("is pulled no faster than it is read, and ends when it is given up", async () => {
+    const pulled: number[] = [];
+    async function* endless(): AsyncGenerator<number> {
+      try {
+        for (let count = 1; ; count++) {
+          pulled.push(count);
+          yield count;
+        }
+      } finally {
+        pulled.push(-1);
+      }
+    }
+    const chunks = writeArray(await startStream({ message: endless() } as never), String);
+    await chunks.next();
+    await chunks.next();
+    expect(pulled).toEqual([1, 2]);
+    await chunks.return(undefined);
+    expect(pulled).toEqual([1, 2, -1]);
+  });
+});
+
+describe("lines of JSON", () => {
+  it.each([
+    [undefined, false],
+    ["*/*", false],
+    ["application/*", false],
+    ["application/json", false],
+    ["application/x-ndjson", true],
+    ["Application/X-NDJSON;q=0.5", true],
+    ["application/x-ndjson;q=0", false],
+    ["application/x-ndjson; q=0.000", false],
+    ["application/x-ndjson;q=nonsense", false],
+    ["application/x-ndjson, application/json", true],
+    ["application/json;q=0.9, application/x-ndjson", true],
+    ["application/json, application/x-ndjson;q=0.9", false],
+    ["application/x-ndjson;q=0.5, */*", false],
+    ["application/x-ndjson;q=0.5, */*, application/json;q=0.1", true],
+    ["application/x-ndjson;q=0.5, application/json;q=0", true],
+  ])("are asked for by Accept: %s: %s", (accept, expected) => {
+    expect(acceptsNdjson(accept)).toBe(expected);
+  });
+});
