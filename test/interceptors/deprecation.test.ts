@@ -1,0 +1,72 @@
+import { create } from "@bufbuild/protobuf";
+import { createContextValues, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { GetPetResponseSchema, PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
+import { petNotFound } from "../../src/domain/errors.ts";
+import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
+import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
+
+type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;
+
+/** Calls a method through an interceptor; `answer` is what lies behind it. */
+function call(interceptor: Interceptor, method: Method, answer = succeed): Promise<UnaryResponse> {
+  const request = {
+    stream: false,
+    service: method.parent,
+    method,
+    requestMethod: "POST",
+    url: "",
+    signal: new AbortController().signal,
+    header: new Headers(),
+    contextValues: createContextValues(),
+    message: create(method.input),
+  } as const;
+  return interceptor(answer)(request as never) as Promise<UnaryResponse>;
+}
+
+async function succeed(): Promise<UnaryResponse> {
+  const { getPet } = PetService.method;
+  const message = create(GetPetResponseSchema);
+  return { stream: false, service: PetService, method: getPet, header: new Headers(), trailer: new Headers(), message };
+}
+
+const { getPet } = PetService.method;
+const { listInventory } = InventoryService.method;
+const sunsetMs = Date.parse("2027-06-01T00:00:00Z");
+
+describe("a deprecated method", () => {
+  const headers = {
+    deprecation: `@${Date.parse("2026-06-01T00:00:00Z") / 1_000}`,
+    sunset: "Tue, 01 Jun 2027 00:00:00 GMT",
+    link: expect.stringMatching(/^<\/docs#.*>; rel="deprecation"/),
+  };
+
+  it("says so when it succeeds", async () => {
+    const { header } = await call(deprecationInterceptor, getPet);
+    expect(Object.fromEntries(header)).toEqual(headers);
+  });
+
+  it("says so when it fails", async () => {
+    const failed = call(deprecationInterceptor, getPet, () => Promise.reject(petNotFound(7n)));
+    const error = toConnectError(await failed.catch((reason: unknown) => reason));
+    expect(errorCodeOf(error)).toBe("PET_NOT_FOUND");
+    expect(Object.fromEntries(error.metadata)).toEqual(headers);
+  });
+
+  const moments: [when: string, nowMs: number, method: Method, code: string | undefined][] = [
+    ["goes on until its sunset", sunsetMs - 1, getPet, undefined],
+    ["ends at its sunset", sunsetMs, getPet, "ENDPOINT_SUNSET"],
+    ["leaves others alone", sunsetMs, listInventory, undefined],
+  ];
+
+  it.each(moments)("%s, where sunsets are enforced", async (_when, nowMs, method, code) => {
+    const outcome = await call(sunsetInterceptor(() => nowMs), method).catch(toConnectError);
+    expect(outcome instanceof Error ? errorCodeOf(outcome) : undefined).toBe(code);
+  });
+});
+
+it("says nothing of a method that is not deprecated", async () => {
+  const { header } = await call(deprecationInterceptor, listInventory);
+  expect([...header]).toEqual([]);
+});
