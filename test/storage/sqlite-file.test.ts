@@ -210,6 +210,8 @@ describe("a backup", () => {
 
     expect(readdirSync(folder).sort()).toEqual(["copy.db", "petstore.db"]);
     expect(modeOf(copy)).toBe("600");
+    // Bytes 18 and 19 of the header say 2 in WAL mode: https://sqlite.org/fileformat.html
+    expect([...readFileSync(copy).subarray(18, 20)]).toEqual([1, 1]);
     const restored = openSqliteStore(copy);
     const items = await restored.listInventory(everything);
     expect(items.length).toBe(count);

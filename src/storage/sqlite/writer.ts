@@ -60,7 +60,9 @@ export class Writer {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: this.#data });
+    const file = new URL("./writer-thread.ts", import.meta.url);
+    // The process's own flags are not for the thread: with `--input-type` among them it would not start.
+    const thread = new Worker(file, { workerData: this.#data, execArgv: [] });
     thread.on("message", (outcomes: readonly Outcome[]) => this.#settle(outcomes));
     // A thread that has died is replaced by the next write.
     thread.on("error", (error: Error) => {
