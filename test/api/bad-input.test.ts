@@ -98,13 +98,15 @@ describe("the quantity of an update over REST", () => {
     await resetTo(unchanged?.quantity);
   });
 
-  it.each([
-    ...["3.5", '"3"', "true", "false", "null", "[3]", "{}", '{"quantity":3}', '""'],
-    ...["9223372036854775808", "-9223372036854775809", "9.223372036854775808e18", "9223372036854775807.5"],
-    ...["1e400", "-1e400", "1e19", "1e-1", "3.0000000000000000000000000000001", "1e999999999", "1e-999999999"],
-    ...["NaN", "Infinity", "03", "+3", "0x3", "3.", ".5", "1_000", "3n", "1e", "--3", "3 3", ""],
-    ...['"9223372036854775807"', "1".repeat(100_000), `0.${"1".repeat(100_000)}`],
-  ])("may not be written as %.40s", async (text) => {
+  it.each(
+    [
+      ["3.5", '"3"', "true", "false", "null", "[3]", "{}", '{"quantity":3}', '""'],
+      ["9223372036854775808", "-9223372036854775809", "9.223372036854775808e18", "9223372036854775807.5"],
+      ["1e400", "-1e400", "1e19", "1e-1", "3.0000000000000000000000000000001", "1e999999999", "1e-999999999"],
+      ["NaN", "Infinity", "03", "+3", "0x3", "3.", ".5", "1_000", "3n", "1e", "--3", "3 3", ""],
+      ['"9223372036854775807"', "1".repeat(100_000), `0.${"1".repeat(100_000)}`],
+    ].flat(),
+  )("may not be written as %.40s", async (text) => {
     expectErrorBody(await patch(`{"quantity":${text}}`), "INVALID_REQUEST");
   });
 });
@@ -207,11 +209,13 @@ describe("the body of an update over REST", () => {
 });
 
 describe("the pet's id in a path", () => {
-  it.each([
-    ...["abc", "7.0", "+7", "7%2F8", "07", "007", "00", "-0", "-07", "--7", "7e0", "0x7", "%207", "7%20", "null", "-"],
-    ...["9223372036854775808", "-9223372036854775809", "9".repeat(400), "%", "%zz", "%ff", "%EF%BC%97", "7;x=1", "%00"],
-    ...["7,8", "7%00", "__proto__", "7%0d%0a"],
-  ])("may not be %.40s", async (id) => {
+  it.each(
+    [
+      ["abc", "7.0", "+7", "7%2F8", "07", "007", "00", "-0", "-07", "--7", "7e0", "0x7", "%207", "7%20", "null", "-"],
+      ["9223372036854775808", "-9223372036854775809", "9".repeat(400), "%", "%zz", "%ff", "%EF%BC%97", "7;x=1", "%00"],
+      ["7,8", "7%00", "__proto__", "7%0d%0a"],
+    ].flat(),
+  )("may not be %.40s", async (id) => {
     expectErrorBody(await patch('{"quantity":3}', {}, id), "INVALID_REQUEST");
     const headers = { authorization: `Bearer ${key.key}` };
     expectErrorBody(await http2.send({ method: "GET", path: `/v1/pets/${id}`, headers }), "INVALID_REQUEST");
@@ -250,13 +254,13 @@ describe("Host", () => {
     },
   );
 
-  it.each(["a b", "["])("may not be '%s' over HTTP/2", async (host) => {
+  it.each(["[", "a:99999"])("may not be '%s' over HTTP/2", async (host) => {
     const headers = { ":authority": host, authorization: `Bearer ${key.key}` };
     expectErrorBody(await http2.send({ method: "GET", path: "/v1/inventory", headers }), "INVALID_REQUEST");
   });
 
   it("may not be bad over gRPC", async () => {
-    const headers = { ":authority": "a b", authorization: `Bearer ${key.key}`, "content-type": "application/grpc" };
+    const headers = { ":authority": "[", authorization: `Bearer ${key.key}`, "content-type": "application/grpc" };
     const answer = await http2.send({
       method: "POST",
       path: rpcPath("getPet"),
@@ -278,32 +282,21 @@ describe("Host", () => {
   });
 
   const paths = [
-    ...[
-      "/v1/inventory",
-      "/v1/nope",
-      "/",
-      "/docs",
-      "/openapi.json",
-      "/nope",
-      "*",
-      "nonsense",
-      "//",
-      "http://[/v1/pets/7",
-    ],
-    ...[rpcPath("listInventory"), "/petstore.v1.PetService/Nope", "/grpc.health.v1.Health/Check"],
-    ...["/grpc.health.v1.Health/Watch", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"],
+    ["/v1/inventory", "/v1/nope", "/", "/docs", "/openapi.json", "/nope", "*", "nonsense", "//", "http://[/v1/pets/7"],
+    [rpcPath("listInventory"), "/petstore.v1.PetService/Nope", "/grpc.health.v1.Health/Check"],
+    ["/grpc.health.v1.Health/Watch", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"],
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-  ];
+  ].flat();
   const contentTypes = [
-    ...["application/json", "application/proto", "application/connect+json", "application/connect+proto"],
-    ...[
+    ["application/json", "application/proto", "application/connect+json", "application/connect+proto"],
+    [
       "application/grpc",
       "application/grpc-web",
       "application/grpc-web+proto",
       "application/grpc-web-text",
       "text/plain",
     ],
-  ];
+  ].flat();
 
   it.each(paths)("never ends the process: %s", async (path) => {
     for (const host of ["Host: a b\r\n", "Host: [\r\n", ""]) {
@@ -446,11 +439,9 @@ describe("over RPC", () => {
   });
 
   it.each([
-    ["?message=x", 415],
     ["?encoding=json&message=%7B", 400],
     ["?encoding=json&message=%7B%7D&base64=2", 200],
     ["?encoding=json&message=***&base64=1", 400],
-    ["?encoding=xml&message=x", 415],
     ["?encoding=proto&message=%FF", 400],
     ["?encoding=json", 400],
   ])("Connect GET of a list by %s is HTTP %i", async (query, status) => {

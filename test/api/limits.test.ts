@@ -5,15 +5,18 @@ import { until } from "../support/deadline.ts";
 import { expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { samples } from "../support/operations.ts";
-import { type MintedKey, serve, startServer, type TestServer } from "../support/server.ts";
+import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
 const rest = restProtocols[0] as Protocol;
 const daySeconds = 86_400;
 
 let server: TestServer;
+/** A key that no test uses up. */
+let common: MintedKey;
 
 beforeAll(async () => {
   server = await startServer("--trusted-proxy", "127.0.0.1/32");
+  common = await server.store.mintKey();
 });
 
 afterAll(() => server?.stop());
@@ -42,6 +45,12 @@ function untilReset({ headers }: Outcome): number {
 function retryAfter({ headers }: Outcome): number {
   expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   return Number(headers.get("retry-after"));
+}
+
+/** RPC has the time to wait in its error's details too. */
+function expectSameRetry(outcome: Outcome): void {
+  expect(outcome.failure?.retrySeconds ?? retryAfter(outcome)).toBe(retryAfter(outcome));
+  expect(outcome.failure?.retrySeconds === undefined).toBe(outcome.failure?.canonical === undefined);
 }
 
 /** How many requests the day has left, by the `RateLimit` header. */
@@ -82,36 +91,42 @@ describe("the headers of the first answer", () => {
   });
 });
 
-describe.each(protocols)("over $name", (protocol) => {
-  it("counts down, then refuses with the time to wait", async () => {
-    const { key } = await server.store.mintQuota(3, 1_000);
-    const outcomes = await listTimes(5, key, protocol);
-    expect(outcomes.map(({ headers }) => expectLimits(headers).remaining)).toEqual([2, 1, 0, 0, 0]);
-    expect(new Set(outcomes.map(({ headers }) => expectLimits(headers).reset)).size).toBe(1);
-    for (const outcome of outcomes.slice(3)) {
+describe("one key over all protocols", () => {
+  const each = 3;
+  const quota = each * protocols.length;
+  let key: MintedKey;
+
+  beforeAll(async () => {
+    key = await server.store.mintQuota(quota, 1_000);
+  });
+
+  it.each(protocols.map((protocol, index) => ({ protocol, name: protocol.name, index })))(
+    "is counted down over $name",
+    async ({ protocol, index }) => {
+      const outcomes = await listTimes(each, key.key, protocol);
+      const left = quota - each * index;
+      expect(outcomes.map(({ headers }) => expectLimits(headers).remaining)).toEqual([left - 1, left - 2, left - 3]);
+      resets.push(...outcomes.map(({ headers }) => expectLimits(headers).reset));
+    },
+  );
+
+  it.each(protocols)("is refused over $name when it is used up, with the time to wait", async (protocol) => {
+    for (const outcome of await listTimes(2, key.key, protocol)) {
       expectFailure(outcome, "RATE_LIMIT_EXCEEDED");
+      expect(expectLimits(outcome.headers)).toEqual({ limit: quota, remaining: 0, reset: resets[0] });
       expect(retryAfter(outcome)).toBeLessThanOrEqual(60);
       expect(retryAfter(outcome)).toBeGreaterThanOrEqual(Math.floor(untilReset(outcome)));
-      if (outcome.failure?.canonical !== undefined) {
-        expect(outcome.failure.retrySeconds).toBe(retryAfter(outcome));
-      }
+      expectSameRetry(outcome);
     }
+  });
+
+  const resets: number[] = [];
+  it("has one reset in all of this", () => {
+    expect(new Set(resets).size).toBe(1);
   });
 });
 
 describe("counting", () => {
-  it("counts all protocols together", async () => {
-    const { key } = await server.store.mintQuota(protocols.length, 1_000);
-    const remaining: number[] = [];
-    for (const protocol of protocols) {
-      remaining.push(expectLimits((await list(key, protocol)).headers).remaining);
-    }
-    expect(remaining).toEqual(protocols.map((_, index) => protocols.length - 1 - index));
-    for (const protocol of protocols) {
-      expectFailure(await list(key, protocol), "RATE_LIMIT_EXCEEDED");
-    }
-  });
-
   it("admits no more than the quota of requests that come at once", async () => {
     const { key } = await server.store.mintQuota(10, 1_000);
     const outcomes = await Promise.all(
@@ -235,9 +250,7 @@ describe("a ban", () => {
     const outcome = await list(bannedKey.key, protocol);
     expectFailure(outcome, "API_KEY_BANNED");
     expectLimits(outcome.headers);
-    if (outcome.failure?.canonical !== undefined) {
-      expect(outcome.failure.retrySeconds).toBe(retryAfter(outcome));
-    }
+    expectSameRetry(outcome);
   });
 
   it("names the end of a used-up window, if that is later", async () => {
@@ -322,17 +335,11 @@ describe("strangers", () => {
     }
     expect(found).toEqual(remaining);
   });
-
-  let shared: Promise<MintedKey> | undefined;
-  const anyKey = () => {
-    shared ??= server.store.mintKey();
-    return shared;
-  };
 });
 
 describe("without a trusted proxy", () => {
   it("believes nobody's X-Forwarded-For", async () => {
-    const direct = await startServer();
+    const direct = await serve(new TestStore());
     const remaining: number[] = [];
     for (const address of ["198.51.100.1", "198.51.100.2", "198.51.100.3"]) {
       const { headers } = await direct.call(rest, "listInventory", {}, { headers: { "x-forwarded-for": address } });
@@ -345,7 +352,7 @@ describe("without a trusted proxy", () => {
 
 describe("a restart", () => {
   it("keeps counts and bans", async () => {
-    const before = await startServer();
+    const before = await serve(new TestStore());
     const [counted, banned] = await Promise.all([before.store.mintQuota(50, 500), before.store.mintQuota(1, 500)]);
     const call = (to: TestServer, { key }: MintedKey) => to.call(rest, "listInventory", {}, { key });
     for (let made = 0; made < 21; made++) {
@@ -362,7 +369,7 @@ describe("a restart", () => {
   });
 
   it("after a kill has forgotten at most the last second of counting", async () => {
-    const before = await startServer();
+    const before = await serve(new TestStore());
     const { key } = await before.store.mintQuota(100_000, 100_000);
     const made: number[] = [];
     const killAt = Date.now() + 1_500;
@@ -383,8 +390,7 @@ describe("a restart", () => {
 });
 
 it.each(samples)("stands on the answer to $operation over every protocol", async ({ operation, input }) => {
-  const { key } = await server.store.mintKey();
   for (const protocol of protocols) {
-    expectLimits((await server.call(protocol, operation, input, { key })).headers);
+    expectLimits((await server.call(protocol, operation, input, common)).headers);
   }
 });

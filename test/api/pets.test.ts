@@ -37,9 +37,9 @@ describe.each(protocols)("over $name", (protocol) => {
   const get = (petId: bigint, as: MintedKey | undefined = key) =>
     server.call(protocol, "getPet", { petId }, { key: as?.key });
 
-  it.each(pets)("gives every field of the pet $id", async ({ quantity: _, status, ...fields }) => {
-    expect(expectSuccess(await get(fields.id))).toMatchObject({
-      pet: { ...fields, status: statuses.indexOf(status) + 1 },
+  it.each(pets)("gives every field of the pet $id", async ({ id, name, category, photoUrls, tags, status }) => {
+    expect(expectSuccess(await get(id))).toMatchObject({
+      pet: { id, name, category, photoUrls, tags, status: statuses.indexOf(status) + 1 },
     });
   });
 
@@ -102,7 +102,6 @@ describe("over REST", () => {
     const answer = await send("OPTIONS", "/v1/pets/7");
     expect(answer.status).toBe(204);
     expect(answer.headers.get("allow")?.split(/, */).toSorted()).toEqual(["GET", "HEAD", "OPTIONS"]);
-    expectDeprecation(answer);
   });
 });
 

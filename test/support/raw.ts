@@ -75,7 +75,7 @@ function parseAnswer(received: string, ended: boolean): RawAnswer | undefined {
 function sized(rest: string, { headers, status, ended }: { headers: Headers; status: number; ended: boolean }) {
   const length = headers.get("content-length");
   if (length === null) {
-    return status === 204 || ended ? rest : undefined;
+    return status < 200 || status === 204 || ended ? rest : undefined;
   }
   return rest.length >= Number(length) ? rest.slice(0, Number(length)) : undefined;
 }

@@ -3,6 +3,7 @@ import { errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import type { Outcome } from "./clients/client.ts";
 import { failureFromConnectError } from "./clients/failure.ts";
+import { mergeHeaders } from "./clients/headers.ts";
 import type { HttpAnswer } from "./http.ts";
 
 /** A message with the five bytes that gRPC, gRPC-Web and Connect's streams put in front of it. */
@@ -22,14 +23,14 @@ export function readConnectOutcome(answer: Pick<HttpAnswer, "status" | "headers"
 
 /** The failure in the answer to a call of gRPC, be it in trailers or, without a body, in the headers. */
 export function readGrpcOutcome({ headers, trailers }: HttpAnswer): Outcome {
-  const all = new Headers([...headers, ...trailers]);
+  const all = mergeHeaders(headers, trailers);
   const error = findTrailerError(all);
   return { ...(error === undefined ? {} : { failure: failureFromConnectError(error) }), headers: all };
 }
 
 /** The failure in the answer to a call of gRPC-Web: its trailers are the last frame of the body. */
 export function readGrpcWebOutcome({ headers, bytes }: HttpAnswer): Outcome {
-  const all = new Headers([...headers, ...webTrailers(bytes)]);
+  const all = mergeHeaders(headers, new Headers(webTrailers(bytes)));
   const error = findTrailerError(all);
   return { ...(error === undefined ? {} : { failure: failureFromConnectError(error) }), headers: all };
 }

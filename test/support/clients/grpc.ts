@@ -12,6 +12,7 @@ import {
 import { type Input, type Operation, operations, rpcPath } from "../operations.ts";
 import { type ApiClient, type CallOptions, type Outcome, requestHeaders, type Target } from "./client.ts";
 import { failureFromConnectError } from "./failure.ts";
+import { mergeHeaders } from "./headers.ts";
 
 /** A client of gRPC by `@grpc/grpc-js`, which shares no code with the server. */
 export function createGrpcClient(target: Target): ApiClient {
@@ -48,7 +49,7 @@ export function codec(schema: DescMessage) {
 function unary<O extends Operation>(channel: Client, operation: O, input: Input<O>, options: CallOptions) {
   const method = operations[operation];
   return new Promise<Outcome<O>>((resolve, reject) => {
-    const headers = new Headers();
+    let headers = new Headers();
     const call = channel.makeUnaryRequest(
       rpcPath(operation),
       codec(method.input).write,
@@ -57,8 +58,8 @@ function unary<O extends Operation>(channel: Client, operation: O, input: Input<
       toMetadata(requestHeaders(options)),
       (error: ServiceError | null, message?: never) => {
         if (error !== null) {
-          addTo(headers, error.metadata);
-          resolve({ failure: toFailure(error, headers), headers });
+          const trailers = toHeaders(error.metadata);
+          resolve({ failure: toFailure(error, trailers), headers: mergeHeaders(headers, trailers) });
         } else if (message !== undefined) {
           resolve({ message, headers });
         } else {
@@ -66,13 +67,15 @@ function unary<O extends Operation>(channel: Client, operation: O, input: Input<
         }
       },
     );
-    call.on("metadata", (metadata: Metadata) => addTo(headers, metadata));
+    call.on("metadata", (metadata: Metadata) => {
+      headers = toHeaders(metadata);
+    });
   });
 }
 
 /** grpc-js takes `grpc-status` and `grpc-message` out of the trailers, and leaves the details in them. */
-function toFailure({ code, details }: ServiceError, headers: Headers) {
-  const trailers = new Headers(headers);
+function toFailure({ code, details }: ServiceError, metadata: Headers) {
+  const trailers = new Headers(metadata);
   trailers.set("grpc-status", String(code));
   return failureFromConnectError(findTrailerError(trailers) ?? new ConnectError(details, code as number as Code));
 }
@@ -85,10 +88,12 @@ function toMetadata(headers: Record<string, string>): Metadata {
   return metadata;
 }
 
-function addTo(headers: Headers, metadata: Metadata): void {
+function toHeaders(metadata: Metadata): Headers {
+  const headers = new Headers();
   for (const name of Object.keys(metadata.getMap())) {
     for (const value of metadata.get(name)) {
       headers.append(name, typeof value === "string" ? value : value.toString("base64"));
     }
   }
+  return headers;
 }

@@ -1,4 +1,4 @@
-import { type DescEnum, enumToJson, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { type DescEnum, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { OrderStatusSchema } from "../../../gen/petstore/v1/order_pb.ts";
 import { PetStatusSchema } from "../../../gen/petstore/v1/pet_status_pb.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../http.ts";
@@ -48,14 +48,13 @@ function listQuery({ pageSize, pageToken, status = [] }: ListInput, statuses: De
   if (pageToken !== undefined) {
     query.append("pageToken", pageToken);
   }
-  return query.size === 0 ? "" : `?${query}`;
+  return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
 /** The name of a status in REST's JSON; a number that has none stands for itself. */
-function statusName(statuses: DescEnum, value: number): string {
-  return String(enumToJson(statuses, value) ?? value)
-    .replace(/^(PET|ORDER)_STATUS_/, "")
-    .toLowerCase();
+function statusName(statuses: DescEnum, number: number): string {
+  const name = statuses.value[number]?.name ?? String(number);
+  return name.replace(/^(PET|ORDER)_STATUS_/, "").toLowerCase();
 }
 
 function toOutcome<O extends Operation>(operation: O, { status, headers, text }: HttpAnswer): Outcome<O> {

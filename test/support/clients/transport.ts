@@ -2,6 +2,7 @@ import { ConnectError, type Transport } from "@connectrpc/connect";
 import { operations } from "../operations.ts";
 import { type ApiClient, requestHeaders } from "./client.ts";
 import { failureFromConnectError } from "./failure.ts";
+import { mergeHeaders } from "./headers.ts";
 
 /** A client over any of Connect's transports; `close` gives back what the transport holds. */
 export function createTransportClient(transport: Transport, close: () => void): ApiClient {
@@ -16,21 +17,23 @@ export function createTransportClient(transport: Transport, close: () => void): 
           requestHeaders(options),
           input as never,
         );
-        return { message: answer.message as never, headers: merge(answer.header, answer.trailer) };
+        return { message: answer.message as never, headers: mergeHeaders(answer.header, answer.trailer) };
       } catch (error) {
         if (!(error instanceof ConnectError)) {
           throw error;
         }
-        return { failure: failureFromConnectError(error), headers: error.metadata };
+        return { failure: failureFromConnectError(error), headers: once(error.metadata) };
       }
     },
   };
 }
 
-function merge(header: Headers, trailer: Headers): Headers {
-  const merged = new Headers(header);
-  trailer.forEach((value, name) => {
-    merged.append(name, value);
+/** An error's metadata are the headers and the trailers, joined: what stands in both, alike, is taken once. */
+function once(metadata: Headers): Headers {
+  const single = new Headers();
+  metadata.forEach((value, name) => {
+    const half = value.slice(0, (value.length - 2) / 2);
+    single.append(name, value === `${half}, ${half}` ? half : value);
   });
-  return merged;
+  return single;
 }
