@@ -205,7 +205,6 @@ describe("a backup", () => {
       await store.updateInventory(BigInt(count - 1), quantity);
     } while (!backedUp);
     await backup;
-    expect(quantity).toBeGreaterThan(1n);
     await store.close();
 
     expect(readdirSync(folder).sort()).toEqual(["copy.db", "petstore.db"]);
