@@ -10,7 +10,7 @@ import type { JsonReader, JsonWriter } from "./json-scalar.ts";
 import type { JsonWriters } from "./json-writer.ts";
 import { createPaging, type Paging } from "./paging.ts";
 import { type PathTemplate, PathTemplateError, parsePathTemplate, type TemplateVariable } from "./path-template.ts";
-import type { QueryFieldSets, QueryFields } from "./query.ts";
+import type { QueryFieldSets, QueryFields } from "./query-fields.ts";
 import { RouteError } from "./route-error.ts";
 import type { TextReader } from "./text-scalar.ts";
 

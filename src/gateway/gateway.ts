@@ -9,7 +9,7 @@ import { httpRules } from "./http-rule.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { JsonReaders } from "./json-reader.ts";
 import { JsonWriters } from "./json-writer.ts";
-import { QueryFieldSets } from "./query.ts";
+import { QueryFieldSets } from "./query-fields.ts";
 import { readRequest } from "./request.ts";
 import { nameOf, RouteError } from "./route-error.ts";
 import { RouteTrie } from "./route-trie.ts";

@@ -1,21 +1,13 @@
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  type Message,
-  type Registry,
-  type ScalarType,
-} from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { ContentFault, faultWithin } from "./content-fault.ts";
 import { createEnumNames } from "./enum-names.ts";
 import { assertOneofUnset, createFields, createSetter, type Fields } from "./field-access.ts";
-import { valueShape } from "./field-shape.ts";
-import { JsonNumber } from "./json-number.ts";
+import { type Boxing, valueShape } from "./field-shape.ts";
+import { createMapReader, readList, readObject, readWithin } from "./json-collection.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { createScalarReader, type JsonReader } from "./json-scalar.ts";
-import { createTextReader } from "./text-scalar.ts";
-import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";
+import { hasSpecialJson, toPlainJson, wellKnownReader } from "./well-known-types.ts";
 
 /**
  * The readers of messages, each compiled once, on first use.
@@ -92,7 +84,7 @@ export class JsonReaders {
     }
   }
 
-  #boxed(desc: DescMessage, boxing: "message" | "bare" | "json"): JsonReader {
+  #boxed(desc: DescMessage, boxing: Boxing): JsonReader {
     if (boxing === "json") {
       return (json) => toPlainJson(readObject(json));
     }
@@ -149,49 +141,6 @@ function readFields(desc: DescMessage, properties: ReadonlyMap<string, Property>
 
 function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknown {
   return readWithin("value", object.value, read);
-}
-
-function readList(json: unknown, read: JsonReader): unknown[] {
-  if (!Array.isArray(json)) {
-    throw new ContentFault("must be an array");
-  }
-  const items: unknown[] = [];
-  for (const [index, item] of json.entries()) {
-    try {
-      items.push(read(item));
-    } catch (error) {
-      throw faultWithin(error, `[${index}]`);
-    }
-  }
-  return items;
-}
-
-function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReader {
-  const readKey = createTextReader(mapKey, true);
-  return (json) => {
-    // Assigned or initialized as such, a key `__proto__` would be no key.
-    const entries = Object.entries(readObject(json)).map(([key, value]): [string, unknown] => {
-      const label = mapKeyLabel(key);
-      return [String(readWithin(label, key, readKey)), readWithin(label, value, read)];
-    });
-    return Object.fromEntries(entries);
-  };
-}
-
-/** Reads the part under a key, and says of its faults where they are. */
-function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknown {
-  try {
-    return read(part);
-  } catch (error) {
-    throw faultWithin(error, key);
-  }
-}
-
-function readObject(json: unknown): Record<string, unknown> {
-  if (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof JsonNumber) {
-    throw new ContentFault("must be an object");
-  }
-  return json as Record<string, unknown>;
 }
 
 function readNull(json: unknown): number {

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ContentFault } from "../../src/gateway/content-fault.ts";
 import type { Fields } from "../../src/gateway/field-access.ts";
-import { QueryFieldSets, readQuery } from "../../src/gateway/query.ts";
+import { readQuery } from "../../src/gateway/query.ts";
+import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
 import { policy } from "./fixture.ts";
 import { Colour, type Shape, ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";
 
