@@ -33,8 +33,12 @@ writeFileSync(file, `${JSON.stringify(lock, undefined, 2)}\n`);
 /** What npm would write of a package for another platform, whose name ends in it, such as `buf-darwin-arm64`. */
 function placeholder(name: string, version: string, parent: LockedPackage): LockedPackage {
   const words = name.split(/[-/]/);
-  const os = words.find((word) => ["darwin", "linux", "win32", "freebsd", "openbsd", "android", "openharmony"].includes(word));
-  const cpu = words.find((word) => ["arm64", "x64", "ia32", "arm", "armv7", "ppc64", "riscv64", "s390x"].includes(word));
+  const os = words.find((word) =>
+    ["darwin", "linux", "win32", "freebsd", "openbsd", "android", "openharmony"].includes(word),
+  );
+  const cpu = words.find((word) =>
+    ["arm64", "x64", "ia32", "arm", "armv7", "ppc64", "riscv64", "s390x"].includes(word),
+  );
   const libc = words.includes("musl") ? "musl" : words.includes("gnu") ? "glibc" : undefined;
   return {
     version,

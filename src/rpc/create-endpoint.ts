@@ -55,7 +55,7 @@ const runningKey = createContextKey<Running | undefined>(undefined, { descriptio
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { method } = spec;
   if (method.methodKind !== "unary" && method.methodKind !== "server_streaming") {
-    throw new Error(`${method}: only unary and server-streaming methods can be endpoints`);
+    throw new Error(`${method.toString()}: only unary and server-streaming methods can be endpoints`);
   }
   const unread = create(method.input);
   const chain = [...options.callInterceptors].reduceRight<AnyFn>(
@@ -136,8 +136,13 @@ async function untilFirst<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>
   const iterator = stream[Symbol.asyncIterator]();
   const first = await iterator.next();
   async function* resumed(): AsyncGenerator<T> {
-    for (let item = first; item.done !== true; item = await iterator.next()) {
-      yield item.value;
+    try {
+      for (let item = first; item.done !== true; item = await iterator.next()) {
+        yield item.value;
+      }
+    } finally {
+      // A stream that is given up must end its source too.
+      await iterator.return?.();
     }
   }
   return resumed();

@@ -28,6 +28,11 @@ export class ProtocolError extends ConnectError {
     super(message, codes[kind], metadata);
     this.kind = kind;
   }
+
+  /** That of `ConnectError` would take every one of them for this. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof ConnectError && "kind" in value && typeof value.kind === "string" && value.kind in codes;
+  }
 }
 
 const codes: Record<ProtocolErrorKind, Code> = {

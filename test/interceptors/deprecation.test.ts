@@ -61,7 +61,10 @@ describe("a deprecated method", () => {
   ];
 
   it.each(moments)("%s, where sunsets are enforced", async (_when, nowMs, method, code) => {
-    const outcome = await call(sunsetInterceptor(() => nowMs), method).catch(toConnectError);
+    const outcome = await call(
+      sunsetInterceptor(() => nowMs),
+      method,
+    ).catch(toConnectError);
     expect(outcome instanceof Error ? errorCodeOf(outcome) : undefined).toBe(code);
   });
 });

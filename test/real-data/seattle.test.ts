@@ -45,9 +45,15 @@ describe.skipIf(!existsSync(file))("with the licensed pets of a whole city", () 
 
   it("lists all of them over REST", async () => {
     const http = createHttp1Client(server);
-    const { text } = await http.send({ method: "GET", path: "/v1/inventory", headers: { authorization: `Bearer ${key}` } });
+    const { text } = await http.send({
+      method: "GET",
+      path: "/v1/inventory",
+      headers: { authorization: `Bearer ${key}` },
+    });
     http.close();
-    const entries = rows.map(({ id, quantity, status }) => `{"petId":${id},"quantity":${quantity},"status":"${status}"}`);
+    const entries = rows.map(
+      ({ id, quantity, status }) => `{"petId":${id},"quantity":${quantity},"status":"${status}"}`,
+    );
     expect(text === `[${entries.join(",")}]`).toBe(true);
   });
 
