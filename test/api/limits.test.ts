@@ -308,8 +308,7 @@ describe("strangers", () => {
       expectFailure(refused, "RATE_LIMIT_EXCEEDED");
       expect(expectLimits(refused.headers)).toMatchObject({ limit: 300, remaining: 0 });
       expect(retryAfter(refused)).toBeLessThanOrEqual(60);
-      const { key } = await anyKey();
-      expectSuccess(await list(key, protocol, from("198.51.100.1")));
+      expectSuccess(await list(common.key, protocol, from("198.51.100.1")));
     },
   );
 
