@@ -35,7 +35,9 @@ function createWith(target: Target, options: ChannelOptions): ApiClient {
 /** A channel of grpc-js, for calls that are not operations of the API. */
 export function openChannel({ origin, ca }: Target, options: ChannelOptions = {}): Client {
   const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));
-  return new Client(new URL(origin).host, security, { "grpc.enable_retries": 0, ...options });
+  // The certificate is for localhost too; an address cannot be the name that TLS asks for.
+  const name = ca === undefined ? {} : { "grpc.ssl_target_name_override": "localhost" };
+  return new Client(new URL(origin).host, security, { "grpc.enable_retries": 0, ...name, ...options });
 }
 
 /** How grpc-js writes and reads a message. */
@@ -73,10 +75,11 @@ function unary<O extends Operation>(channel: Client, operation: O, input: Input<
   });
 }
 
-/** grpc-js takes `grpc-status` and `grpc-message` out of the trailers, and leaves the details in them. */
+/** grpc-js takes the status and message out of the trailers, and leaves the details in them. */
 function toFailure({ code, details }: ServiceError, metadata: Headers) {
   const trailers = new Headers(metadata);
   trailers.set("grpc-status", String(code));
+  trailers.set("grpc-message", encodeURIComponent(details));
   return failureFromConnectError(findTrailerError(trailers) ?? new ConnectError(details, code as number as Code));
 }
 
