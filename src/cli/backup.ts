@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import { formatByteSize } from "./byte-size.ts";
-import { Failure } from "./failure.ts";
+import { Failure, isSystemError, systemFailure } from "./failure.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
@@ -19,6 +19,8 @@ export function addBackup(program: Command): void {
 
 async function backUp(db: string, file: string): Promise<void> {
   if (existsSync(file)) throw new Failure(`${file} exists already; name a new file`);
-  await withExistingStore(db, (store) => store.backup(file));
+  await withExistingStore(db, (store) => store.backup(file)).catch((error: unknown) => {
+    throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
+  });
   process.stdout.write(`backed up ${db} to ${file} (${formatByteSize(statSync(file).size)})\n`);
 }

@@ -47,6 +47,7 @@ function reason(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " ");
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException & { readonly errno: number } {
+/** Whether an error is the system's: no such file, no space left, and so on. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { readonly errno: number } {
   return error instanceof Error && "errno" in error && typeof error.errno === "number" && error.errno < 0;
 }

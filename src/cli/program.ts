@@ -2,17 +2,14 @@ import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { addBackup } from "./backup.ts";
 import { addExport } from "./export.ts";
-import { describeError, Failure } from "./failure.ts";
+import { describeError, Failure, systemFailure } from "./failure.ts";
 import { addImport } from "./import.ts";
 import { addKeys } from "./keys.ts";
 import { addServe } from "./serve.ts";
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
 export async function run(args: readonly string[]): Promise<number> {
-  // Whoever reads our output may have seen enough, as `head` has: the commands that go on writing notice by themselves.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
+  process.stdout.on("error", endUnwritten);
   try {
     await createProgram().parseAsync([...args], { from: "user" });
     return 0;
@@ -21,6 +18,16 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stderr.write(`petstore: ${describeError(error)}\n`);
     return error instanceof Failure ? error.exitCode : 1;
   }
+}
+
+/**
+ * Ends the process when stdout fails. Whoever reads it may have seen enough, as `head` has: that is no failure, and the
+ * commands that go on writing notice by themselves.
+ */
+function endUnwritten(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`petstore: ${systemFailure("write to stdout", error).message}\n`);
+  process.exit(1);
 }
 
 function createProgram(): Command {

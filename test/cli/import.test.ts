@@ -123,6 +123,16 @@ describe("a bad row", () => {
   });
 });
 
+it("refuses to back up to a folder that is missing", async () => {
+  const cwd = createFiles({ "pets.csv": pets });
+  await petstore(["import", "pets.csv"], { cwd });
+  expect(await petstore(["backup", "no/copy.db"], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "petstore: cannot write no/copy.db: no such file or directory\n",
+  });
+});
+
 it("backs up the whole store", async () => {
   const cwd = createFiles({ "pets.csv": pets });
   await petstore(["import", "pets.csv"], { cwd });

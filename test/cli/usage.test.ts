@@ -86,6 +86,7 @@ describe.concurrent("a command that fails", () => {
     ["export", "data/petstore.db: there is no such store"],
     ["backup copy.db", "data/petstore.db: there is no such store"],
     ["backup text.pem", "text.pem exists already; name a new file"],
+    ["keys create --plan free --db text.pem/a.db", "text.pem/a.db: EEXIST: file already exists, mkdir 'text.pem'"],
     ["keys list --db text.pem", "text.pem: not a SQLite database"],
     ["import pets.csv", "cannot read pets.csv: no such file or directory"],
     ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],
