@@ -7,7 +7,9 @@ import { InvalidArgumentError } from "commander";
 export function argument<V>(parse: (text: string) => V | undefined, expected: string): (text: string) => V {
   return (text) => {
     const value = parse(text);
-    if (value === undefined) throw new InvalidArgumentError(`It must be ${expected}.`);
+    if (value === undefined) {
+      throw new InvalidArgumentError(`It must be ${expected}.`);
+    }
     return value;
   };
 }

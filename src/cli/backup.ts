@@ -18,7 +18,9 @@ export function addBackup(program: Command): void {
 }
 
 async function backUp(db: string, file: string): Promise<void> {
-  if (existsSync(file)) throw new Failure(`${file} exists already; name a new file`);
+  if (existsSync(file)) {
+    throw new Failure(`${file} exists already; name a new file`);
+  }
   await withExistingStore(db, (store) => store.backup(file)).catch((error: unknown) => {
     throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
   });

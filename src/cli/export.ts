@@ -42,7 +42,9 @@ async function* exportOrders(store: Store): AsyncGenerator<Order, void, undefine
   for (;;) {
     const orders = await store.listOrders({ statuses: [], after, limit: pageSize });
     yield* orders;
-    if (orders.length < pageSize) return;
+    if (orders.length < pageSize) {
+      return;
+    }
     after = orders.at(-1)?.id;
   }
 }
@@ -52,7 +54,9 @@ async function print(chunks: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(chunks), process.stdout, { end: false });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) throw error;
+    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) {
+      throw error;
+    }
   }
 }
 

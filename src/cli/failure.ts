@@ -30,9 +30,15 @@ export function systemFailure(attempt: string, error: unknown): Failure {
  * shown with its stack trace.
  */
 export function describeError(error: unknown): string {
-  if (error instanceof Failure) return error.message;
-  if (error instanceof DomainError && error.cause !== undefined) return `the store failed: ${reason(error.cause)}`;
-  if (kinds.some((kind) => error instanceof kind) || isSystemError(error)) return reason(error);
+  if (error instanceof Failure) {
+    return error.message;
+  }
+  if (error instanceof DomainError && error.cause !== undefined) {
+    return `the store failed: ${reason(error.cause)}`;
+  }
+  if (kinds.some((kind) => error instanceof kind) || isSystemError(error)) {
+    return reason(error);
+  }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

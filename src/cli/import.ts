@@ -18,8 +18,12 @@ export function addImport(program: Command): void {
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const { db, orders } = command.optsWithGlobals<{ db: string; orders?: string }>();
-      if (pets === undefined && orders === undefined) throw usageFailure("name a file of pets, or --orders FILE");
-      if (pets === "-" && orders === "-") throw usageFailure("pets and orders cannot both come from stdin");
+      if (pets === undefined && orders === undefined) {
+        throw usageFailure("name a file of pets, or --orders FILE");
+      }
+      if (pets === "-" && orders === "-") {
+        throw usageFailure("pets and orders cannot both come from stdin");
+      }
       const loads = [
         ...(pets === undefined ? [] : [createLoad(pets, petRecord, (store, records) => store.importPets(records))]),
         ...(orders === undefined
@@ -43,10 +47,16 @@ interface Load {
  * once, so it goes first, while a failure can still leave everything as it was.
  */
 async function importAll(db: string, loads: readonly Load[]): Promise<void> {
-  for (const load of loads) if (load.file.isRereadable) await load.check();
+  for (const load of loads) {
+    if (load.file.isRereadable) {
+      await load.check();
+    }
+  }
   const ordered = loads.toSorted((a, b) => Number(a.file.isRereadable) - Number(b.file.isRereadable));
   await withStore(db, async (store) => {
-    for (const load of ordered) process.stdout.write(`${await load.run(store)}\n`);
+    for (const load of ordered) {
+      process.stdout.write(`${await load.run(store)}\n`);
+    }
   });
 }
 
@@ -59,7 +69,8 @@ function createLoad<T extends { readonly id: bigint }>(
   return {
     file,
     check: async () => {
-      for await (const _record of file.read(format, "checking"));
+      for await (const _record of file.read(format, "checking")) {
+      }
     },
     run: async (store) => `imported ${await put(store, file.read(format, "importing"))} ${format.plural}`,
   };

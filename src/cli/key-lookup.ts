@@ -5,7 +5,8 @@ import { Failure } from "./failure.ts";
 /** The key with an id. Throws a `Failure` when there is none. */
 export async function requireKey(store: Store, id: string): Promise<Key> {
   const key = await store.getKey(id);
-  if (key === undefined)
+  if (key === undefined) {
     throw new Failure(`there is no key ${JSON.stringify(id)}; 'petstore keys list' shows them all`);
+  }
   return key;
 }

@@ -65,10 +65,14 @@ function buildKey(options: KeyOptions, nowMs: number): Key {
 
 function quotaOf({ plan, perMinute, perDay }: KeyOptions): Quota {
   if (plan !== "enterprise") {
-    if (perMinute === undefined && perDay === undefined) return planQuotas[plan];
+    if (perMinute === undefined && perDay === undefined) {
+      return planQuotas[plan];
+    }
     throw usageFailure(`the limits of the ${plan} plan are fixed: leave --per-minute and --per-day out`);
   }
-  if (perMinute !== undefined && perDay !== undefined) return { perMinute, perDay };
+  if (perMinute !== undefined && perDay !== undefined) {
+    return { perMinute, perDay };
+  }
   throw usageFailure("an enterprise key needs both --per-minute and --per-day");
 }
 

@@ -57,7 +57,9 @@ const minNameWidth = 8;
 
 /** What the other columns leave of the terminal's width; any width when there is no terminal. */
 function nameWidthFor(rows: readonly string[][]): number {
-  if (!process.stdout.isTTY) return Number.POSITIVE_INFINITY;
+  if (!process.stdout.isTTY) {
+    return Number.POSITIVE_INFINITY;
+  }
   const others = formatTable(rows.map((row) => row.with(nameColumn, ""))).split("\n");
   return Math.max(minNameWidth, process.stdout.columns - Math.max(...others.map((line) => line.length)));
 }

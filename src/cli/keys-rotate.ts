@@ -44,6 +44,10 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
 }
 
 function assertLive({ id, revokedAtMs, expiresAtMs }: Key, nowMs: number): void {
-  if (revokedAtMs !== undefined) throw new Failure(`${id} is revoked, for good: create a new key`);
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw new Failure(`${id} has expired: create a new key`);
+  if (revokedAtMs !== undefined) {
+    throw new Failure(`${id} is revoked, for good: create a new key`);
+  }
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    throw new Failure(`${id} has expired: create a new key`);
+  }
 }

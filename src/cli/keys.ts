@@ -12,7 +12,9 @@ export function addKeys(program: Command): void {
     .summary("create, list and revoke API keys")
     .description("Creates, lists, rotates and revokes API keys. Running servers take notice within a second.")
     .addHelpText("after", examples);
-  for (const add of [addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate, addKeysUnban]) add(keys);
+  for (const add of [addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate, addKeysUnban]) {
+    add(keys);
+  }
 }
 
 const examples = `

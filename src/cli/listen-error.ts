@@ -10,9 +10,15 @@ interface SystemError extends Error {
 
 /** What to tell when an address cannot be listened on. Undefined when the error is about something else. */
 export function describeListenError(error: unknown): Failure | undefined {
-  if (!(error instanceof Error)) return undefined;
+  if (!(error instanceof Error)) {
+    return undefined;
+  }
   const { syscall, address, port, hostname } = error as SystemError;
-  if (syscall === "listen") return systemFailure(`listen on ${address} port ${port}`, error);
-  if (syscall === "getaddrinfo") return new Failure(`cannot listen on ${hostname}: there is no such host`);
+  if (syscall === "listen") {
+    return systemFailure(`listen on ${address} port ${port}`, error);
+  }
+  if (syscall === "getaddrinfo") {
+    return new Failure(`cannot listen on ${hostname}: there is no such host`);
+  }
   return undefined;
 }

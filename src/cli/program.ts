@@ -14,7 +14,9 @@ export async function run(args: readonly string[]): Promise<number> {
     await createProgram().parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? 0 : 2;
+    }
     process.stderr.write(`petstore: ${describeError(error)}\n`);
     return error instanceof Failure ? error.exitCode : 1;
   }
@@ -25,7 +27,9 @@ export async function run(args: readonly string[]): Promise<number> {
  * commands that go on writing notice by themselves.
  */
 function endUnwritten(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") return;
+  if (error.code === "EPIPE") {
+    return;
+  }
   process.stderr.write(`petstore: ${systemFailure("write to stdout", error).message}\n`);
   process.exit(1);
 }
@@ -39,7 +43,9 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
     .exitOverride()
     .addHelpText("after", examples);
-  for (const add of [addServe, addKeys, addImport, addExport, addBackup]) add(program);
+  for (const add of [addServe, addKeys, addImport, addExport, addBackup]) {
+    add(program);
+  }
   return program;
 }
 

@@ -40,7 +40,9 @@ function openNamed(path: string): RecordFile {
   const fileFormat = fileFormatOf(path);
   const fd = open(path);
   const stats = fstatSync(fd);
-  if (stats.isDirectory()) throw new Failure(`cannot read ${path}: it is a folder`);
+  if (stats.isDirectory()) {
+    throw new Failure(`cannot read ${path}: it is a folder`);
+  }
   const isRereadable = stats.isFile();
   const options = { fd, autoClose: false, ...(isRereadable ? { start: 0 } : {}) };
   const totalBytes = isRereadable ? stats.size : undefined;
@@ -54,7 +56,9 @@ function standardInput(): Source {
 
 function fileFormatOf(path: string): FileFormat {
   const fileFormat = fileFormatFromExtension(extname(path));
-  if (fileFormat === undefined) throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson`);
+  if (fileFormat === undefined) {
+    throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson`);
+  }
   return fileFormat;
 }
 

@@ -19,9 +19,13 @@ function firstSignal(): Promise<void> {
   const take = (signal: StopSignal): void => {
     const nowMs = performance.now();
     firstAtMs ??= nowMs;
-    if (nowMs - firstAtMs > sameSignalMs) process.exit(exitCodes[signal]);
+    if (nowMs - firstAtMs > sameSignalMs) {
+      process.exit(exitCodes[signal]);
+    }
     resolve();
   };
-  for (const signal of Object.keys(exitCodes) as StopSignal[]) process.on(signal, take);
+  for (const signal of Object.keys(exitCodes) as StopSignal[]) {
+    process.on(signal, take);
+  }
   return promise;
 }

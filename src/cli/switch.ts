@@ -21,13 +21,17 @@ const settings: Partial<Record<string, boolean>> = {
 export function addSwitch(command: Command, flag: string, description: string, variable: string): void {
   const option = new Option(flag, `${description} (env: ${variable})`);
   command.addOption(option).hook("preAction", () => {
-    if (isOn(variable)) command.setOptionValueWithSource(option.attributeName(), !option.negate, "env");
+    if (isOn(variable)) {
+      command.setOptionValueWithSource(option.attributeName(), !option.negate, "env");
+    }
   });
 }
 
 function isOn(variable: string): boolean {
   const value = process.env[variable] ?? "";
   const setting = settings[value.toLowerCase()];
-  if (setting === undefined) throw usageFailure(`${variable} must be true or false, not ${JSON.stringify(value)}`);
+  if (setting === undefined) {
+    throw usageFailure(`${variable} must be true or false, not ${JSON.stringify(value)}`);
+  }
   return setting;
 }

@@ -7,7 +7,9 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 /** Cuts a text to a number of characters as people count them, the last one an ellipsis where anything is lost. */
 export function truncate(text: string, width: number): string {
   const characters = [...segmenter.segment(text)];
-  if (characters.length <= width) return text;
+  if (characters.length <= width) {
+    return text;
+  }
   return `${characters
     .slice(0, Math.max(width - 1, 0))
     .map(({ segment }) => segment)

@@ -16,9 +16,13 @@ export function parseCsvHeader<T extends { readonly id: bigint }>(
     throw new FieldError(`${quote(unknown)} is not a column of ${format.plural}; the columns are ${names.join(",")}`);
   }
   const missing = names.find((name) => !header.includes(name));
-  if (missing !== undefined) throw new FieldError(`the column ${missing} is missing`);
+  if (missing !== undefined) {
+    throw new FieldError(`the column ${missing} is missing`);
+  }
   const repeated = header.find((name, index) => header.indexOf(name) !== index);
-  if (repeated !== undefined) throw new FieldError(`the column ${repeated} stands there twice`);
+  if (repeated !== undefined) {
+    throw new FieldError(`the column ${repeated} stands there twice`);
+  }
   const positions = names.map((name) => header.indexOf(name));
   return (cells) => {
     if (cells.length !== names.length) {

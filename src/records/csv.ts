@@ -12,9 +12,13 @@ export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Loc
   // Its failure comes out of the parser too, which it destroys: there it is seen.
   pipeline(Readable.from(texts), parser).catch(() => undefined);
   try {
-    for await (const row of parser) yield row as Located<string[]>;
+    for await (const row of parser) {
+      yield row as Located<string[]>;
+    }
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
+    if (!(error instanceof CsvError)) {
+      throw error;
+    }
     throw new RecordError(lines.current(parser.info), messages[error.code] ?? "this is not valid CSV");
   }
 }
@@ -38,7 +42,9 @@ class RowLines {
   /** Passes over a row that has been read. Only within quotes can a cell hold newlines. */
   advance(cells: readonly string[]): void {
     this.#next += 1;
-    for (const cell of cells) this.#next += countNewlines(cell);
+    for (const cell of cells) {
+      this.#next += countNewlines(cell);
+    }
   }
 }
 

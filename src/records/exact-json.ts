@@ -22,11 +22,17 @@ export function stringifyExactJson(value: unknown): string {
 function integerFromLiteral(source: string): bigint | undefined {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = literal.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
-  if (digits === "") return 0n;
+  if (digits === "") {
+    return 0n;
+  }
   const shift = Number(exponent) - fraction.length;
   const kept = shift < 0 ? digits.slice(0, shift) : digits;
-  if (kept.length + Math.max(shift, 0) > maxDigits) return undefined;
-  if (!/^0*$/.test(digits.slice(kept.length)) || kept === "") return undefined;
+  if (kept.length + Math.max(shift, 0) > maxDigits) {
+    return undefined;
+  }
+  if (!/^0*$/.test(digits.slice(kept.length)) || kept === "") {
+    return undefined;
+  }
   return BigInt(sign + kept + "0".repeat(Math.max(shift, 0)));
 }
 

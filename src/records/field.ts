@@ -20,12 +20,16 @@ const int64Range = `must be an integer from ${minInt64} to ${maxInt64}`;
 export const int64: FieldFormat<bigint> = {
   parseCell: (cell) => {
     const value = /^(?:0|-?[1-9]\d{0,18})$/.test(cell) ? BigInt(cell) : undefined;
-    if (value === undefined || !isInt64(value)) throw new FieldError(`${int64Range}, not ${quote(cell)}`);
+    if (value === undefined || !isInt64(value)) {
+      throw new FieldError(`${int64Range}, not ${quote(cell)}`);
+    }
     return value;
   },
   formatCell: String,
   parseJson: (value) => {
-    if (typeof value === "bigint" && isInt64(value)) return value;
+    if (typeof value === "bigint" && isInt64(value)) {
+      return value;
+    }
     throw new FieldError(`${int64Range}, not ${describeJson(value)}`);
   },
   formatJson: (value) => value,
@@ -36,7 +40,9 @@ export const text: FieldFormat<string> = {
   parseCell: checkText,
   formatCell: (value) => value,
   parseJson: (value) => {
-    if (typeof value === "string") return checkText(value);
+    if (typeof value === "string") {
+      return checkText(value);
+    }
     throw new FieldError(`must be text, not ${describeJson(value)}`);
   },
   formatJson: (value) => value,
@@ -47,7 +53,9 @@ export const textList: FieldFormat<readonly string[]> = {
   parseCell: (cell) => parseListCell(checkText(cell)),
   formatCell: formatListCell,
   parseJson: (value) => {
-    if (Array.isArray(value)) return value.map((each) => text.parseJson(each));
+    if (Array.isArray(value)) {
+      return value.map((each) => text.parseJson(each));
+    }
     throw new FieldError(`must be an array of texts, not ${describeJson(value)}`);
   },
   formatJson: (value) => value,
@@ -56,12 +64,16 @@ export const textList: FieldFormat<readonly string[]> = {
 /** True or false. */
 export const truth: FieldFormat<boolean> = {
   parseCell: (cell) => {
-    if (cell === "true" || cell === "false") return cell === "true";
+    if (cell === "true" || cell === "false") {
+      return cell === "true";
+    }
     throw new FieldError(`must be true or false, not ${quote(cell)}`);
   },
   formatCell: String,
   parseJson: (value) => {
-    if (typeof value === "boolean") return value;
+    if (typeof value === "boolean") {
+      return value;
+    }
     throw new FieldError(`must be true or false, not ${describeJson(value)}`);
   },
   formatJson: (value) => value,
@@ -71,7 +83,9 @@ export const truth: FieldFormat<boolean> = {
 export const timestamp: FieldFormat<number> = {
   parseCell: (cell) => {
     const timeMs = parseTimestamp(cell);
-    if (timeMs !== undefined) return timeMs;
+    if (timeMs !== undefined) {
+      return timeMs;
+    }
     throw new FieldError(
       `must be an RFC 3339 date and time no finer than a millisecond, such as 2026-06-01T12:00:00Z, not ${quote(cell)}`,
     );
@@ -85,14 +99,20 @@ export const timestamp: FieldFormat<number> = {
 export function oneOf<W extends string>(words: readonly W[]): FieldFormat<W> {
   const find = (value: unknown): W => {
     const word = words.find((each) => each === value);
-    if (word !== undefined) return word;
+    if (word !== undefined) {
+      return word;
+    }
     throw new FieldError(`must be one of ${words.join(", ")}, not ${describeJson(value)}`);
   };
   return { parseCell: find, formatCell: (word) => word, parseJson: find, formatJson: (word) => word };
 }
 
 function checkText(value: string): string {
-  if (value.includes("\0")) throw new FieldError("must not contain the character NUL");
-  if (!value.isWellFormed()) throw new FieldError("must be well-formed Unicode, without half of a surrogate pair");
+  if (value.includes("\0")) {
+    throw new FieldError("must not contain the character NUL");
+  }
+  if (!value.isWellFormed()) {
+    throw new FieldError("must be well-formed Unicode, without half of a surrogate pair");
+  }
   return value;
 }

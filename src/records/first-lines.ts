@@ -9,7 +9,9 @@ export class FirstLines {
   add(id: bigint, line: number): void {
     const key = compact(id);
     const first = this.#lines.get(key);
-    if (first !== undefined) throw new RecordError(line, `id: ${id} stands on line ${first} already`);
+    if (first !== undefined) {
+      throw new RecordError(line, `id: ${id} stands on line ${first} already`);
+    }
     this.#lines.set(key, line);
   }
 }

@@ -9,7 +9,9 @@ import { countNewlines } from "./utf8.ts";
  */
 export async function* readJsonArray(texts: AsyncIterable<string>): AsyncGenerator<Located<unknown>, void, undefined> {
   const splitter = new ArraySplitter();
-  for await (const text of texts) yield* splitter.split(text);
+  for await (const text of texts) {
+    yield* splitter.split(text);
+  }
   splitter.end();
 }
 
@@ -35,55 +37,86 @@ class ArraySplitter {
     this.#halfEscape = "";
     let start = 0;
     for (const { 0: char, index } of text.matchAll(sign)) {
-      if (char === "\\") this.#halfEscape = char;
-      if (!this.#cutsAt(char)) continue;
+      if (char === "\\") {
+        this.#halfEscape = char;
+      }
+      if (!this.#cutsAt(char)) {
+        continue;
+      }
       yield* this.#cut(this.#pending + text.slice(start, index), char);
       this.#pending = "";
       start = index + 1;
     }
     this.#pending += text.slice(start, text.length - this.#halfEscape.length);
-    if (this.#pending.length > maxRecordLength) throw this.#error("the element is too long");
+    if (this.#pending.length > maxRecordLength) {
+      throw this.#error("the element is too long");
+    }
   }
 
   /** Throws `RecordError` unless the array is complete. */
   end(): void {
-    if (this.#seen === "nothing") throw this.#error("this is not a JSON array: it must begin with [");
-    if (this.#seen !== "closing") throw this.#error("the array is not complete: its ] is missing");
-    if (!blank.test(this.#pending)) throw this.#error("nothing may follow the array");
+    if (this.#seen === "nothing") {
+      throw this.#error("this is not a JSON array: it must begin with [");
+    }
+    if (this.#seen !== "closing") {
+      throw this.#error("the array is not complete: its ] is missing");
+    }
+    if (!blank.test(this.#pending)) {
+      throw this.#error("nothing may follow the array");
+    }
   }
 
   /** Follows strings and brackets, and tells whether this one bounds an element or the array. */
   #cutsAt(char: string): boolean {
-    if (char === '"') this.#inString = !this.#inString;
-    if (this.#inString || char === '"' || char.startsWith("\\")) return false;
+    if (char === '"') {
+      this.#inString = !this.#inString;
+    }
+    if (this.#inString || char === '"' || char.startsWith("\\")) {
+      return false;
+    }
     if (char === "[" || char === "{") {
       this.#depth += 1;
       return this.#depth === 1;
     }
-    if (char === ",") return this.#depth === 1;
+    if (char === ",") {
+      return this.#depth === 1;
+    }
     this.#depth -= 1;
     return this.#depth === 0;
   }
 
   *#cut(text: string, char: string): Generator<Located<unknown>, void, undefined> {
     this.#pending = text;
-    if (this.#depth === 1 && char !== ",") this.#open(char);
-    else yield* this.#finishElement(char);
+    if (this.#depth === 1 && char !== ",") {
+      this.#open(char);
+    } else {
+      yield* this.#finishElement(char);
+    }
     this.#line += countNewlines(text);
   }
 
   #open(char: string): void {
-    if (this.#seen !== "nothing") throw this.#error("nothing may follow the array");
-    if (char !== "[" || !blank.test(this.#pending)) throw this.#error("this is not a JSON array: it must begin with [");
+    if (this.#seen !== "nothing") {
+      throw this.#error("nothing may follow the array");
+    }
+    if (char !== "[" || !blank.test(this.#pending)) {
+      throw this.#error("this is not a JSON array: it must begin with [");
+    }
     this.#seen = "opening";
   }
 
   *#finishElement(char: string): Generator<Located<unknown>, void, undefined> {
-    if (char === "}") throw this.#error("a } stands where the array should end");
+    if (char === "}") {
+      throw this.#error("a } stands where the array should end");
+    }
     const isEmptyArray = char === "]" && this.#seen === "opening";
     if (blank.test(this.#pending)) {
-      if (!isEmptyArray) throw this.#error("an element is missing beside a comma");
-    } else yield { line: this.#startLine(), value: parseJsonAt(this.#pending, this.#startLine()) };
+      if (!isEmptyArray) {
+        throw this.#error("an element is missing beside a comma");
+      }
+    } else {
+      yield { line: this.#startLine(), value: parseJsonAt(this.#pending, this.#startLine()) };
+    }
     this.#seen = char === "]" ? "closing" : "element";
   }
 

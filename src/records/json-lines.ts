@@ -9,7 +9,9 @@ export async function* readJsonLines(texts: AsyncIterable<string>): AsyncGenerat
   for await (const text of texts) {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
-    if (rest.length > maxRecordLength) throw new RecordError(line + lines.length, "the line is too long");
+    if (rest.length > maxRecordLength) {
+      throw new RecordError(line + lines.length, "the line is too long");
+    }
     for (const each of lines) {
       yield* readLine(each, line);
       line += 1;
@@ -19,7 +21,9 @@ export async function* readJsonLines(texts: AsyncIterable<string>): AsyncGenerat
 }
 
 function* readLine(text: string, line: number): Generator<Located<unknown>, void, undefined> {
-  if (text.trim() !== "") yield { line, value: parseJsonAt(text, line) };
+  if (text.trim() !== "") {
+    yield { line, value: parseJsonAt(text, line) };
+  }
 }
 
 /** Parses the JSON text of one record. Throws `RecordError`, with the given line. */

@@ -11,15 +11,23 @@ const token = /\\([\\;])|;|[^\\;]+|\\/g;
  * before anything else stands for itself. An empty cell is the empty list; a lone `\` is a list of one empty text.
  */
 export function parseListCell(cell: string): string[] {
-  if (cell === "") return [];
-  if (cell === oneEmptyText) return [""];
-  if (!cell.includes("\\")) return cell.split(";");
+  if (cell === "") {
+    return [];
+  }
+  if (cell === oneEmptyText) {
+    return [""];
+  }
+  if (!cell.includes("\\")) {
+    return cell.split(";");
+  }
   return splitEscaped(cell);
 }
 
 /** The inverse of `parseListCell`. Only what would be misread is escaped: plain elements stay as they are. */
 export function formatListCell(list: readonly string[]): string {
-  if (list.length === 1 && list[0] === "") return oneEmptyText;
+  if (list.length === 1 && list[0] === "") {
+    return oneEmptyText;
+  }
   return list.map((text) => text.replace(ambiguous, "\\$&")).join(";");
 }
 
@@ -30,7 +38,9 @@ function splitEscaped(cell: string): string[] {
     if (text === ";") {
       elements.push(current);
       current = "";
-    } else current += escaped ?? text;
+    } else {
+      current += escaped ?? text;
+    }
   }
   return [...elements, current];
 }

@@ -11,8 +11,14 @@ export function quote(text: string): string {
 
 /** Shows a parsed JSON value in a message: text in quotes, numbers as they are, and the rest by its kind. */
 export function describeJson(value: unknown): string {
-  if (typeof value === "string") return quote(value);
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "string") {
+    return quote(value);
+  }
+  if (Array.isArray(value)) {
+    return "an array";
+  }
+  if (typeof value === "object" && value !== null) {
+    return "an object";
+  }
   return String(value);
 }

@@ -33,11 +33,15 @@ export function recordFromJson<T extends { readonly id: bigint }>(format: Record
   }
   const members = new Map<string, unknown>(Object.entries(value));
   const record = build(format, (field) => {
-    if (!members.has(field.name)) throw new FieldError("is missing");
+    if (!members.has(field.name)) {
+      throw new FieldError("is missing");
+    }
     return field.format.parseJson(members.get(field.name));
   });
   const unknown = members.size > format.fields.length ? unknownName(format, [...members.keys()]) : undefined;
-  if (unknown !== undefined) throw new FieldError(`${quote(unknown)} is not a field of ${format.plural}`);
+  if (unknown !== undefined) {
+    throw new FieldError(`${quote(unknown)} is not a field of ${format.plural}`);
+  }
   return record;
 }
 

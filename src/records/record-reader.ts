@@ -42,10 +42,15 @@ async function* readCsvRecords<T extends { readonly id: bigint }>(
 ): AsyncGenerator<Located<T>, void, undefined> {
   let order: CellOrder | undefined;
   for await (const { line, value: cells } of readCsv(texts)) {
-    if (order === undefined) order = locating(line, () => parseCsvHeader(format, cells));
-    else yield { line, value: recordAt(line, order, format, cells) };
+    if (order === undefined) {
+      order = locating(line, () => parseCsvHeader(format, cells));
+    } else {
+      yield { line, value: recordAt(line, order, format, cells) };
+    }
   }
-  if (order === undefined) throw new RecordError(1, "the header row is missing");
+  if (order === undefined) {
+    throw new RecordError(1, "the header row is missing");
+  }
 }
 
 function recordAt<T extends { readonly id: bigint }>(

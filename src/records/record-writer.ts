@@ -20,11 +20,15 @@ export async function* writeRecords<T extends { readonly id: bigint }>(
   let chunk = writer.header;
   for await (const record of records) {
     chunk += writer.write(record);
-    if (chunk.length < chunkLength) continue;
+    if (chunk.length < chunkLength) {
+      continue;
+    }
     yield chunk;
     chunk = "";
   }
-  if (chunk !== "") yield chunk;
+  if (chunk !== "") {
+    yield chunk;
+  }
 }
 
 type Writer = <T extends { readonly id: bigint }>(

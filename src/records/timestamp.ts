@@ -11,14 +11,20 @@ const maxMs = Date.parse("9999-12-31T23:59:59.999Z");
  */
 export function parseTimestamp(text: string): number | undefined {
   const match = dateTime.exec(text);
-  if (match === null) return undefined;
+  if (match === null) {
+    return undefined;
+  }
   const [, year, month, day, hour, minute, second, fraction = "", sign = "+", offsetHour = "0", offsetMinute = "0"] =
     match;
-  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59 || !/^\d{0,3}0*$/.test(fraction)) return undefined;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59 || !/^\d{0,3}0*$/.test(fraction)) {
+    return undefined;
+  }
   const utc = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
   const utcMs = Date.parse(utc);
   // Date takes 30 February for 1 March, and 24:00 for the next day: only what comes out as it went in is a date.
-  if (Number.isNaN(utcMs) || new Date(utcMs).toISOString() !== utc) return undefined;
+  if (Number.isNaN(utcMs) || new Date(utcMs).toISOString() !== utc) {
+    return undefined;
+  }
   const offsetMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
   return inRange(sign === "-" ? utcMs + offsetMs : utcMs - offsetMs);
 }

@@ -18,22 +18,30 @@ export async function* decodeUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGener
     const text = decode(bytes.subarray(0, end), line);
     rest = bytes.subarray(end);
     line += countNewlines(text);
-    if (text === "") continue;
+    if (text === "") {
+      continue;
+    }
     yield atStart && text.startsWith(byteOrderMark) ? text.slice(1) : text;
     atStart = false;
   }
-  if (rest.length > 0) throw notUtf8(line);
+  if (rest.length > 0) {
+    throw notUtf8(line);
+  }
 }
 
 /** How many newlines a text holds. */
 export function countNewlines(text: string): number {
   let count = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count += 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
+    count += 1;
+  }
   return count;
 }
 
 function decode(bytes: Buffer, firstLine: number): string {
-  if (isUtf8(bytes)) return bytes.toString("utf8");
+  if (isUtf8(bytes)) {
+    return bytes.toString("utf8");
+  }
   throw notUtf8(firstLine + countGoodLines(bytes));
 }
 
@@ -43,7 +51,9 @@ function countGoodLines(bytes: Buffer): number {
   let start = 0;
   for (;;) {
     const end = bytes.indexOf(newline, start);
-    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return count;
+    if (end === -1 || !isUtf8(bytes.subarray(start, end))) {
+      return count;
+    }
     count += 1;
     start = end + 1;
   }
@@ -53,15 +63,21 @@ function countGoodLines(bytes: Buffer): number {
 function lastBoundary(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
-    if ((byte & 0xc0) === 0x80) continue;
+    if ((byte & 0xc0) === 0x80) {
+      continue;
+    }
     return sequenceLength(byte) > back ? bytes.length - back : bytes.length;
   }
   return bytes.length;
 }
 
 function sequenceLength(lead: number): number {
-  if (lead >= 0xf0) return 4;
-  if (lead >= 0xe0) return 3;
+  if (lead >= 0xf0) {
+    return 4;
+  }
+  if (lead >= 0xe0) {
+    return 3;
+  }
   return lead >= 0xc0 ? 2 : 1;
 }
 

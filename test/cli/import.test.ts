@@ -11,7 +11,9 @@ const orders = `${orderColumns}1,7,2,2026-06-01T12:00:00.250Z,placed,false\r\n`;
 /** Writes files into a folder of their own. */
 function createFiles(files: Record<string, string>): string {
   const cwd = createFolder();
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(cwd, name), content);
+  }
   return cwd;
 }
 

@@ -50,7 +50,9 @@ async function startDemo(cwd: string, env: Record<string, string> = {}) {
   const server = startPetstore(["serve", ...freePorts, "--demo"], { cwd, env });
   const url = `http://127.0.0.1:${portOf(await server.nextLine())}`;
   let line = "";
-  while (!line.includes("curl")) line = (await server.nextLine()) ?? "curl";
+  while (!line.includes("curl")) {
+    line = (await server.nextLine()) ?? "curl";
+  }
   const key = /^ {2}curl -H "Authorization: Bearer (psk_\w{36})" http:\S+\/v1\/inventory$/.exec(line)?.[1] ?? "none";
   return { ...server, key, get: (path: string, bearer = key) => get(`${url}${path}`, bearer) };
 }

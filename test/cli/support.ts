@@ -59,7 +59,9 @@ export function startPetstore(args: readonly string[], surroundings: Surrounding
     pid: child.pid ?? 0,
     nextLine: async () => (await lines.next()).value as string | undefined,
     end: (...signals) => {
-      for (const signal of signals) child.kill(signal);
+      for (const signal of signals) {
+        child.kill(signal);
+      }
       return exit;
     },
   };
@@ -76,6 +78,8 @@ function exitOf(child: ChildProcess): Promise<number | null> {
 
 async function text(stream: NodeJS.ReadableStream | null): Promise<string> {
   let all = "";
-  for await (const chunk of stream ?? []) all += String(chunk);
+  for await (const chunk of stream ?? []) {
+    all += String(chunk);
+  }
   return all;
 }

@@ -16,7 +16,9 @@ async function read<T extends { readonly id: bigint }>(
   try {
     return await collect(readRecords(chunksOf(Buffer.from(content), 5), format, records));
   } catch (error) {
-    if (error instanceof RecordError) return `${error.line}: ${error.message}`;
+    if (error instanceof RecordError) {
+      return `${error.line}: ${error.message}`;
+    }
     throw error;
   }
 }

@@ -17,7 +17,9 @@ export async function prepareDemo(db: string): Promise<string> {
   const lock = acquireServerLock(db);
   try {
     return await withStore(db, async (store) => {
-      if ((await store.countPets()) === 0) await fill(store);
+      if ((await store.countPets()) === 0) {
+        await fill(store);
+      }
       return renewDemoKey(store);
     });
   } finally {

@@ -9,7 +9,11 @@ const demoName = "demo";
 /** Creates a Pro key named `demo`, revokes the former ones, and gives the new one's secret. */
 export async function renewDemoKey(store: Store): Promise<string> {
   const nowMs = Date.now();
-  for (const key of await store.listKeys()) if (isLiveDemo(key)) await store.revokeKey(key.id, nowMs);
+  for (const key of await store.listKeys()) {
+    if (isLiveDemo(key)) {
+      await store.revokeKey(key.id, nowMs);
+    }
+  }
   const secret = mintSecret(randomBytes);
   await store.createKey(demoKey(nowMs), hashSecret(secret));
   return secret;
