@@ -16,6 +16,7 @@ export function readServerConfig(options: ServeOptions): ServerConfig {
     reflection: options.reflection,
     corsOrigins: options.corsOrigin ?? [],
     maxBodyBytes: options.maxBody,
+    requestTimeoutMs: options.requestTimeout,
     shutdownGraceMs: options.shutdownGrace,
     trustedProxies: options.trustedProxy ?? [],
     enforceSunset: options.enforceSunset ?? false,
@@ -24,8 +25,12 @@ export function readServerConfig(options: ServeOptions): ServerConfig {
 }
 
 function readTls(certFile: string | undefined, keyFile: string | undefined): ServerConfig["tls"] {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile === undefined || keyFile === undefined) throw usageFailure("--tls-cert and --tls-key go together");
+  if (certFile === undefined && keyFile === undefined) {
+    return undefined;
+  }
+  if (certFile === undefined || keyFile === undefined) {
+    throw usageFailure("--tls-cert and --tls-key go together");
+  }
   const tls = { cert: readPem(certFile), key: readPem(keyFile) };
   try {
     createSecureContext(tls);

@@ -23,6 +23,8 @@ export interface ServeOptions {
   readonly maxBody: number;
   /** In milliseconds. */
   readonly shutdownGrace: number;
+  /** In milliseconds. */
+  readonly requestTimeout: number;
   readonly trustedProxy?: readonly string[];
   readonly enforceSunset?: boolean;
   readonly logLevel: string;
@@ -56,12 +58,17 @@ export function addServeOptions(command: Command): void {
       .argParser(size)
       .default(1_048_576, "1MiB")
       .env("PETSTORE_MAX_BODY"),
+    durationOption("--request-timeout <duration>", "how long a request may take to arrive", "30s").env(
+      "PETSTORE_REQUEST_TIMEOUT",
+    ),
     durationOption("--shutdown-grace <duration>", "how long running calls may finish", "10s").env(
       "PETSTORE_SHUTDOWN_GRACE",
     ),
     new Option("--log-level <level>", "how much to log").choices(logLevels).default("info").env("PETSTORE_LOG_LEVEL"),
   ];
-  for (const option of options) command.addOption(option);
+  for (const option of options) {
+    command.addOption(option);
+  }
   addSwitch(command, "--demo", "put pets into an empty store, and mint a key to try", "PETSTORE_DEMO");
   addSwitch(command, "--no-reflection", "do not describe the API to gRPC tools", "PETSTORE_NO_REFLECTION");
   addSwitch(command, "--enforce-sunset", "answer 410 for what is past its sunset date", "PETSTORE_ENFORCE_SUNSET");

@@ -9,7 +9,7 @@ import { parseTarget } from "./target.ts";
 export interface ExchangeOptions {
   readonly clientAddress: ClientAddress;
   /** How long a request body may take to arrive, in milliseconds. */
-  readonly bodyTimeoutMs: number;
+  readonly requestTimeoutMs: number;
 }
 
 /** The head of a request, as both versions of HTTP give it. */
@@ -18,6 +18,7 @@ export interface RequestHead {
   readonly target: string;
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
+  /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
   readonly isEncrypted: boolean;
   readonly peerAddress: string;
@@ -43,8 +44,8 @@ export abstract class BaseExchange implements Exchange {
     this.method = head.method;
     this.path = target.path;
     this.query = target.query;
-    this.authority = target.authority ?? head.authority;
     this.#head = head;
+    this.authority = target.authority ?? head.authority ?? this.header("host");
     this.#options = options;
   }
 
@@ -103,7 +104,7 @@ export abstract class BaseExchange implements Exchange {
   }
 
   readBody(maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.bodyTimeoutMs, signal };
+    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.requestTimeoutMs, signal };
     this.startBody();
     return readBody(this.body, limits);
   }

@@ -18,7 +18,7 @@ export class Http1Exchange extends BaseExchange {
       method: request.method ?? "",
       target: request.url ?? "",
       rawHeaders: request.rawHeaders,
-      authority: request.headers.host,
+      authority: undefined,
       isEncrypted: (socket as TLSSocket).encrypted === true,
       peerAddress: socket.remoteAddress ?? "",
     };

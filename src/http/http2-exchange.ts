@@ -4,6 +4,9 @@ import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
 import { sendBody } from "./send-body.ts";
 
+/** How long a client that has its answer may go on sending a body, in milliseconds. */
+const discardMs = 1_000;
+
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends BaseExchange {
   readonly httpVersion = "2";
@@ -20,7 +23,7 @@ export class Http2Exchange extends BaseExchange {
       method: String(headers[":method"] ?? ""),
       target: String(headers[":path"] ?? ""),
       rawHeaders,
-      authority: (headers[":authority"] as string | undefined) ?? headers.host,
+      authority: headers[":authority"],
       isEncrypted: (socket as TLSSocket | undefined)?.encrypted === true,
       peerAddress: socket?.remoteAddress ?? "",
     };
@@ -60,8 +63,18 @@ export class Http2Exchange extends BaseExchange {
     stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer ?? [])));
     await sendBody(stream, isHeadersOnly ? undefined : body);
     if (!stream.readableEnded && !stream.closed) {
-      // The rest of a body that was not read is not wanted either. Source: RFC 9113, section 8.1.
-      stream.close(constants.NGHTTP2_NO_ERROR);
+      this.#discardBody();
     }
+  }
+
+  /**
+   * The rest of a body that was not read is not wanted either. It is discarded for a moment, and not reset at once,
+   * which would take back what of the answer has not left yet. Source: RFC 9113, section 8.1.
+   */
+  #discardBody(): void {
+    const stream = this.body;
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), discardMs);
+    stream.once("close", () => clearTimeout(timer));
+    stream.resume();
   }
 }

@@ -16,6 +16,8 @@ export interface ServerConfig {
   readonly corsOrigins: readonly string[];
   /** The size of the largest REST request body. */
   readonly maxBodyBytes: number;
+  /** How long a request may take to arrive: its head, and again its body. */
+  readonly requestTimeoutMs: number;
   /** How long running calls may go on after the server is told to stop. */
   readonly shutdownGraceMs: number;
   /** Networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */

@@ -10,9 +10,6 @@ import { parseTarget } from "../http/target.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
 import { detectHttp2 } from "./preface.ts";
 
-/** How long a client may take to send the head of a request, in milliseconds. */
-const headersTimeoutMs = 20_000;
-
 /** What a listener does with what it hears. */
 export interface ListenerOptions extends ExchangeOptions {
   readonly host: string;
@@ -83,7 +80,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   }
   http1.on(event, (socket: Socket) => {
     if (options.tls === undefined) {
-      detectHttp2(socket, headersTimeoutMs, (isHttp2) => hand(socket, isHttp2));
+      detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => hand(socket, isHttp2));
     } else {
       hand(socket, (socket as TLSSocket).alpnProtocol === "h2");
     }
@@ -111,11 +108,14 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-function createHttp1Server({ tls, handleUnparsed }: ListenerOptions, onRequest: RequestListener): Server {
+function createHttp1Server(
+  { tls, requestTimeoutMs, handleUnparsed }: ListenerOptions,
+  onRequest: RequestListener,
+): Server {
   const settings = {
-    headersTimeout: headersTimeoutMs,
+    headersTimeout: requestTimeoutMs,
     // The body's time is kept where it is read; this bounds what nobody reads.
-    requestTimeout: 60_000,
+    requestTimeout: 2 * requestTimeoutMs,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 1_000,
     // A request without Host is answered by the handlers, as any other that is malformed.

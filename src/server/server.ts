@@ -13,9 +13,6 @@ import { createTools } from "./tools.ts";
 import { answerUnparsed } from "./unparsed.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 
-/** How long a request body may take to arrive, in milliseconds. */
-const bodyTimeoutMs = 30_000;
-
 /** A server that takes requests. */
 export interface RunningServer {
   /** Where the API is, such as `http://127.0.0.1:8080`. */
@@ -51,7 +48,6 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const tools = createTools({ ...config, services: apiServices, stopping: stopping.signal });
   const listener = await listen({
     ...config,
-    bodyTimeoutMs,
     clientAddress: createClientAddress(config.trustedProxies),
     handle: createRouter({ api, cors: createCors(config.corsOrigins), meter, logger }),
     handleNative: tools.handle,

@@ -20,11 +20,11 @@ let server: TestServer;
 let key: MintedKey;
 let http1: HttpClient;
 let http2: HttpClient;
-/** The answers to requests that never become whole; the server's patience runs while the other tests do. */
+/** The answers to requests that never become whole; the server waits 3 s for them, while the other tests run. */
 let late: { head: Promise<RawAnswer>; body: Promise<RawAnswer> };
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer("--request-timeout", "3s");
   key = await server.store.mintQuota(1_000_000, 1_000_000);
   http1 = createHttp1Client(server);
   http2 = createHttp2Client(server);
@@ -134,6 +134,12 @@ describe("the body of an update over REST", () => {
     ["a quantity 10,000 levels deep", `{"quantity":${deep}}`, "INVALID_REQUEST"],
     ["a deep array that is cut off", "[".repeat(500_000), "INVALID_REQUEST"],
     ["a lone surrogate for a quantity", '{"quantity":"\\ud800"}', "INVALID_REQUEST"],
+    [
+      "an object with a lone surrogate, be it in a field that is unknown",
+      '{"quantity":3,"x":"\\ud800"}',
+      "INVALID_REQUEST",
+    ],
+    ["an object with an unknown field 10,000 levels deep", `{"x":${deep},"quantity":3}`, "INVALID_REQUEST"],
     ["bytes that are no UTF-8", Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), "INVALID_REQUEST"],
     ["2 MiB long", `{"quantity":3,"x":"${"x".repeat(2 * mebibyte)}"}`, "BODY_TOO_LARGE"],
     ["a byte too long", `{"quantity":3}${" ".repeat(mebibyte - 13)}`, "BODY_TOO_LARGE"],
@@ -144,9 +150,7 @@ describe("the body of an update over REST", () => {
 
   it.each<[title: string, body: string]>([
     ["exactly 1 MiB long", `{"quantity":12}${" ".repeat(mebibyte - 15)}`],
-    ["with a lone surrogate in a field that is unknown", '{"quantity":12,"x":"\\ud800"}'],
     ["with __proto__", '{"__proto__":{"quantity":3,"status":"sold"},"quantity":12}'],
-    ["with an unknown field 10,000 levels deep", `{"x":${deep},"quantity":12}`],
     ["with a field name in escapes", '{"\\u0071uantity":12}'],
   ])("is taken when it is %s", async (_title, body) => {
     expect((await patch(body)).status).toBe(200);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "../support/clients/client.ts";
-import { type Protocol, protocols } from "../support/clients/protocols.ts";
+import { protocols } from "../support/clients/protocols.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { pets } from "../support/fixture.ts";
@@ -103,13 +103,4 @@ describe("over REST", () => {
     expect(answer.status).toBe(204);
     expect(answer.headers.get("allow")?.split(/, */).toSorted()).toEqual(["GET", "HEAD", "OPTIONS"]);
   });
-});
-
-it("points to a place in the reference", async () => {
-  const { headers } = await server.call(protocols[0] as Protocol, "getPet", { petId: 7n }, { key: key.key });
-  const [, link = ""] = /<([^>]+)>; *rel="?deprecation"?/.exec(headers.get("link") ?? "") ?? [];
-  const http = createHttp1Client(server);
-  const { pathname } = new URL(link, server.origin);
-  expect((await http.send({ method: "GET", path: pathname })).status).toBe(200);
-  http.close();
 });
