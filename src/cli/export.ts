@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
-import type { Order } from "../domain/order.ts";
 import type { Store } from "../domain/store.ts";
 import { orderRecord } from "../records/order-record.ts";
 import { petRecord } from "../records/pet-record.ts";
@@ -32,21 +31,7 @@ interface ExportOptions {
 function exportChunks(store: Store, { format, orders }: ExportOptions): AsyncIterable<string> {
   return orders === undefined
     ? writeRecords(store.exportPets(), format, petRecord)
-    : writeRecords(exportOrders(store), format, orderRecord);
-}
-
-const pageSize = 1_000;
-
-async function* exportOrders(store: Store): AsyncGenerator<Order, void, undefined> {
-  let after: bigint | undefined;
-  for (;;) {
-    const orders = await store.listOrders({ statuses: [], after, limit: pageSize });
-    yield* orders;
-    if (orders.length < pageSize) {
-      return;
-    }
-    after = orders.at(-1)?.id;
-  }
+    : writeRecords(store.exportOrders(), format, orderRecord);
 }
 
 /** Writes no faster than stdout is read. A reader that has seen enough, as `head` has, is no failure. */

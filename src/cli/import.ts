@@ -1,8 +1,9 @@
 import type { Command } from "commander";
-import type { Store } from "../domain/store.ts";
+import type { Order } from "../domain/order.ts";
+import type { StockedPet } from "../domain/pet.ts";
 import { orderRecord } from "../records/order-record.ts";
 import { petRecord } from "../records/pet-record.ts";
-import type { RecordFormat } from "../records/record-format.ts";
+import { formatCount } from "../records/record-format.ts";
 import { usageFailure } from "./failure.ts";
 import { openRecordFile, type RecordFile } from "./record-file.ts";
 import { withStore } from "./store-file.ts";
@@ -24,56 +25,36 @@ export function addImport(program: Command): void {
       if (pets === "-" && orders === "-") {
         throw usageFailure("pets and orders cannot both come from stdin");
       }
-      const loads = [
-        ...(pets === undefined ? [] : [createLoad(pets, petRecord, (store, records) => store.importPets(records))]),
-        ...(orders === undefined
-          ? []
-          : [createLoad(orders, orderRecord, (store, records) => store.importOrders(records))]),
-      ];
-      await importAll(db, loads);
+      await importFiles(db, {
+        pets: pets === undefined ? undefined : openRecordFile(pets, petRecord),
+        orders: orders === undefined ? undefined : openRecordFile(orders, orderRecord),
+      });
     });
 }
 
-/** One file and where its records go. */
-interface Load {
-  readonly file: RecordFile;
-  check(): Promise<void>;
-  /** Puts the records into the store, and says so in a line. */
-  run(store: Store): Promise<string>;
+interface Files {
+  readonly pets: RecordFile<StockedPet> | undefined;
+  readonly orders: RecordFile<Order> | undefined;
 }
 
-/**
- * Files are read twice: nothing is opened or written before all of them are known to be good. Stdin can be read only
- * once, so it goes first, while a failure can still leave everything as it was.
- */
-async function importAll(db: string, loads: readonly Load[]): Promise<void> {
-  for (const load of loads) {
-    if (load.file.isRereadable) {
-      await load.check();
-    }
+/** Reads the files twice: the store is not opened, nor created, before all of them are known to be good. */
+async function importFiles(db: string, { pets, orders }: Files): Promise<void> {
+  await check(pets);
+  await check(orders);
+  const imports = { pets: pets?.read("importing"), orders: orders?.read("importing") };
+  const counts = await withStore(db, (store) => store.importAll(imports));
+  if (pets !== undefined) {
+    process.stdout.write(`imported ${formatCount(counts.pets, petRecord)}\n`);
   }
-  const ordered = loads.toSorted((a, b) => Number(a.file.isRereadable) - Number(b.file.isRereadable));
-  await withStore(db, async (store) => {
-    for (const load of ordered) {
-      process.stdout.write(`${await load.run(store)}\n`);
-    }
-  });
+  if (orders !== undefined) {
+    process.stdout.write(`imported ${formatCount(counts.orders, orderRecord)}\n`);
+  }
 }
 
-function createLoad<T extends { readonly id: bigint }>(
-  path: string,
-  format: RecordFormat<T>,
-  put: (store: Store, records: AsyncIterable<T>) => Promise<number>,
-): Load {
-  const file = openRecordFile(path);
-  return {
-    file,
-    check: async () => {
-      for await (const _record of file.read(format, "checking")) {
-      }
-    },
-    run: async (store) => `imported ${await put(store, file.read(format, "importing"))} ${format.plural}`,
-  };
+async function check(file: RecordFile<unknown> | undefined): Promise<void> {
+  for await (const _record of file?.read("checking") ?? []) {
+    // A bad one throws.
+  }
 }
 
 const help = `

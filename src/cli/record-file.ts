@@ -1,4 +1,4 @@
-import { createReadStream, fstatSync, openSync } from "node:fs";
+import { createReadStream, fstatSync, openSync, type Stats } from "node:fs";
 import { extname } from "node:path";
 import { type FileFormat, fileFormatFromExtension } from "../records/file-format.ts";
 import { RecordError } from "../records/record-error.ts";
@@ -6,52 +6,77 @@ import type { RecordFormat } from "../records/record-format.ts";
 import { readRecords } from "../records/record-reader.ts";
 import { Failure, systemFailure, usageFailure } from "./failure.ts";
 import { showProgress } from "./progress.ts";
+import { Spool } from "./spool.ts";
 
 /** A file of records, or stdin. */
-export interface RecordFile {
-  /** Whether it can be read more than once: stdin and pipes cannot. */
-  readonly isRereadable: boolean;
-  /** Reads the records, with a progress bar. Throws a `Failure` that names the file and the line of a bad one. */
-  read<T extends { readonly id: bigint }>(format: RecordFormat<T>, label: string): AsyncIterable<T>;
+export interface RecordFile<T> {
+  /**
+   * Reads the records, with a progress bar. They can be read again once they have been read to their end. Throws a
+   * `Failure` that names the file and the line of a bad one.
+   */
+  read(label: string): AsyncIterable<T>;
 }
 
 /** Opens a file, or stdin for `-`. Throws a `Failure` when it cannot be read, or its extension is not known. */
-export function openRecordFile(path: string): RecordFile {
-  return path === "-" ? createRecordFile("stdin", "jsonl", standardInput()) : openNamed(path);
+export function openRecordFile<T extends { readonly id: bigint }>(
+  path: string,
+  recordFormat: RecordFormat<T>,
+): RecordFile<T> {
+  const { name, fileFormat, source } = path === "-" ? standardInput() : named(path);
+  return {
+    read: (label) => {
+      const chunks = showProgress(source.read(), { label, totalBytes: source.totalBytes });
+      return naming(name, readRecords(chunks, fileFormat, recordFormat));
+    },
+  };
 }
 
 /** Where bytes come from, each time that they are read. */
 interface Source {
-  readonly isRereadable: boolean;
   readonly totalBytes: number | undefined;
   read(): AsyncIterable<Uint8Array>;
 }
 
-function createRecordFile(name: string, fileFormat: FileFormat, source: Source): RecordFile {
-  const { isRereadable, totalBytes } = source;
-  return {
-    isRereadable,
-    read: (format, label) =>
-      naming(name, readRecords(showProgress(source.read(), { label, totalBytes }), fileFormat, format)),
-  };
+interface Input {
+  /** What messages call it. */
+  readonly name: string;
+  readonly fileFormat: FileFormat;
+  readonly source: Source;
 }
 
-function openNamed(path: string): RecordFile {
+function standardInput(): Input {
+  const source = readOnce(process.stdin, fstatSync(process.stdin.fd));
+  return { name: "stdin", fileFormat: "jsonl", source };
+}
+
+function named(path: string): Input {
   const fileFormat = fileFormatOf(path);
   const fd = open(path);
   const stats = fstatSync(fd);
   if (stats.isDirectory()) {
     throw new Failure(`cannot read ${path}: it is a folder`);
   }
-  const isRereadable = stats.isFile();
-  const options = { fd, autoClose: false, ...(isRereadable ? { start: 0 } : {}) };
-  const totalBytes = isRereadable ? stats.size : undefined;
-  return createRecordFile(path, fileFormat, { isRereadable, totalBytes, read: () => createReadStream(path, options) });
+  const options = { fd, autoClose: false };
+  // A pipe can have a name too.
+  const source = stats.isFile()
+    ? { totalBytes: stats.size, read: () => createReadStream(path, { ...options, start: 0 }) }
+    : readOnce(createReadStream(path, options), stats);
+  return { name: path, fileFormat, source };
 }
 
-function standardInput(): Source {
-  const stats = fstatSync(process.stdin.fd);
-  return { isRereadable: false, totalBytes: stats.isFile() ? stats.size : undefined, read: () => process.stdin };
+/** The source of what the system gives only once: what the first reading has seen is kept for the others. */
+function readOnce(chunks: AsyncIterable<Uint8Array>, stats: Stats): Source {
+  let spool: Spool | undefined;
+  return {
+    totalBytes: stats.isFile() ? stats.size : undefined,
+    read: () => {
+      if (spool !== undefined) {
+        return spool.replay();
+      }
+      spool = new Spool();
+      return spool.record(chunks);
+    },
+  };
 }
 
 function fileFormatOf(path: string): FileFormat {

@@ -12,6 +12,13 @@ import type { Pet, PetStatus, StockedPet } from "./pet.ts";
  */
 export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
   /**
+   * Puts all of the pets and orders in, or none of them: what their iterables throw is thrown on, with nothing changed.
+   * A pet or order that exists is replaced, a pet's stock included; of several with the same id the last one stands.
+   * An order may name a pet that is not in the store. Returns how many it took of each, those with the same id counted
+   * one by one. Slow input keeps nobody else from writing.
+   */
+  importAll(imports: Imports): Promise<ImportCounts>;
+  /**
    * Writes a consistent copy of the store to a new file, while others go on reading and writing.
    * Throws when the file exists already, or cannot be written.
    */
@@ -23,6 +30,18 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
   foreignRevision(): Promise<number>;
   /** Gives back what is held. The store must not be used afterwards. */
   close(): Promise<void>;
+}
+
+/** What to put into the store. The pets are read to their end before the first order is asked for. */
+export interface Imports {
+  readonly pets?: Iterable<StockedPet> | AsyncIterable<StockedPet> | undefined;
+  readonly orders?: Iterable<Order> | AsyncIterable<Order> | undefined;
+}
+
+/** How many of each kind an import has taken. */
+export interface ImportCounts {
+  readonly pets: number;
+  readonly orders: number;
 }
 
 /** Which entries of a list to return: those with an id above `after`, in ascending order, `limit` at most. */
@@ -40,12 +59,6 @@ export interface PetStore {
   updateInventory(petId: bigint, quantity: bigint): Promise<InventoryItem>;
   /** Throws `PET_NOT_FOUND`. */
   getPet(id: bigint): Promise<Pet>;
-  /**
-   * Puts all of the pets in, or none of them: what the iterable throws is thrown on, with nothing changed. A pet that
-   * exists is replaced, its stock included; of several with the same id the last one stands. Returns how many it took,
-   * each of those with the same id counted. Slow input keeps nobody else from writing.
-   */
-  importPets(pets: Iterable<StockedPet> | AsyncIterable<StockedPet>): Promise<number>;
   /** All pets by ascending id, as of one moment. */
   exportPets(): AsyncIterable<StockedPet>;
   countPets(): Promise<number>;
@@ -53,8 +66,8 @@ export interface PetStore {
 
 export interface OrderStore {
   listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
-  /** As `importPets`. An order may name a pet that is not in the store. */
-  importOrders(orders: Iterable<Order> | AsyncIterable<Order>): Promise<number>;
+  /** All orders by ascending id, as of one moment. */
+  exportOrders(): AsyncIterable<Order>;
 }
 
 /** A key as found by the hash of a secret. */

@@ -4,6 +4,7 @@ import type { RecordFormat } from "./record-format.ts";
 
 /** Orders: `id,petId,quantity,shipDate,status,complete`. */
 export const orderRecord: RecordFormat<Order> = {
+  singular: "order",
   plural: "orders",
   fields: [
     { name: "id", property: "id", format: int64 },

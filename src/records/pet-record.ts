@@ -4,6 +4,7 @@ import type { RecordFormat } from "./record-format.ts";
 
 /** Pets with their stock: `id,name,category,photoUrls,tags,status,quantity`. */
 export const petRecord: RecordFormat<StockedPet> = {
+  singular: "pet",
   plural: "pets",
   fields: [
     { name: "id", property: "id", format: int64 },

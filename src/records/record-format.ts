@@ -5,10 +5,19 @@ import { FieldError } from "./record-error.ts";
 /** One field of a record: its name in files, the property that holds it, and how it is written. */
 export type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];
 
-/** A kind of record that files hold: its fields in the order of the columns, and the word for many of them. */
+/** A kind of record that files hold: its fields in the order of the columns, and the words for one and for many. */
 export interface RecordFormat<T extends { readonly id: bigint }> {
+  readonly singular: string;
   readonly plural: string;
   readonly fields: readonly Field<T>[];
+}
+
+/** Says how many records there are, such as `1 pet`. */
+export function formatCount(
+  count: number,
+  { singular, plural }: Pick<RecordFormat<never>, "singular" | "plural">,
+): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
 /** The names of the columns, in their order. */

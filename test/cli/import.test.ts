@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFolder, petstore } from "./support.ts";
@@ -7,6 +7,8 @@ const petColumns = "id,name,category,photoUrls,tags,status,quantity\r\n";
 const orderColumns = "id,petId,quantity,shipDate,status,complete\r\n";
 const pets = `${petColumns}7,Rex,dog,,a;b,available,3\r\n9,"A ""B"", c",,http://a.example/1,,sold,-1\r\n`;
 const orders = `${orderColumns}1,7,2,2026-06-01T12:00:00.250Z,placed,false\r\n`;
+
+const pet = { id: 7, name: "R", category: "", photoUrls: [], tags: [], status: "sold", quantity: 0 };
 
 /** Writes files into a folder of their own. */
 function createFiles(files: Record<string, string>): string {
@@ -34,7 +36,7 @@ describe("import and export", () => {
 
   it("give back the same orders", async () => {
     const cwd = createFiles({ "orders.csv": orders });
-    expect((await petstore(["import", "--orders", "orders.csv"], { cwd })).stdout).toBe("imported 1 orders\n");
+    expect((await petstore(["import", "--orders", "orders.csv"], { cwd })).stdout).toBe("imported 1 order\n");
     expect(await exported(cwd, "--orders")).toBe(orders);
   });
 
@@ -60,7 +62,17 @@ describe("import and export", () => {
     const cwd = createFiles({ "orders.csv": orders });
     const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}';
     const { stdout } = await petstore(["import", "-", "--orders", "orders.csv"], { cwd, input });
-    expect(stdout).toBe("imported 1 pets\nimported 1 orders\n");
+    expect(stdout).toBe("imported 1 pet\nimported 1 order\n");
+  });
+
+  it("take much on stdin, and leave no temporary file", async () => {
+    const cwd = createFolder();
+    const temp = createFolder();
+    const lines = Array.from({ length: 20_000 }, (_, id) => `${JSON.stringify({ ...pet, id })}\n`).join("");
+    const { stdout } = await petstore(["import", "-"], { cwd, input: lines, env: { TMPDIR: temp } });
+    expect(stdout).toBe("imported 20000 pets\n");
+    expect(await exported(cwd, "--format", "jsonl")).toBe(lines);
+    expect(readdirSync(temp)).toEqual([]);
   });
 
   it("give a header, and no rows, of an empty store", async () => {
@@ -111,6 +123,18 @@ describe("a bad row", () => {
     expect(await exported(cwd, "--orders")).toBe(orderColumns);
   });
 
+  it.for<[string, string]>([
+    ["is named by its line", `${JSON.stringify(pet)}\n{"id":8}\n`],
+    ["may be the first", `{"id":8}\n${JSON.stringify(pet)}\n`],
+  ])("on stdin %s, and makes no store", async ([, input]) => {
+    const cwd = createFiles({});
+    const temp = createFolder();
+    const { code, stdout, stderr } = await petstore(["import", "-"], { cwd, input, env: { TMPDIR: temp } });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^petstore: stdin:[12]: name: is missing\n$/);
+    expect([readdirSync(cwd), readdirSync(temp)]).toEqual([[], []]);
+  });
+
   it("on stdin changes nothing, in the orders neither", async () => {
     const cwd = createFiles({ "pets.csv": pets, "orders.csv": orders });
     await petstore(["import", "pets.csv"], { cwd });
@@ -122,6 +146,15 @@ describe("a bad row", () => {
     });
     expect(await exported(cwd)).toBe(pets);
     expect(await exported(cwd, "--orders")).toBe(orderColumns);
+  });
+});
+
+it("says where there is no room for what comes from stdin", async () => {
+  const cwd = createFolder();
+  expect(await petstore(["import", "-"], { cwd, input: "{}", env: { TMPDIR: join(cwd, "no") } })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: cannot write to ${join(cwd, "no")}: no such file or directory\n`,
   });
 });
 

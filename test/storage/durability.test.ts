@@ -30,7 +30,7 @@ it("keeps every acknowledged update, and nothing that was never asked for, throu
   const folder = mkdtempSync(join(tmpdir(), "petstore-"));
   const file = join(folder, "petstore.db");
   const store = openSqliteStore(file);
-  await store.importPets(Array.from({ length: pets }, (_, n) => createPet({ id: BigInt(n) })));
+  await store.importAll({ pets: Array.from({ length: pets }, (_, n) => createPet({ id: BigInt(n) })) });
   await store.close();
 
   const acknowledged = await updateUntilKilled(file, 2_000);

@@ -17,7 +17,7 @@ import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase, StoreFileError } from "../../src/storage/sqlite/database.ts";
 import { migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
-import { createPet } from "./samples.ts";
+import { createOrder, createPet } from "./samples.ts";
 import { everything } from "./test-store.ts";
 
 let folder: string;
@@ -36,7 +36,7 @@ describe("a new file", () => {
   it("is created with its folders, for its owner alone", async () => {
     const file = join(folder, "a", "b", "petstore.db");
     const store = openSqliteStore(file);
-    await store.importPets([createPet({ id: 1n })]);
+    await store.importAll({ pets: [createPet({ id: 1n })] });
     expect(readdirSync(join(folder, "a", "b")).map((name) => modeOf(join(folder, "a", "b", name)))).toContain("600");
     expect(new Set(readdirSync(join(folder, "a", "b")).map((name) => modeOf(join(folder, "a", "b", name)))).size).toBe(
       1,
@@ -144,11 +144,11 @@ describe("a connection", () => {
   it("tells that the store is unavailable while somebody else holds it for too long", async () => {
     const file = join(folder, "petstore.db");
     const store = openSqliteStore(file, { busyTimeoutMs: 20 });
-    await store.importPets([createPet({ id: 1n })]);
+    await store.importAll({ pets: [createPet({ id: 1n })] });
     const other = new Connection(file);
     other.run("BEGIN IMMEDIATE");
     await expect(store.updateInventory(1n, 5n)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    await expect(store.importPets([createPet({ id: 2n })])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(store.importAll({ pets: [createPet({ id: 2n })] })).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(await store.listInventory(everything)).toMatchObject([{ petId: 1n, quantity: 0n }]);
     other.run("COMMIT");
     await store.updateInventory(1n, 6n);
@@ -158,11 +158,40 @@ describe("a connection", () => {
   });
 });
 
+describe("an import", () => {
+  it("puts no pets in when the orders cannot be put in", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file);
+    const other = new Connection(file);
+    other.execute("CREATE TRIGGER refuse BEFORE INSERT ON orders BEGIN SELECT RAISE(ABORT, 'no orders today'); END");
+    other.close();
+    const imports = { pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] };
+    await expect(store.importAll(imports)).rejects.toThrow("no orders today");
+    expect(await store.listInventory(everything)).toEqual([]);
+    await store.close();
+  });
+
+  it("keeps the log from no checkpoint while it waits for its input", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file);
+    await store.importAll({ pets: [createPet({ id: 1n })] });
+    const other = new Connection(file, { busyTimeoutMs: 0 });
+    async function* slowly() {
+      yield createPet({ id: 2n });
+      await store.updateInventory(1n, 1n);
+      expect(other.pragma("wal_checkpoint(TRUNCATE)")).toBe(0n);
+    }
+    await store.importAll({ pets: slowly() });
+    other.close();
+    await store.close();
+  });
+});
+
 describe("the write-ahead log", () => {
   it("stays small over 100,000 updates", async () => {
     const file = join(folder, "petstore.db");
     const store = openSqliteStore(file);
-    await store.importPets(Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n) })));
+    await store.importAll({ pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n) })) });
     for (let round = 1n; round <= 100n; round += 1n) {
       await Promise.all(
         Array.from({ length: 1_000 }, (_, n) => store.updateInventory(BigInt(n), round * 1_000n + BigInt(n))),
@@ -175,7 +204,7 @@ describe("the write-ahead log", () => {
   it("stays small over updates that come one by one", async () => {
     const file = join(folder, "petstore.db");
     const store = openSqliteStore(file);
-    await store.importPets([createPet({ id: 1n })]);
+    await store.importAll({ pets: [createPet({ id: 1n })] });
     for (let quantity = 1n; quantity <= 5_000n; quantity += 1n) {
       await store.updateInventory(1n, quantity);
     }
@@ -190,9 +219,9 @@ describe("a backup", () => {
     const copy = join(folder, "copy.db");
     const store = openSqliteStore(file);
     const count = 20_000;
-    await store.importPets(
-      Array.from({ length: count }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(500) })),
-    );
+    await store.importAll({
+      pets: Array.from({ length: count }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(500) })),
+    });
     await store.updateInventory(0n, 0n);
     let backedUp = false;
     const backup = store.backup(copy).then(() => {

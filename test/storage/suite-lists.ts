@@ -44,7 +44,7 @@ export function describeLists(open: OpenTestStore): void {
     it(
       "is listed by ascending id, as far as it is asked for",
       withStore(open, async ({ store }) => {
-        await store.importPets(pets);
+        await store.importAll({ pets });
         for (const [query, expected] of queries) {
           const items = await store.listInventory({ ...everything, ...query });
           expect([query, items.map((item) => item.petId)]).toEqual([query, expected]);
@@ -54,7 +54,7 @@ export function describeLists(open: OpenTestStore): void {
 
     it.each([0n, -1n, 9_007_199_254_740_993n, maxInt64, minInt64])("keeps the quantity %d exactly", (quantity) =>
       withStore(open, async ({ store, reopen }) => {
-        await store.importPets([createPet({ id: 1n, status: "pending" })]);
+        await store.importAll({ pets: [createPet({ id: 1n, status: "pending" })] });
         const expected = { petId: 1n, quantity, status: "pending" };
         expect(await store.updateInventory(1n, quantity)).toEqual(expected);
         expect(await store.listInventory(everything)).toEqual([expected]);
@@ -66,7 +66,7 @@ export function describeLists(open: OpenTestStore): void {
       "shows an update to every later read, and to other handles",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        await store.importPets([createPet({ id: 1n })]);
+        await store.importAll({ pets: [createPet({ id: 1n })] });
         for (let quantity = 1n; quantity <= 50n; quantity += 1n) {
           const [writer, reader] = quantity % 2n === 0n ? [store, other] : [other, store];
           await writer.updateInventory(1n, quantity);
@@ -79,7 +79,7 @@ export function describeLists(open: OpenTestStore): void {
     it(
       "takes updates that arrive together in the order in which they arrive",
       withStore(open, async ({ store }) => {
-        await store.importPets([createPet({ id: 1n }), createPet({ id: 2n })]);
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
         const updates = Array.from({ length: 200 }, (_, n) => store.updateInventory(BigInt((n % 2) + 1), BigInt(n)));
         expect((await Promise.all(updates)).map((item) => item.quantity)).toEqual(updates.map((_, n) => BigInt(n)));
         expect((await store.listInventory(everything)).map((item) => item.quantity)).toEqual([198n, 199n]);
@@ -89,7 +89,7 @@ export function describeLists(open: OpenTestStore): void {
     it(
       "refuses an update of a pet that is not there, and makes none",
       withStore(open, async ({ store }) => {
-        await store.importPets([createPet({ id: 1n })]);
+        await store.importAll({ pets: [createPet({ id: 1n })] });
         const updates = [store.updateInventory(1n, 1n), store.updateInventory(2n, 2n), store.updateInventory(1n, 3n)];
         const results = await Promise.allSettled(updates);
         expect(results).toMatchObject([
@@ -111,7 +111,7 @@ export function describeLists(open: OpenTestStore): void {
           photoUrls: ["https://example.com/7.jpg", ""],
           tags: ["a;b", "ü"],
         };
-        await store.importPets([pet]);
+        await store.importAll({ pets: [pet] });
         const { quantity: _, ...expected } = pet;
         expect(await store.getPet(7n)).toEqual(expected);
         await expect(store.getPet(8n)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
@@ -121,7 +121,7 @@ export function describeLists(open: OpenTestStore): void {
     it(
       "keeps everything but its stock through an update",
       withStore(open, async ({ store }) => {
-        await store.importPets([createPet({ id: 7n, status: "sold", tags: ["x"] })]);
+        await store.importAll({ pets: [createPet({ id: 7n, status: "sold", tags: ["x"] })] });
         const before = await store.getPet(7n);
         await store.updateInventory(7n, 99n);
         expect(await store.getPet(7n)).toEqual(before);
@@ -137,7 +137,7 @@ export function describeLists(open: OpenTestStore): void {
           createOrder({ id: maxInt64, petId: minInt64, quantity: maxInt64, shipDateMs: -1, status: "delivered" }),
           createOrder({ id: 2n, complete: true, shipDateMs: 1_767_225_600_123, status: "approved" }),
         ];
-        expect(await store.importOrders(orders)).toBe(2);
+        expect(await store.importAll({ orders })).toEqual({ pets: 0, orders: 2 });
         expect(await store.listOrders(everything)).toEqual(orders.toReversed());
         const reopened = await reopen();
         expect(await reopened.listOrders({ ...everything, statuses: ["delivered"] })).toEqual([orders[0]]);

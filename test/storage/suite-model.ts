@@ -48,7 +48,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
       imported.forEach((pet) => {
         model.set(pet.id, pet);
       });
-      expect(await store.importPets(imported)).toBe(imported.length);
+      expect(await store.importAll({ pets: imported })).toEqual({ pets: imported.length, orders: 0 });
     },
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({
@@ -58,7 +58,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
         yield* imported;
         throw new Error("bad row");
       }
-      await expect(store.importPets(failing())).rejects.toThrow("bad row");
+      await expect(store.importAll({ pets: failing() })).rejects.toThrow("bad row");
     },
   })),
   ids.map((id) => ({

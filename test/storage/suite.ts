@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { describeExports } from "./suite-exports.ts";
 import { describeImports } from "./suite-imports.ts";
 import { describeKeys } from "./suite-keys.ts";
 import { describeLists } from "./suite-lists.ts";
@@ -11,6 +12,7 @@ export function describeStore(name: string, open: OpenTestStore): void {
   describe(name, () => {
     describeLists(open);
     describeImports(open);
+    describeExports(open);
     describeKeys(open);
     describeUsage(open);
     describeModel(open);

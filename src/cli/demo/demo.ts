@@ -28,8 +28,7 @@ export async function prepareDemo(db: string): Promise<string> {
 }
 
 async function fill(store: Store): Promise<void> {
-  await store.importPets(read("pets.csv", petRecord));
-  await store.importOrders(read("orders.csv", orderRecord));
+  await store.importAll({ pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) });
 }
 
 function read<T extends { readonly id: bigint }>(name: string, format: RecordFormat<T>): AsyncIterable<T> {

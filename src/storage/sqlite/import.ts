@@ -1,29 +1,23 @@
+import type { ImportCounts, Imports } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
-
-/** How rows of one kind are gathered in a temporary table of a connection, and then put in all at once. */
-export interface Staging<Item> {
-  create(connection: Connection): void;
-  stage(connection: Connection, item: Item): void;
-  merge(connection: Connection): void;
-}
+import { orderStaging } from "./orders.ts";
+import { petStaging } from "./pets.ts";
+import { stageAll } from "./staging.ts";
 
 /**
- * Puts all of the items in, or none, over a connection of its own. Returns how many it took. However slow the items
- * come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge only.
+ * Puts all of the pets and orders in, or none, over a connection of its own. Returns how many it took. However slow
+ * they come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge only.
  */
-export async function importAll<Item>(
-  connection: Connection,
-  staging: Staging<Item>,
-  items: Iterable<Item> | AsyncIterable<Item>,
-): Promise<number> {
-  let count = 0;
-  staging.create(connection);
+export async function importAll(connection: Connection, { pets = [], orders = [] }: Imports): Promise<ImportCounts> {
   connection.run("BEGIN");
-  for await (const item of items) {
-    staging.stage(connection, item);
-    count += 1;
-  }
+  const counts = {
+    pets: await stageAll(connection, petStaging, pets),
+    orders: await stageAll(connection, orderStaging, orders),
+  };
   connection.run("COMMIT");
-  connection.atomically(() => staging.merge(connection));
-  return count;
+  connection.atomically(() => {
+    petStaging.merge(connection);
+    orderStaging.merge(connection);
+  });
+  return counts;
 }

@@ -1,8 +1,8 @@
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import type { Staging } from "./import.ts";
 import { createListClause } from "./list-clause.ts";
+import type { Staging } from "./staging.ts";
 
 interface OrderRow {
   readonly id: bigint;
@@ -18,11 +18,18 @@ export function listOrders(connection: Connection, query: ListQuery<OrderStatus>
   return connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values).map(orderFromRow);
 }
 
+/** All orders by ascending id, one by one. */
+export function* iterateOrders(connection: Connection): Generator<Order> {
+  for (const row of connection.iterate<OrderRow>(`SELECT * FROM orders ORDER BY id`)) {
+    yield orderFromRow(row);
+  }
+}
+
 /** How orders are imported. */
 export const orderStaging: Staging<Order> = {
   create(connection) {
     connection.execute(
-      `CREATE TEMP TABLE staged (
+      `CREATE TEMP TABLE staged_orders (
          id INTEGER PRIMARY KEY, pet_id INTEGER, quantity INTEGER, ship_date_ms INTEGER, status TEXT, complete INTEGER
        ) STRICT`,
     );
@@ -30,7 +37,8 @@ export const orderStaging: Staging<Order> = {
 
   stage(connection, order) {
     connection.run(
-      `INSERT OR REPLACE INTO staged (id, pet_id, quantity, ship_date_ms, status, complete) VALUES (?, ?, ?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO staged_orders (id, pet_id, quantity, ship_date_ms, status, complete)
+       VALUES (?, ?, ?, ?, ?, ?)`,
       order.id,
       order.petId,
       order.quantity,
@@ -43,7 +51,7 @@ export const orderStaging: Staging<Order> = {
   merge(connection) {
     connection.run(
       `INSERT INTO orders (id, pet_id, quantity, ship_date_ms, status, complete)
-       SELECT id, pet_id, quantity, ship_date_ms, status, complete FROM staged WHERE true ORDER BY id
+       SELECT id, pet_id, quantity, ship_date_ms, status, complete FROM staged_orders WHERE true ORDER BY id
        ON CONFLICT (id) DO UPDATE SET
          pet_id = excluded.pet_id, quantity = excluded.quantity, ship_date_ms = excluded.ship_date_ms,
          status = excluded.status, complete = excluded.complete`,

@@ -2,8 +2,8 @@ import type { InventoryItem } from "../../domain/inventory.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import type { Staging } from "./import.ts";
 import { createListClause } from "./list-clause.ts";
+import type { Staging } from "./staging.ts";
 
 interface InventoryRow {
   readonly id: bigint;
@@ -55,7 +55,7 @@ export function* iteratePets(connection: Connection): Generator<StockedPet> {
 export const petStaging: Staging<StockedPet> = {
   create(connection) {
     connection.execute(
-      `CREATE TEMP TABLE staged (
+      `CREATE TEMP TABLE staged_pets (
          id INTEGER PRIMARY KEY, name TEXT, category TEXT, photo_urls TEXT, tags TEXT, status TEXT, quantity INTEGER
        ) STRICT`,
     );
@@ -63,7 +63,7 @@ export const petStaging: Staging<StockedPet> = {
 
   stage(connection, pet) {
     connection.run(
-      `INSERT OR REPLACE INTO staged (id, name, category, photo_urls, tags, status, quantity)
+      `INSERT OR REPLACE INTO staged_pets (id, name, category, photo_urls, tags, status, quantity)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
       pet.id,
       pet.name,
@@ -78,7 +78,7 @@ export const petStaging: Staging<StockedPet> = {
   merge(connection) {
     connection.run(
       `INSERT INTO pets (id, name, category, photo_urls, tags, status, quantity)
-       SELECT id, name, category, photo_urls, tags, status, quantity FROM staged WHERE true ORDER BY id
+       SELECT id, name, category, photo_urls, tags, status, quantity FROM staged_pets WHERE true ORDER BY id
        ON CONFLICT (id) DO UPDATE SET
          name = excluded.name, category = excluded.category, photo_urls = excluded.photo_urls,
          tags = excluded.tags, status = excluded.status, quantity = excluded.quantity`,

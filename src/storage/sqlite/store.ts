@@ -4,15 +4,15 @@ import type { Key } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type { FoundKey, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
+import type { FoundKey, ImportCounts, Imports, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
 import { importAll } from "./import.ts";
 import { findKey, getKey, listKeys } from "./keys.ts";
-import { listOrders, orderStaging } from "./orders.ts";
-import { countPets, getPet, iteratePets, listInventory, petStaging } from "./pets.ts";
+import { iterateOrders, listOrders } from "./orders.ts";
+import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { loadUsage } from "./usage.ts";
 import { Writer } from "./writer.ts";
 
@@ -57,19 +57,8 @@ export class SqliteStore implements Store {
     return pet;
   }
 
-  importPets(pets: Iterable<StockedPet> | AsyncIterable<StockedPet>): Promise<number> {
-    return this.#alone((connection) => importAll(connection, petStaging, pets));
-  }
-
-  async *exportPets(): AsyncGenerator<StockedPet> {
-    const connection = openDatabase(this.#path, this.#options);
-    try {
-      yield* iteratePets(connection);
-    } catch (error) {
-      throw fromDriverError(error);
-    } finally {
-      connection.close();
-    }
+  exportPets(): AsyncIterable<StockedPet> {
+    return this.#export(iteratePets);
   }
 
   async countPets(): Promise<number> {
@@ -80,8 +69,12 @@ export class SqliteStore implements Store {
     return this.#read((connection) => listOrders(connection, query));
   }
 
-  importOrders(orders: Iterable<Order> | AsyncIterable<Order>): Promise<number> {
-    return this.#alone((connection) => importAll(connection, orderStaging, orders));
+  exportOrders(): AsyncIterable<Order> {
+    return this.#export(iterateOrders);
+  }
+
+  importAll(imports: Imports): Promise<ImportCounts> {
+    return this.#alone((connection) => importAll(connection, imports));
   }
 
   createKey(key: Key, secretHash: Uint8Array): Promise<void> {
@@ -138,6 +131,18 @@ export class SqliteStore implements Store {
       return work(this.#reader);
     } catch (error) {
       throw fromDriverError(error);
+    }
+  }
+
+  /** Gives what one query reads, as of one moment, over a connection of its own. */
+  async *#export<Item>(iterate: (connection: Connection) => Iterable<Item>): AsyncGenerator<Item> {
+    const connection = openDatabase(this.#path, this.#options);
+    try {
+      yield* iterate(connection);
+    } catch (error) {
+      throw fromDriverError(error);
+    } finally {
+      connection.close();
     }
   }
 

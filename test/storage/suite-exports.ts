@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
+import type { Order } from "../../src/domain/order.ts";
+import type { StockedPet } from "../../src/domain/pet.ts";
+import { createOrder, createPet } from "./samples.ts";
+import { type OpenTestStore, withStore } from "./test-store.ts";
+
+export function describeExports(open: OpenTestStore): void {
+  describe("an export", () => {
+    it(
+      "is as of one moment, however long it takes",
+      withStore(open, async ({ store }) => {
+        const pets = Array.from({ length: 500 }, (_, n) => createPet({ id: BigInt(n) }));
+        await store.importAll({ pets });
+        const seen: StockedPet[] = [];
+        for await (const pet of store.exportPets()) {
+          seen.push(pet);
+          if (seen.length === 10) {
+            await store.updateInventory(400n, 7n);
+            await store.importAll({ pets: [createPet({ id: 1_000n })] });
+          }
+        }
+        expect(seen).toEqual(pets);
+      }),
+    );
+
+    it(
+      "of orders is as of one moment too, by ascending id, with all of their fields",
+      withStore(open, async ({ store }) => {
+        const orders = Array.from({ length: 2_500 }, (_, n) =>
+          createOrder({
+            id: BigInt(n) - 3n,
+            petId: maxInt64,
+            quantity: minInt64,
+            shipDateMs: n,
+            complete: n % 2 === 0,
+          }),
+        );
+        await store.importAll({ orders: orders.toReversed() });
+        const seen: Order[] = [];
+        for await (const order of store.exportOrders()) {
+          seen.push(order);
+          if (seen.length === 10) {
+            await store.importAll({ orders: [createOrder({ id: 2_000n }), createOrder({ id: 10_000n })] });
+          }
+        }
+        expect(seen).toEqual(orders);
+      }),
+    );
+
+    it(
+      "may be left half-way",
+      withStore(open, async ({ store }) => {
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
+        for await (const pet of store.exportPets()) {
+          expect(pet.id).toBe(1n);
+          break;
+        }
+        await store.updateInventory(1n, 1n);
+      }),
+    );
+  });
+}
