@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { addBackup } from "./backup.ts";
+import { dropEmptyVariables } from "./environment.ts";
 import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { addImport } from "./import.ts";
@@ -10,6 +11,7 @@ import { addServe } from "./serve.ts";
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
 export async function run(args: readonly string[]): Promise<number> {
   process.stdout.on("error", endUnwritten);
+  dropEmptyVariables(process.env);
   try {
     await createProgram().parseAsync([...args], { from: "user" });
     return 0;

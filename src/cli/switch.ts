@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import { usageFailure } from "./failure.ts";
 
 const settings: Partial<Record<string, boolean>> = {
-  "": false,
   "0": false,
   false: false,
   no: false,
@@ -28,7 +27,7 @@ export function addSwitch(command: Command, flag: string, description: string, v
 }
 
 function isOn(variable: string): boolean {
-  const value = process.env[variable] ?? "";
+  const value = process.env[variable] ?? "false";
   const setting = settings[value.toLowerCase()];
   if (setting === undefined) {
     throw usageFailure(`${variable} must be true or false, not ${JSON.stringify(value)}`);
