@@ -3,7 +3,28 @@ import { argument } from "./argument.ts";
 import { durationForm, parseDuration } from "./duration.ts";
 
 /** A flag that takes a duration, which it gives in milliseconds. */
-export function durationOption(flags: string, description: string, byDefault: string): Option {
-  const parse = argument(parseDuration, durationForm);
+export function durationOption(
+  flags: string,
+  description: string,
+  byDefault: string,
+  parse = argument(parseDuration, durationForm),
+): Option {
   return new Option(flags, description).argParser(parse).default(parse(byDefault), byDefault);
+}
+
+/** Reads how long something may go on. Throws for more than a timer can count. */
+export const parseGrace = argument(parseTimer, "a duration such as 10s or 5m, of 24d at most");
+
+/** Reads how long to wait for something. Throws for nothing, and for more than a timer can count. */
+export const parseTimeout = argument(
+  (text) => parseTimer(text) || undefined,
+  "a duration such as 30s or 5m, of 24d at most, and not nothing",
+);
+
+// Node's timers count 2^31 - 1 ms, and fire at once beyond that.
+const maxTimerMs = 2 ** 31 - 1;
+
+function parseTimer(text: string): number | undefined {
+  const durationMs = parseDuration(text);
+  return durationMs !== undefined && durationMs <= maxTimerMs ? durationMs : undefined;
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { argument, listArgument } from "./argument.ts";
 import { parseByteSize } from "./byte-size.ts";
 import { parseCidr } from "./cidr.ts";
-import { durationOption } from "./duration-option.ts";
+import { durationOption, parseGrace, parseTimeout } from "./duration-option.ts";
 import { parseOrigin } from "./origin.ts";
 import { addSwitch } from "./switch.ts";
 import { parsePort } from "./whole-number.ts";
@@ -58,10 +58,10 @@ export function addServeOptions(command: Command): void {
       .argParser(size)
       .default(1_048_576, "1MiB")
       .env("PETSTORE_MAX_BODY"),
-    durationOption("--request-timeout <duration>", "how long a request may take to arrive", "30s").env(
+    durationOption("--request-timeout <duration>", "how long a request may take to arrive", "30s", parseTimeout).env(
       "PETSTORE_REQUEST_TIMEOUT",
     ),
-    durationOption("--shutdown-grace <duration>", "how long running calls may finish", "10s").env(
+    durationOption("--shutdown-grace <duration>", "how long running calls may finish", "10s", parseGrace).env(
       "PETSTORE_SHUTDOWN_GRACE",
     ),
     new Option("--log-level <level>", "how much to log").choices(logLevels).default("info").env("PETSTORE_LOG_LEVEL"),

@@ -16,6 +16,8 @@ async function check(args: string, code: number, line: string, env: Record<strin
 
 const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
+const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
+const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not nothing.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
 describe.concurrent("a command that was not understood", () => {
@@ -27,9 +29,14 @@ describe.concurrent("a command that was not understood", () => {
     ["serve --ops-port x", `option '--ops-port <port>' argument 'x' is invalid. ${portForm}`],
     ["serve --max-body 1MB", `option '--max-body <size>' argument '1MB' is invalid. ${sizeForm}`],
     ["serve --max-body 0", `option '--max-body <size>' argument '0' is invalid. ${sizeForm}`],
+    ["serve --shutdown-grace 10", `option '--shutdown-grace <duration>' argument '10' is invalid. ${graceForm}`],
+    ["serve --shutdown-grace 25d", `option '--shutdown-grace <duration>' argument '25d' is invalid. ${graceForm}`],
+    ["serve --request-timeout 5", `option '--request-timeout <duration>' argument '5' is invalid. ${timeoutForm}`],
+    ["serve --request-timeout 0s", `option '--request-timeout <duration>' argument '0s' is invalid. ${timeoutForm}`],
+    ["serve --request-timeout 25d", `option '--request-timeout <duration>' argument '25d' is invalid. ${timeoutForm}`],
     [
-      "serve --shutdown-grace 10",
-      "option '--shutdown-grace <duration>' argument '10' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most.",
+      "keys rotate key_1 --grace 1y",
+      "option '--grace <duration>' argument '1y' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most.",
     ],
     [
       "serve --cors-origin https://a.example/",
@@ -75,8 +82,24 @@ describe.concurrent("a command that was not understood", () => {
 
   it.for<[string, string, string]>([
     ["PETSTORE_PORT", "x", `option '--port <port>' value 'x' from env 'PETSTORE_PORT' is invalid. ${portForm}`],
+    [
+      "PETSTORE_REQUEST_TIMEOUT",
+      "1",
+      `option '--request-timeout <duration>' value '1' from env 'PETSTORE_REQUEST_TIMEOUT' is invalid. ${timeoutForm}`,
+    ],
     ["PETSTORE_DEMO", "maybe", 'PETSTORE_DEMO must be true or false, not "maybe"'],
   ])("may come from the environment: %s=%s", ([name, value, line]) => check("serve", 2, line, { [name]: value }));
+});
+
+describe.concurrent("an empty environment variable", () => {
+  it.for(["PORT", "MAX_BODY", "REQUEST_TIMEOUT", "CORS_ORIGIN", "LOG_LEVEL", "DEMO", "TLS_CERT"])(
+    "counts as unset: PETSTORE_%s",
+    (name) =>
+      check("serve --tls-key text.pem", 2, "--tls-cert and --tls-key go together", { [`PETSTORE_${name}`]: "" }),
+  );
+
+  it("counts as unset: PETSTORE_DB", () =>
+    check("export", 1, "data/petstore.db: there is no such store", { PETSTORE_DB: "" }));
 });
 
 describe.concurrent("a command that fails", () => {
