@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createFolder, petstore, startPetstore } from "./support.ts";
 
@@ -71,6 +73,22 @@ it("has pets, orders and a key in the demo, and a new key at each start", async 
   expect((await second.get("/v1/inventory")).status).toBe(200);
   expect(await (await second.get("/v1/inventory", first.key)).json()).toMatchObject({ code: "API_KEY_REVOKED" });
   await second.end("SIGTERM");
+});
+
+it("revokes no key in the demo but those of former demos", async () => {
+  const cwd = createFolder();
+  const args = ["keys", "create", "--plan", "pro", "--name", "demo", "--json"];
+  const own = JSON.parse((await petstore(args, { cwd })).stdout) as { key: string };
+  const server = await startDemo(cwd);
+  expect((await server.get("/v1/inventory", own.key)).status).toBe(200);
+});
+
+it("gives a request the time that it is told to", async () => {
+  const flags = ["--request-timeout", "1s"];
+  const server = startPetstore(["serve", ...freePorts, ...flags], { cwd: createFolder() });
+  const socket = connect(Number(portOf(await server.nextLine())), "127.0.0.1");
+  socket.write("GET /v1/inventory HTTP/1.1\r\n");
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
 });
 
 it("leaves a store that has pets as it is in the demo", async () => {

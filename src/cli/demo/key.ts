@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { drawBase62 } from "../../domain/base62.ts";
 import { type Key, scopes } from "../../domain/key.ts";
-import { hashSecret, mintKeyId, mintSecret } from "../../domain/key-secret.ts";
+import { hashSecret, mintSecret } from "../../domain/key-secret.ts";
 import { planQuotas } from "../../domain/plan.ts";
 import type { Store } from "../../domain/store.ts";
 
-const demoName = "demo";
+// The ids of all other keys have no second underscore: whatever they are named, they are not the demo's.
+const demoIdPrefix = "key_demo_";
 
-/** Creates a Pro key named `demo`, revokes the former ones, and gives the new one's secret. */
+/** Creates a Pro key for the demo, revokes those of former demos, and gives the new one's secret. */
 export async function renewDemoKey(store: Store): Promise<string> {
   const nowMs = Date.now();
   for (const key of await store.listKeys()) {
@@ -19,14 +21,14 @@ export async function renewDemoKey(store: Store): Promise<string> {
   return secret;
 }
 
-function isLiveDemo({ name, plan, revokedAtMs }: Key): boolean {
-  return name === demoName && plan === "pro" && revokedAtMs === undefined;
+function isLiveDemo({ id, revokedAtMs }: Key): boolean {
+  return id.startsWith(demoIdPrefix) && revokedAtMs === undefined;
 }
 
 function demoKey(nowMs: number): Key {
   return {
-    id: mintKeyId(randomBytes),
-    name: demoName,
+    id: demoIdPrefix + drawBase62(16, randomBytes),
+    name: "demo",
     plan: "pro",
     quota: planQuotas.pro,
     scopes,
