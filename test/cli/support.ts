@@ -26,12 +26,17 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** Less than a test may take: a command that should have refused to serve must not outlive its test. */
+const maxRunMs = 25_000;
+
 /** Runs the command as users do, to its end. */
 export async function petstore(args: readonly string[], surroundings: Surroundings): Promise<Outcome> {
   const child = start(args, surroundings);
+  const timer = setTimeout(() => child.kill("SIGKILL"), maxRunMs);
   child.stdin?.end(surroundings.input ?? "");
   const outputs = Promise.all([text(child.stdout), text(child.stderr)]);
   const code = await exitOf(child);
+  clearTimeout(timer);
   const [stdout, stderr] = await outputs;
   return { code, stdout, stderr };
 }
