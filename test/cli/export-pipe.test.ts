@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { createFolder, petstore } from "./support.ts";
+import { createFolder } from "../support/folder.ts";
+import { petstore } from "../support/petstore.ts";
 
 it("ends silently when its reader has seen enough", async () => {
   const cwd = createFolder();

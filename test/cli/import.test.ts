@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFolder, petstore } from "./support.ts";
+import { createFolder } from "../support/folder.ts";
+import { petstore } from "../support/petstore.ts";
 
 const petColumns = "id,name,category,photoUrls,tags,status,quantity\r\n";
 const orderColumns = "id,petId,quantity,shipDate,status,complete\r\n";

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { hashSecret } from "../../src/domain/key-secret.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
-import { createFolder, petstore } from "./support.ts";
+import { createFolder } from "../support/folder.ts";
+import { petstore } from "../support/petstore.ts";
 
 interface CreatedKey {
   readonly id: string;

@@ -1,16 +1,24 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
-import { createFolder, petstore, startPetstore } from "./support.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { createFolder } from "../support/folder.ts";
+import { petstore, type Running, type Surroundings, startPetstore } from "../support/petstore.ts";
 
 const freePorts = ["--port", "0", "--ops-port", "0", "--log-level", "silent"];
+
+/** Serves on free ports until the end of the test. */
+function startServe(flags: readonly string[], surroundings: Surroundings): Running {
+  const running = startPetstore(["serve", ...freePorts, ...flags], surroundings);
+  onTestFinished(async () => void (await running.end("SIGKILL")));
+  return running;
+}
 
 function portOf(line: string | undefined): string {
   return /^petstore listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line ?? "")?.[1] ?? "none";
 }
 
 it("tells where it listens, and ends with 0 on SIGTERM", async () => {
-  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  const server = startServe([], { cwd: createFolder() });
   expect(portOf(await server.nextLine())).not.toBe("none");
   const operatorLine = (await server.nextLine()) ?? "";
   expect(operatorLine).toMatch(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/);
@@ -19,14 +27,14 @@ it("tells where it listens, and ends with 0 on SIGTERM", async () => {
 });
 
 it("takes a signal that comes twice at once, as through npm, for one", async () => {
-  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  const server = startServe([], { cwd: createFolder() });
   await server.nextLine();
   expect(await server.end("SIGINT", "SIGINT")).toBe(0);
 });
 
 it("refuses a store that is served, and says by whom", async () => {
   const cwd = createFolder();
-  const server = startPetstore(["serve", ...freePorts], { cwd });
+  const server = startServe([], { cwd });
   await server.nextLine();
   for (const flags of [[], ["--demo"]]) {
     expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
@@ -38,7 +46,7 @@ it("refuses a store that is served, and says by whom", async () => {
 });
 
 it("refuses a port that is in use", async () => {
-  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder() });
+  const server = startServe([], { cwd: createFolder() });
   const port = portOf(await server.nextLine());
   expect(await petstore(["serve", ...freePorts, "--port", port], { cwd: createFolder() })).toEqual({
     code: 1,
@@ -49,7 +57,7 @@ it("refuses a port that is in use", async () => {
 
 /** Starts the demo and gives its key, out of the `curl` line that it prints. */
 async function startDemo(cwd: string, env: Record<string, string> = {}) {
-  const server = startPetstore(["serve", ...freePorts, "--demo"], { cwd, env });
+  const server = startServe(["--demo"], { cwd, env });
   const url = `http://127.0.0.1:${portOf(await server.nextLine())}`;
   let line = "";
   while (!line.includes("curl")) {
@@ -85,7 +93,7 @@ it("revokes no key in the demo but those of former demos", async () => {
 
 it("gives a request the time that it is told to", async () => {
   const flags = ["--request-timeout", "1s"];
-  const server = startPetstore(["serve", ...freePorts, ...flags], { cwd: createFolder() });
+  const server = startServe(flags, { cwd: createFolder() });
   const socket = connect(Number(portOf(await server.nextLine())), "127.0.0.1");
   socket.write("GET /v1/inventory HTTP/1.1\r\n");
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
@@ -101,7 +109,7 @@ it("leaves a store that has pets as it is in the demo", async () => {
 });
 
 it("is no demo with PETSTORE_DEMO=0", async () => {
-  const server = startPetstore(["serve", ...freePorts], { cwd: createFolder(), env: { PETSTORE_DEMO: "0" } });
+  const server = startServe([], { cwd: createFolder(), env: { PETSTORE_DEMO: "0" } });
   await server.nextLine();
   await server.nextLine();
   const end = server.end("SIGTERM");

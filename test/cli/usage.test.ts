@@ -2,7 +2,7 @@ import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { petstore } from "./support.ts";
+import { petstore } from "../support/petstore.ts";
 
 /** Runs a command that must fail with one line on stderr, and leave its folder as it was. */
 async function check(args: string, code: number, line: string, env: Record<string, string> = {}): Promise<void> {

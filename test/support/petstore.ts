@@ -1,36 +1,98 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 
 /** The root of the project, from which users run the command line. */
 export const projectRoot = join(import.meta.dirname, "..", "..");
 
+/** Where a command runs, and what it is given. */
+export interface Surroundings {
+  /** The root of the project by default. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stands on stdin; nothing by default. */
+  readonly input?: string;
+}
+
+/** The exit code of a process, or the name of the signal that ended it. */
+export type Exit = number | NodeJS.Signals;
+
 /** What a command left behind. */
 export interface CommandResult {
-  readonly exitCode: number;
+  readonly code: Exit;
   readonly stdout: string;
   readonly stderr: string;
 }
 
+/** Less than a test may take: a command that should have refused to serve must not outlive its test. */
+const maxRunMs = 25_000;
+
 /** Runs `petstore …` to its end, in a process of its own. */
-export function petstore(...args: readonly string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const options = { cwd: projectRoot, env: bareEnvironment(), timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
-    execFile(process.execPath, ["src/main.ts", ...args], options, (error, stdout, stderr) => {
-      resolve({ exitCode: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, stdout, stderr });
-    });
-  });
+export async function petstore(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
+  const child = start(args, surroundings);
+  const timer = setTimeout(() => child.kill("SIGKILL"), maxRunMs);
+  child.stdin.end(surroundings.input ?? "");
+  const [code, stdout, stderr] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)]);
+  clearTimeout(timer);
+  return { code, stdout, stderr };
 }
 
 /** As `petstore`, but throws when the command fails. Returns what stood on stdout. */
 export async function mustRun(...args: readonly string[]): Promise<string> {
-  const { exitCode, stdout, stderr } = await petstore(...args);
-  if (exitCode !== 0) {
-    throw new Error(`petstore ${args.join(" ")} exited with ${exitCode}: ${stderr}`);
+  const { code, stdout, stderr } = await petstore(args);
+  if (code !== 0) {
+    throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
   }
   return stdout;
 }
 
+/** A command that goes on running. Whoever starts one ends it; at the latest it ends with this process. */
+export interface Running {
+  readonly pid: number;
+  /** The next line of stdout; undefined when there are no more. */
+  nextLine(): Promise<string | undefined>;
+  /** All that has stood on stderr. */
+  log(): string;
+  /** Sends signals one right after the other, and waits for the end. */
+  end(...signals: NodeJS.Signals[]): Promise<Exit>;
+}
+
+/** Starts a command that goes on running. */
+export function startPetstore(args: readonly string[], surroundings: Surroundings = {}): Running {
+  const child = start(args, surroundings);
+  const exit = exitOf(child);
+  const kill = () => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
+  let log = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    pid: child.pid ?? -1,
+    nextLine: async () => (await lines.next()).value as string | undefined,
+    log: () => log,
+    end: (...signals) => {
+      for (const signal of signals) {
+        child.kill(signal);
+      }
+      return exit;
+    },
+  };
+}
+
+function start(args: readonly string[], { cwd = projectRoot, env }: Surroundings) {
+  const main = join(projectRoot, "src/main.ts");
+  return spawn(process.execPath, [main, ...args], { cwd, env: { ...bareEnvironment(), ...env } });
+}
+
 /** The environment, without the settings that would reach the service from outside of the test. */
-export function bareEnvironment(): NodeJS.ProcessEnv {
+function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PETSTORE_")));
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => child.on("close", (code, signal) => resolve((code ?? signal) as Exit)));
 }

@@ -1,14 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { ApiClient, CallOptions, Outcome, Target } from "./clients/client.ts";
 import type { Protocol } from "./clients/protocols.ts";
 import { importFixture } from "./fixture.ts";
 import type { Input, Operation } from "./operations.ts";
-import { bareEnvironment, mustRun, projectRoot } from "./petstore.ts";
+import { type Exit, mustRun, type Running, startPetstore } from "./petstore.ts";
 
 export interface MintedKey {
   readonly id: string;
@@ -51,10 +48,10 @@ export class TestServer implements Target {
   readonly ca: string | undefined;
   /** The line by which the server said that it is ready. */
   readonly readyLine: string;
-  readonly #process: ChildProcess;
+  readonly #process: Running;
   readonly #clients = new Map<Protocol, ApiClient>();
 
-  constructor(process: ChildProcess, store: TestStore, lines: readonly string[], ca: string | undefined) {
+  constructor(process: Running, store: TestStore, lines: readonly string[], ca: string | undefined) {
     const [api, ops] = lines.map((line) => /https?:\/\/\S+:\d+/.exec(line)?.[0]);
     if (api === undefined || ops === undefined) {
       throw new Error(`the server's first lines name no addresses: ${lines.join(" | ")}`);
@@ -68,7 +65,7 @@ export class TestServer implements Target {
   }
 
   get pid(): number {
-    return this.#process.pid ?? -1;
+    return this.#process.pid;
   }
 
   get port(): number {
@@ -86,17 +83,12 @@ export class TestServer implements Target {
   }
 
   /** Ends the server, its store kept. Resolves to its exit code, or the name of the signal that killed it. */
-  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<number | string | null> {
+  end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<Exit> {
     for (const client of this.#clients.values()) {
       client.close();
     }
     this.#clients.clear();
-    if (this.#process.exitCode === null && this.#process.signalCode === null) {
-      const exited = once(this.#process, "exit");
-      this.#process.kill(signal);
-      await exited;
-    }
-    return this.#process.exitCode ?? this.#process.signalCode;
+    return this.#process.end(signal);
   }
 
   /** Ends the server and removes its store. */
@@ -118,22 +110,10 @@ export async function serve(
   store: TestStore,
   { flags = [], ca }: { flags?: readonly string[]; ca?: string } = {},
 ): Promise<TestServer> {
-  const args = ["src/main.ts", "serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags];
-  const child = spawn(process.execPath, args, { cwd: projectRoot, env: bareEnvironment() });
-  const kill = () => void child.kill("SIGKILL");
-  process.once("exit", kill);
-  child.once("exit", () => process.off("exit", kill));
-  let log = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    log += chunk.toString();
-  });
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line);
-    if (lines.length === 2) {
-      child.stdout.resume();
-      return new TestServer(child, store, lines, ca);
-    }
+  const running = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags]);
+  const lines = [await running.nextLine(), await running.nextLine()].filter((line) => line !== undefined);
+  if (lines.length < 2) {
+    throw new Error(`the server ended before it was ready: ${lines.join(" | ")} ${running.log()}`);
   }
-  throw new Error(`the server ended before it was ready: ${lines.join(" | ")} ${log}`);
+  return new TestServer(running, store, lines, ca);
 }

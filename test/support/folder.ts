@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A folder of the test's own, which goes when the test does. */
+export function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
