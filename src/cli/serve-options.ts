@@ -42,7 +42,7 @@ export function addServeOptions(command: Command): void {
     new Option("--host <host>", "the address to listen on").default("127.0.0.1").env("PETSTORE_HOST"),
     new Option("--port <port>", "the API's port, 0 for a free one").argParser(port).default(8080).env("PETSTORE_PORT"),
     new Option("--ops-host <host>", "the operator's address").default("127.0.0.1").env("PETSTORE_OPS_HOST"),
-    new Option("--ops-port <port>", "the port of /healthz, /readyz and /metrics")
+    new Option("--ops-port <port>", "the port of /healthz and /readyz")
       .argParser(port)
       .default(9090)
       .env("PETSTORE_OPS_PORT"),

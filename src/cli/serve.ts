@@ -12,7 +12,7 @@ export function addServe(program: Command): void {
   const serve = program
     .command("serve")
     .summary("serve the API")
-    .description("Serves the API on one port, and health and metrics on another. Creates or migrates the store first.")
+    .description("Serves the API on one port, and health on another. Creates or migrates the store first.")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<ServeOptions>();

@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { projectRoot } from "../support/petstore.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+
+const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
+const tour = /^## A minute's tour\n(.*?)^## /ms.exec(readme)?.[1] ?? "";
+
+/** The commands of the tour that call the server, each on one line. */
+const calls = [...tour.matchAll(/^```sh\n(.*?)^```/gms)]
+  .flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n"))
+  .filter((line) => /^(curl|npx buf) /.test(line));
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await serve(new TestStore(), { flags: ["--demo"] });
+  key = (await server.store.mintKey()).key;
+});
+
+afterAll(() => server?.stop());
+
+/** The environment, without what npm tells its scripts: it would be meant for the npx of the README, too. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+
+/** Runs a command as it stands in the README, on the server of this test. Returns what it prints. */
+async function run(command: string): Promise<string> {
+  const env = { ...environment, KEY: key };
+  const line = command.replace("http://127.0.0.1:8080", server.origin);
+  return (await promisify(execFile)("sh", ["-c", line], { cwd: projectRoot, env })).stdout.trim();
+}
+
+describe("the README's tour", () => {
+  it("calls over REST, gRPC and Connect", () => {
+    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual(["curl", "curl", "npx", "curl"]);
+  });
+
+  it.each(calls)("has a command that works: %s", async (call) => {
+    const answer = JSON.parse(await run(call));
+    expect(answer).not.toHaveProperty("code");
+    expect(answer).not.toEqual({});
+  });
+
+  it("shows what the update answers", async () => {
+    const [, update = ""] = calls;
+    expect(tour).toContain(`\`${await run(update)}\``);
+  });
+});
