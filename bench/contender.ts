@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { projectRoot } from "./project.ts";
+
+/** What is measured: the service, or one of its peers. */
+export interface Contender {
+  readonly name: string;
+  /** Node's arguments that start it on a store. */
+  command(db: string): readonly string[];
+  /** Whether its updates are written. The bare servers only say so. */
+  readonly isBare?: true;
+}
+
+function peer(name: string, file: string, ...args: readonly string[]): Contender {
+  return { name, command: (db) => [`bench/contenders/${file}.ts`, db, ...args] };
+}
+
+/** The name of the service in the tables. */
+export const serviceName = "petstore";
+
+/** All that stand beside each other. `protos` is a folder with the protos that ours import. */
+export function createContenders(protos: string) {
+  return {
+    service: {
+      name: serviceName,
+      command: (db) => `src/main.ts serve --port 0 --ops-port 0 --log-level error --db ${db}`.split(" "),
+    },
+    fastify: peer("Fastify", "fastify"),
+    connectHttp1: peer("connectNodeAdapter", "connect-node", "http1"),
+    connectHttp2: peer("connectNodeAdapter", "connect-node", "http2"),
+    grpcJs: peer("@grpc/grpc-js", "grpc-js", join(projectRoot, "proto"), protos),
+    bareHttp: { ...peer("bare node:http", "bare-http"), isBare: true },
+    bareHttp2: { ...peer("bare http2", "bare-http2"), isBare: true },
+    readyBytes: peer("ready bytes", "ready-bytes"),
+  } satisfies Record<string, Contender>;
+}
+
+export type Contenders = ReturnType<typeof createContenders>;

@@ -1,0 +1,34 @@
+import Sqlite from "better-sqlite3";
+
+/** One stock entry, as the peers answer it. */
+export interface Item {
+  readonly petId: number;
+  readonly quantity: number;
+  readonly status: "available" | "pending" | "sold";
+}
+
+/** What the peers do with the file that the service made. */
+export interface Table {
+  readonly db: Sqlite.Database;
+  /** Every stock entry, by ascending pet id. */
+  list(): Item[];
+  /** Sets the stock of a pet, in a commit of its own. Undefined for a pet that is not there. */
+  update(petId: number, quantity: number): Item | undefined;
+}
+
+/** Opens the file the way most people run SQLite on a server: WAL, `synchronous=NORMAL`, prepared statements. */
+export function openTable(file: string): Table {
+  const db = new Sqlite(file, { fileMustExist: true });
+  db.pragma("journal_mode = WAL");
+  db.pragma("synchronous = NORMAL");
+  const list = db.prepare<[], Item>("SELECT id AS petId, quantity, status FROM pets ORDER BY id");
+  const update = db.prepare<[number, number], Item>(
+    "UPDATE pets SET quantity = ? WHERE id = ? RETURNING id AS petId, quantity, status",
+  );
+  return {
+    db,
+    list: () => list.all(),
+    // The driver's `get` would leave the statement open, and the write-ahead log would grow without end.
+    update: (petId, quantity) => update.all(quantity, petId)[0],
+  };
+}

@@ -1,0 +1,71 @@
+import { copyFileSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { projectRoot, runProgram } from "./project.ts";
+
+/** A store that the service has made, which each contender gets a copy of. */
+export interface DataSet {
+  readonly db: string;
+  /** The pets' ids, one a line, in the order in which the load updates them. */
+  readonly idsFile: string;
+  readonly petCount: number;
+  /** A key whose limits no load reaches. */
+  readonly key: string;
+}
+
+/** The licensed pets of Seattle: `PETSTORE_TEST_CSV`, or the file beside the checkout. */
+const city = process.env.PETSTORE_TEST_CSV ?? join(projectRoot, "../shared/data/seattle-pets.csv");
+const cityPets = 50_759;
+
+/** The pets of a city; where their file is absent, as many of like shape. */
+export function createCity(directory: string): Promise<DataSet> {
+  return createDataSet(directory, "city", existsSync(city) ? city : writePets(directory, cityPets));
+}
+
+/** A shop with twenty pets. */
+export function createShop(directory: string): Promise<DataSet> {
+  return createDataSet(directory, "shop", writePets(directory, 20));
+}
+
+/** Copies a data set's store for one contender. */
+export function copyStore({ db }: DataSet, target: string): string {
+  copyFileSync(db, target);
+  return target;
+}
+
+async function createDataSet(directory: string, name: string, csv: string): Promise<DataSet> {
+  const db = join(directory, `${name}.db`);
+  await runProgram("src/main.ts", "import", csv, "--db", db);
+  const quota = ["--plan", "enterprise", "--per-minute", "1000000000", "--per-day", "1000000000"];
+  const { key } = JSON.parse(await runProgram("src/main.ts", "keys", "create", ...quota, "--json", "--db", db));
+  const ids = readIds(db);
+  const idsFile = join(directory, `${name}.ids`);
+  writeFileSync(idsFile, spread(ids).join("\n"));
+  return { db, idsFile, petCount: ids.length, key };
+}
+
+function readIds(db: string): number[] {
+  const connection = new Sqlite(db, { readonly: true });
+  try {
+    return connection.prepare<[], number>("SELECT id FROM pets ORDER BY id").pluck().all();
+  } finally {
+    connection.close();
+  }
+}
+
+/** The same ids in an order in which neighbours stand far apart, as callers' pets do. */
+function spread(ids: readonly number[]): number[] {
+  // Coprime to every number of pets that is not its multiple.
+  const stride = 7919;
+  return ids.map((_id, index) => ids[(index * stride) % ids.length] ?? 0);
+}
+
+function writePets(directory: string, count: number): string {
+  const file = join(directory, `${count}-pets.csv`);
+  const rows = Array.from({ length: count }, (_, index) => {
+    const status = ["available", "available", "available", "pending", "sold"][index % 5];
+    return `${index + 1},Pet ${index + 1},${index % 3 === 0 ? "cat" : "dog"},,Domestic Shorthair;Mix,${status},${index % 50}`;
+  });
+  writeFileSync(file, ["id,name,category,photoUrls,tags,status,quantity", ...rows, ""].join("\n"));
+  return file;
+}

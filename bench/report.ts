@@ -1,0 +1,65 @@
+import type { Standing } from "./measure.ts";
+import type { Metric, Scenario, Target } from "./scenario.ts";
+
+/** The tables of one scenario, as Markdown that is readable on a terminal too. */
+export function reportScenario({ title, targets }: Scenario, standings: readonly Standing[]): string {
+  return [`## ${title}`, standingsTable(standings), targetsTable(targets, standings)].join("\n\n");
+}
+
+function standingsTable(standings: readonly Standing[]): string {
+  const rows = standings.map(({ name, round }) => [
+    name,
+    count(round.requestsPerSecond),
+    milliseconds(round.p50Us),
+    milliseconds(round.p99Us),
+    Number.isNaN(round.cpuUsPerRequest) ? "–" : round.cpuUsPerRequest.toFixed(1),
+    `${Math.round(round.loadShare * 100)} %`,
+  ]);
+  return table(["", "requests/s", "p50 ms", "p99 ms", "CPU µs/request", "load's core"], rows);
+}
+
+const metricNames: Record<Metric, string> = { requestsPerSecond: "requests/s", p99Us: "p99" };
+
+function targetsTable(targets: readonly Target[], standings: readonly Standing[]): string {
+  const rows = targets.map((target) => {
+    const ratio = ratioOf(target, standings);
+    const { atLeast = 0, atMost = Infinity } = target;
+    const goal = target.atMost === undefined ? `at least ${atLeast} ×` : `at most ${atMost} ×`;
+    const isReached = ratio >= atLeast && ratio <= atMost;
+    return [
+      target.against,
+      metricNames[target.metric],
+      `${ratio.toFixed(2)} ×`,
+      goal,
+      isReached ? "reached" : "missed",
+    ];
+  });
+  return table(["against", "of", "ratio", "to reach", ""], rows);
+}
+
+/** The first contender's median, as a multiple of the other one's. */
+function ratioOf({ against, metric }: Target, [first, ...others]: readonly Standing[]): number {
+  const other = others.find(({ name }) => name === against);
+  return (first?.round[metric] ?? NaN) / (other?.round[metric] ?? NaN);
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en", { maximumFractionDigits: value < 100 ? 1 : 0 });
+}
+
+function milliseconds(microseconds: number): string {
+  return (microseconds / 1000).toFixed(2);
+}
+
+/** A Markdown table: the first column to the left, all others to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, column) => pad(cells[column] ?? "", width, column)).join(" | ")} |`;
+  const rule = widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
+}
+
+function pad(text: string, width: number, column: number): string {
+  return column === 0 ? text.padEnd(width) : text.padStart(width);
+}

@@ -1,0 +1,75 @@
+import type { Contenders } from "./contender.ts";
+import type { DataSet } from "./data-set.ts";
+import { nodeLoad } from "./load/load.ts";
+import { wrkLoad } from "./load/wrk.ts";
+import type { Scenario, Target } from "./scenario.ts";
+import { sideBySide } from "./side-by-side.ts";
+import { slowDisk } from "./slow-disk.ts";
+
+/** What the scenarios are made of. */
+export interface Setting {
+  readonly contenders: Contenders;
+  /** The pets of a city. */
+  readonly city: DataSet;
+  /** Twenty pets. */
+  readonly shop: DataSet;
+  readonly directory: string;
+}
+
+const grpcLoad = nodeLoad(new URL("./load/h2.ts", import.meta.url));
+
+/** All that is measured, and what is to be reached in it. */
+export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {
+  const { service, fastify, connectHttp1, connectHttp2, grpcJs, bareHttp, bareHttp2, readyBytes } = contenders;
+  const slow = slowDisk({ service, data: city, directory });
+  return [
+    sideBySide({
+      title: "REST PATCH, 64 connections (petstore: synchronous=FULL, peers: NORMAL)",
+      contenders: [service, fastify, bareHttp],
+      data: city,
+      load: wrkLoad("patch", 64),
+      updatesAtATime: 64,
+      targets: [atLeast(1.8, fastify), atLeast(0.6, bareHttp)],
+      directory,
+    }),
+    sideBySide({
+      title: "REST list of 20 pets, 64 connections",
+      contenders: [service, fastify],
+      data: shop,
+      load: wrkLoad("list", 64),
+      targets: [atLeast(1.5, fastify)],
+      directory,
+    }),
+    sideBySide({
+      title: `REST list of ${city.petCount.toLocaleString("en")} pets, 8 connections`,
+      contenders: [service, fastify, readyBytes],
+      data: city,
+      load: wrkLoad("list", 8),
+      targets: [atLeast(20, fastify), atLeast(0.5, readyBytes)],
+      directory,
+    }),
+    sideBySide({
+      title: "gRPC UpdateInventory, 8 connections × 16 streams",
+      contenders: [service, grpcJs, connectHttp2, bareHttp2],
+      data: city,
+      load: grpcLoad,
+      updatesAtATime: 128,
+      targets: [atLeast(1.5, grpcJs), atLeast(6, connectHttp2), atLeast(0.6, bareHttp2)],
+      directory,
+    }),
+    sideBySide({
+      title: "Connect JSON UpdateInventory over HTTP/1.1, 64 connections",
+      contenders: [service, connectHttp1],
+      data: city,
+      load: wrkLoad("connect", 64),
+      updatesAtATime: 64,
+      targets: [atLeast(4, connectHttp1)],
+      directory,
+    }),
+    ...(slow === undefined ? [] : [slow]),
+  ];
+}
+
+function atLeast(ratio: number, { name }: { name: string }): Target {
+  return { against: name, metric: "requestsPerSecond", atLeast: ratio };
+}

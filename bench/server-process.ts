@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { readCpuSeconds } from "./cpu-time.ts";
+import { bareEnvironment, projectRoot } from "./project.ts";
+
+/** A server that runs in a process of its own. */
+export class ServerProcess {
+  readonly origin: string;
+  readonly #process: ChildProcess;
+
+  constructor(process: ChildProcess, origin: string) {
+    this.#process = process;
+    this.origin = origin;
+  }
+
+  /** The CPU time used so far, in seconds. */
+  get cpuSeconds(): number {
+    return readCpuSeconds(this.#process.pid ?? -1);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const exited = once(this.#process, "exit");
+      this.#process.kill("SIGKILL");
+      await exited;
+    }
+  }
+}
+
+/** Starts a server, and resolves when it has said on stdout where it listens. Rejects when it ends before. */
+export async function startServer(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, args, {
+    cwd: projectRoot,
+    env: { ...bareEnvironment(), NODE_ENV: "production", ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const kill = () => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
+  for await (const line of createInterface({ input: child.stdout })) {
+    const origin = /http:\/\/\S+:\d+/.exec(line)?.[0];
+    if (origin !== undefined) {
+      child.stdout.resume();
+      return new ServerProcess(child, origin);
+    }
+  }
+  throw new Error(`${args.join(" ")} ended before it listened`);
+}

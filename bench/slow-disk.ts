@@ -1,0 +1,75 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import type { Contender } from "./contender.ts";
+import { copyStore, type DataSet } from "./data-set.ts";
+import { type LoadOrder, nodeLoad } from "./load/load.ts";
+import { wrkLoad } from "./load/wrk.ts";
+import { isInstalled } from "./prerequisites.ts";
+import { nextQuantity } from "./quantities.ts";
+import type { Round } from "./round.ts";
+import type { Scenario } from "./scenario.ts";
+import { startServer } from "./server-process.ts";
+
+const paced = nodeLoad(new URL("./load/paced.ts", import.meta.url));
+const updates = wrkLoad("patch", 64);
+
+/** The updates' time before and after the reads, so that none of these goes without them. */
+const marginSeconds = 0.5;
+
+/** What the delayed sync must cost an update at least. Less would mean that the library is not in force. */
+const leastUpdateUs = 20_000;
+
+interface SlowDisk {
+  readonly service: Contender;
+  readonly data: DataSet;
+  readonly directory: string;
+}
+
+/**
+ * Reads at a fixed rate from one server on a disk that takes 20 ms to sync: with nobody else there, and while 64 clients
+ * update. Undefined where there is no gcc to build the slow disk with.
+ */
+export function slowDisk({ service, data, directory }: SlowDisk): Scenario | undefined {
+  if (!isInstalled("gcc")) {
+    return undefined;
+  }
+  return {
+    title: "400 reads a second while the disk takes 20 ms to sync (simulated: LD_PRELOAD delays fsync and fdatasync)",
+    targets: [{ against: "no updates", metric: "p99Us", atMost: 2 }],
+    async start(held) {
+      const library = join(directory, "slow-sync.so");
+      execFileSync("gcc", ["-shared", "-fPIC", "-O2", "-o", library, join(import.meta.dirname, "slow-sync.c"), "-ldl"]);
+      const db = copyStore(data, join(directory, "slow-disk.db"));
+      const server = await startServer(service.command(db), { LD_PRELOAD: library });
+      held.defer(() => server.stop());
+      const order = { ...data, origin: server.origin, firstQuantity: 0 };
+      return [
+        { name: "64 clients update", run: (seconds) => readWhileUpdating({ ...order, seconds }) },
+        { name: "no updates", run: (seconds) => read({ ...order, seconds }) },
+      ];
+    },
+  };
+}
+
+async function read(order: LoadOrder): Promise<Round> {
+  const { requests, failures, seconds, p50Us, p99Us, loadCpuSeconds } = await paced(order);
+  if (failures > 0 || requests === 0) {
+    throw new Error(`${failures} of ${requests} reads failed`);
+  }
+  const loadShare = loadCpuSeconds / seconds;
+  return { requestsPerSecond: requests / seconds, p50Us, p99Us, cpuUsPerRequest: NaN, loadShare };
+}
+
+async function readWhileUpdating(order: LoadOrder): Promise<Round> {
+  const seconds = Math.ceil(order.seconds + 2 * marginSeconds);
+  const updating = updates({ ...order, seconds, firstQuantity: nextQuantity() });
+  await new Promise((resolve) => setTimeout(resolve, marginSeconds * 1000));
+  const [round, { failures, p50Us }] = await Promise.all([read(order), updating]);
+  if (failures > 0) {
+    throw new Error(`${failures} updates failed on the slow disk`);
+  }
+  if (p50Us < leastUpdateUs) {
+    throw new Error(`an update took ${p50Us} µs: the slow disk is not in force`);
+  }
+  return round;
+}
