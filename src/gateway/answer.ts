@@ -1,7 +1,10 @@
 import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { serializedOf } from "../rpc/serialized.ts";
 import { acceptsNdjson } from "./accept.ts";
 import type { Binding } from "./binding.ts";
+import { answerConditionally } from "./conditional.ts";
+import { codeAnswer } from "./content-coding.ts";
 import type { Fields } from "./field-access.ts";
 import { startStream, writeArray, writeLines } from "./stream.ts";
 
@@ -13,12 +16,12 @@ const encoder = new TextEncoder();
 /** The answer that carries a unary response. Throws an `internal` error when the message cannot be written. */
 export function unaryAnswer(exchange: Exchange, binding: Binding, response: UnaryResponse): Answer {
   const header = jsonHeader(joinTrailer(response));
-  const body = encoder.encode(writeMessage(binding, response));
+  const body = serializedOf(response.message)?.body ?? encoder.encode(writeMessage(binding, response));
   const link = binding.paging?.nextLink(exchange, response.message as unknown as Fields);
   if (link !== undefined) {
     header.append("link", link);
   }
-  return { status: 200, header, body };
+  return answerConditionally(exchange, codeAnswer(exchange, { status: 200, header, body }));
 }
 
 function writeMessage({ writeResponse }: Binding, { message, header }: UnaryResponse): string {

@@ -2,10 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 
 /** The body of an answer that is kept ready, so that its message need not be made and written again. */
 export interface Serialized {
-  /** In bytes; undefined when it is not known before the body has been made. */
-  readonly length: number | undefined;
-  /** The body's bytes, in pieces. They must not be changed. */
-  chunks(): AsyncIterable<Uint8Array>;
+  /** Whole, or in pieces that are made as they are pulled. The bytes must not be changed. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 const serializedBodies = new WeakMap<Message, Serialized>();
