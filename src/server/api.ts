@@ -1,10 +1,12 @@
 import { createRegistry, type DescEnumValue, type DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
+import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor } from "../interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
@@ -15,9 +17,13 @@ import { createEndpoint, type EndpointOptions } from "../rpc/create-endpoint.ts"
 import type { UnaryEndpoint } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
-import { inventoryService } from "../services/inventory.ts";
+import { watchForeignWrites } from "../services/foreign-writes.ts";
+import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
+import { InventoryBlocks } from "../services/inventory-blocks.ts";
+import { InventoryVersion } from "../services/inventory-version.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
+import { restInventoryService } from "../services/rest-inventory.ts";
 import type { Logger } from "./logger.ts";
 
 /** The size of the largest message of an RPC, in bytes. Source: the contract, RPCs. */
@@ -36,10 +42,12 @@ export interface ApiOptions {
   readonly enforceSunset: boolean;
 }
 
-/** The API's services as REST and as RPCs: the same endpoints, behind the same interceptors. */
+/** The API's services as REST and as RPCs, behind the same interceptors. They differ in how they list the inventory. */
 export interface Api {
   readonly rest: Gateway;
   readonly rpc: RpcHandler;
+  /** Lets go of the store, which must still be open. */
+  close(): Promise<void>;
 }
 
 export function createApi({ store, meter, clock, logger, maxBodyBytes, enforceSunset }: ApiOptions): Api {
@@ -53,20 +61,42 @@ export function createApi({ store, meter, clock, logger, maxBodyBytes, enforceSu
   const messageInterceptors = [validationInterceptor(), ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
 
   const options: EndpointOptions = { callInterceptors, messageInterceptors };
-  const specs = [
-    ...implement(InventoryService, inventoryService(store)),
-    ...implement(PetService, petService(store)),
-    ...implement(StoreService, storeService(store)),
-  ];
-  const endpoints = specs.map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
   const unrouted = createUnroutedEndpoint(options);
+  const connect = (specs: MethodImplSpec[]) => specs.map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
 
   const json = { int64: "number", enumName: shortEnumName, implicitFields: "always" } as const;
   const registry = createRegistry(...apiServices);
+  const inventory = createInventory(store, new JsonWriters(json, registry));
+  const others = connect([
+    ...implement(PetService, petService(store)),
+    ...implement(StoreService, storeService(store)),
+  ]);
+  const rest = [...connect(implement(InventoryService, inventory.rest)), ...others];
+  const rpc = [...connect(implement(InventoryService, inventory.rpc)), ...others];
   return {
-    rest: createGateway({ endpoints, unrouted, json, errorBody: errorToRest, maxBodyBytes, registry }),
-    rpc: createRpcHandler({ endpoints, unrouted, readMaxBytes: rpcMaxBytes }),
+    rest: createGateway({ endpoints: rest, unrouted, json, errorBody: errorToRest, maxBodyBytes, registry }),
+    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes }),
+    close: () => inventory.watch.close(),
   };
+}
+
+/** The inventory for REST, whose list is kept as JSON, and for RPCs. Updates of both, and of others, tell the list. */
+function createInventory(store: Store, writers: JsonWriters) {
+  const writeItem = writers.message(InventoryItemSchema);
+  const version = new InventoryVersion();
+  const blocks = new InventoryBlocks({
+    read: (after, limit) => store.listInventory({ statuses: [], after, limit }),
+    write: (item) => writeItem(inventoryItemToMessage(item)),
+  });
+  const rpc = inventoryService(store, (petId) => {
+    blocks.markStale(petId);
+    version.raise();
+  });
+  const watch = watchForeignWrites(store, () => {
+    blocks.clear();
+    version.raise();
+  });
+  return { rpc, rest: restInventoryService(rpc, blocks, version), watch };
 }
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {

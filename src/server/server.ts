@@ -45,6 +45,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   held.defer(() => meter.close());
 
   const api = createApi({ ...config, store, meter, clock, logger });
+  held.defer(() => api.close());
   const tools = createTools({ ...config, services: apiServices, stopping: stopping.signal });
   const listener = await listen({
     ...config,

@@ -5,8 +5,14 @@ import { readPage } from "../domain/page.ts";
 import type { PetStore } from "../domain/store.ts";
 import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
 
-/** The RPCs of the inventory. */
-export function inventoryService(store: PetStore): ServiceImpl<typeof InventoryService> {
+/**
+ * The RPCs of the inventory. Of each update it says so, before it is answered, and whether or not it has succeeded: of
+ * one that fails, nobody knows what has become.
+ */
+export function inventoryService(
+  store: PetStore,
+  onUpdate: (petId: bigint) => void,
+): ServiceImpl<typeof InventoryService> {
   const inventory = {
     name: "inventory",
     read: store.listInventory.bind(store),
@@ -25,12 +31,17 @@ export function inventoryService(store: PetStore): ServiceImpl<typeof InventoryS
     async updateInventory({ petId, update }, { signal }) {
       // A caller whose deadline has passed has been told so: nothing may change after that.
       signal.throwIfAborted();
-      const item = await store.updateInventory(petId, update?.quantity as bigint);
-      return { item: inventoryItemToMessage(item) };
+      try {
+        const item = await store.updateInventory(petId, update?.quantity as bigint);
+        return { item: inventoryItemToMessage(item) };
+      } finally {
+        onUpdate(petId);
+      }
     },
   };
 }
 
-function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
+/** The fields of the message that stands for an entry. */
+export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
   return { petId, quantity, status: petStatusToMessage(status) };
 }

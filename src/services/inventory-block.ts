@@ -1,0 +1,49 @@
+import type { InventoryItem } from "../domain/inventory.ts";
+
+/** How many entries a block holds: few enough to be read and written in a millisecond or two. */
+export const blockLength = 512;
+
+/** Reads the entries with an id above `after`, by ascending id, `limit` at most. */
+export type ReadInventory = (after: bigint | undefined, limit: number) => Promise<readonly InventoryItem[]>;
+
+/** The entries of a range of ids, as they stand in the list. */
+export interface InventoryBlock {
+  /** The range begins above this id; undefined for the first one. */
+  readonly after: bigint | undefined;
+  /** The last id of the range. */
+  readonly last: bigint;
+  /** The entries as text, each with a comma before it. Undefined when it is out of date. */
+  bytes: Uint8Array | undefined;
+  /** How often an entry of it has changed. */
+  changes: number;
+}
+
+/** Reads the entries of a block's range, which may have become more since the block was first made. */
+export async function readRange(read: ReadInventory, block: InventoryBlock): Promise<InventoryItem[]> {
+  const items: InventoryItem[] = [];
+  let after = block.after;
+  let isLast = false;
+  while (!isLast) {
+    const page = await read(after, blockLength);
+    after = page.at(-1)?.petId;
+    items.push(...page);
+    isLast = page.length < blockLength || after === undefined || after >= block.last;
+  }
+  return items.filter(({ petId }) => petId <= block.last);
+}
+
+/** The index of the last range that begins below an id; -1 when none does. The ranges are in ascending order. */
+export function findRange(ranges: readonly { readonly after: bigint | undefined }[], id: bigint): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const after = ranges[middle]?.after;
+    if (after === undefined || after < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
+}

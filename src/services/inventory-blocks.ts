@@ -1,0 +1,58 @@
+import type { Serialized } from "../rpc/serialized.ts";
+import { findRange } from "./inventory-block.ts";
+import { InventoryPiece, type PieceMaker } from "./inventory-piece.ts";
+
+/**
+ * The JSON of the whole list of stock entries, kept ready. It is made when it is first asked for, and holds some 45
+ * bytes an entry from then on.
+ */
+export class InventoryBlocks {
+  readonly #maker: PieceMaker;
+  #pieces: InventoryPiece[] = [];
+
+  constructor(maker: PieceMaker) {
+    this.#maker = maker;
+  }
+
+  /**
+   * The list, in which every change is seen that was marked before the call. A list of more than one piece is a stream:
+   * each piece is as new as its sending, so that slow readers hold no old lists. Throws what the reading throws.
+   */
+  async list(): Promise<Serialized> {
+    const pieces = this.#pieces;
+    const first = this.#piece(pieces, 0, undefined);
+    const bytes = await first.bytes();
+    return { body: first.isLast ? bytes : this.#stream(pieces) };
+  }
+
+  /** Notes that an entry has changed. It takes the same time for any number of entries, within a microsecond or so. */
+  markStale(petId: bigint): void {
+    this.#pieces[findRange(this.#pieces, petId)]?.markStale(petId);
+  }
+
+  /** Drops everything: any entries may have changed, and others may have come. Lists that are being sent go on. */
+  clear(): void {
+    for (const piece of this.#pieces) {
+      piece.markAllStale();
+    }
+    this.#pieces = [];
+  }
+
+  async *#stream(pieces: InventoryPiece[]): AsyncGenerator<Uint8Array> {
+    let piece = this.#piece(pieces, 0, undefined);
+    yield await piece.bytes();
+    for (let index = 1; !piece.isLast; index += 1) {
+      piece = this.#piece(pieces, index, piece.end);
+      yield await piece.bytes();
+    }
+  }
+
+  /** A list that began before all was dropped goes on with pieces of its own, which nobody keeps. */
+  #piece(pieces: InventoryPiece[], index: number, after: bigint | undefined): InventoryPiece {
+    const piece = pieces[index] ?? new InventoryPiece(after, this.#maker);
+    if (pieces === this.#pieces) {
+      pieces[index] = piece;
+    }
+    return piece;
+  }
+}

@@ -1,0 +1,171 @@
+import { setImmediate } from "node:timers/promises";
+import type { InventoryItem } from "../domain/inventory.ts";
+import { blockLength, findRange, type InventoryBlock, type ReadInventory, readRange } from "./inventory-block.ts";
+
+/** How many blocks a piece has: 65,536 entries in some 3 MB, which one call to the system sends. */
+const maxBlocks = 128;
+
+/** What a piece is made by. */
+export interface PieceMaker {
+  readonly read: ReadInventory;
+  /** The JSON of one entry. */
+  readonly write: (item: InventoryItem) => string;
+}
+
+/**
+ * A part of the list's JSON: all pieces, one after the other, are the list. It is made of blocks when it is first asked
+ * for, and kept in one run of bytes, so that sending it costs nothing but sending. An update makes one block stale,
+ * which is made anew when the piece is next asked for.
+ */
+export class InventoryPiece {
+  /** The entries of this piece have higher ids; undefined for the first piece. */
+  readonly after: bigint | undefined;
+  readonly #maker: PieceMaker;
+  readonly #blocks: InventoryBlock[] = [];
+  #areBlocksKnown = false;
+  #isLast = false;
+  /** Undefined when a block is stale, or missing. */
+  #bytes: Uint8Array | undefined;
+  /** How often an entry has changed that no block holds yet. */
+  #changesAhead = 0;
+  #running: Promise<Uint8Array> | undefined;
+  #waiting: Promise<Uint8Array> | undefined;
+
+  constructor(after: bigint | undefined, maker: PieceMaker) {
+    this.after = after;
+    this.#maker = maker;
+  }
+
+  /** Whether there is no further piece. It is known once the bytes have been made. */
+  get isLast(): boolean {
+    return this.#isLast;
+  }
+
+  /** The id after which the next piece begins. It is known once the bytes have been made. */
+  get end(): bigint | undefined {
+    return this.#blocks.at(-1)?.last ?? this.after;
+  }
+
+  /**
+   * The bytes, in which every change is seen that was marked before the call. Making them gives way to other work after
+   * each block. One run at a time makes them: who comes while it is under way waits for the next one, since its reads
+   * may be older than what the caller has to see.
+   */
+  async bytes(): Promise<Uint8Array> {
+    if (this.#bytes !== undefined) {
+      return this.#bytes;
+    }
+    this.#waiting ??= this.#makeAfter(this.#running);
+    return this.#waiting;
+  }
+
+  /** Notes that an entry has changed. */
+  markStale(petId: bigint): void {
+    const block = this.#blocks[findRange(this.#blocks, petId)];
+    if (block === undefined || petId > block.last) {
+      this.#changesAhead += 1;
+    } else {
+      markBlock(block);
+      this.#bytes = undefined;
+    }
+  }
+
+  /** Notes that any of the entries may have changed, and lets go of all bytes. */
+  markAllStale(): void {
+    this.#changesAhead += 1;
+    this.#blocks.forEach(markBlock);
+    this.#bytes = undefined;
+  }
+
+  async #makeAfter(earlier: Promise<Uint8Array> | undefined): Promise<Uint8Array> {
+    await earlier?.catch(() => {});
+    const own = this.#waiting;
+    this.#running = own;
+    this.#waiting = undefined;
+    try {
+      return this.#bytes ?? (await this.#make());
+    } finally {
+      if (this.#running === own) {
+        this.#running = undefined;
+      }
+    }
+  }
+
+  async #make(): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (const block of this.#blocks) {
+      parts.push(block.bytes ?? (await this.#remake(block)));
+    }
+    while (!this.#areBlocksKnown) {
+      parts.push(await this.#makeNext());
+    }
+    const bytes = this.#join(parts);
+    if (this.#blocks.every((block) => block.bytes !== undefined)) {
+      this.#keep(bytes, parts);
+    }
+    return bytes;
+  }
+
+  async #remake(block: InventoryBlock): Promise<Uint8Array> {
+    const { changes } = block;
+    const bytes = this.#write(await readRange(this.#maker.read, block));
+    if (changes === block.changes) {
+      block.bytes = bytes;
+    }
+    await setImmediate();
+    return bytes;
+  }
+
+  /** Makes the first block that is not known yet. */
+  async #makeNext(): Promise<Uint8Array> {
+    const after = this.end;
+    const changes = this.#changesAhead;
+    const items = await this.#maker.read(after, blockLength);
+    const bytes = this.#write(items);
+    const last = items.at(-1)?.petId;
+    if (last !== undefined) {
+      this.#blocks.push({ after, last, bytes: changes === this.#changesAhead ? bytes : undefined, changes: 0 });
+    }
+    this.#isLast = items.length < blockLength;
+    this.#areBlocksKnown = this.#isLast || this.#blocks.length === maxBlocks;
+    await setImmediate();
+    return bytes;
+  }
+
+  #write(items: readonly InventoryItem[]): Uint8Array {
+    let text = "";
+    for (const item of items) {
+      text += `,${this.#maker.write(item)}`;
+    }
+    return Buffer.from(text);
+  }
+
+  /** The list is opened by the first piece, in place of its first comma, and closed by the last. */
+  #join(parts: readonly Uint8Array[]): Uint8Array {
+    const isFirst = this.after === undefined;
+    if (isFirst && this.#blocks.length === 0) {
+      return Buffer.from("[]");
+    }
+    const bytes = Buffer.concat(this.#isLast ? [...parts, Buffer.from("]")] : parts);
+    if (isFirst) {
+      bytes.write("[", 0);
+    }
+    return bytes;
+  }
+
+  /** From now on the blocks share the memory of the whole. */
+  #keep(bytes: Uint8Array, parts: readonly Uint8Array[]): void {
+    this.#bytes = bytes;
+    let start = 0;
+    for (const [index, block] of this.#blocks.entries()) {
+      const end = start + (parts[index]?.length ?? 0);
+      block.bytes = bytes.subarray(start, end);
+      start = end;
+    }
+  }
+}
+
+function markBlock(block: InventoryBlock): void {
+  block.changes += 1;
+  block.bytes = undefined;
+}
