@@ -1,7 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
-import { StoreFileError } from "../storage/sqlite/database.ts";
-import { StoreHeldError } from "../storage/sqlite/server-lock.ts";
+import { isStoreFileError } from "./store-file.ts";
 
 /** A failure that the user can do something about: one clear line, without a stack trace. */
 export class Failure extends Error {
@@ -36,14 +35,11 @@ export function describeError(error: unknown): string {
   if (error instanceof DomainError && error.cause !== undefined) {
     return `the store failed: ${reason(error.cause)}`;
   }
-  if (kinds.some((kind) => error instanceof kind) || isSystemError(error)) {
+  if (error instanceof DomainError || isStoreFileError(error) || isSystemError(error)) {
     return reason(error);
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
-
-// Their messages are written for whoever runs the command.
-const kinds = [DomainError, StoreFileError, StoreHeldError];
 
 function describeSystemError(error: unknown): string {
   return isSystemError(error) ? getSystemErrorMessage(error.errno) : reason(error);

@@ -1,4 +1,6 @@
 import type { Store } from "../domain/store.ts";
+import { StoreFileError } from "../storage/sqlite/database.ts";
+import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 
 /** Opens the store in a file, which is created when it is missing, and closes it after use. */
@@ -9,6 +11,21 @@ export function withStore<R>(file: string, use: (store: Store) => Promise<R>): P
 /** As `withStore`, for commands that have nothing to do without a store: a missing one is an error. */
 export function withExistingStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   return closing(openSqliteStore(file, { ifMissing: "refuse" }), use);
+}
+
+/** As `withStore`, while nobody can serve the store. Throws `StoreHeldError` when somebody does. */
+export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
+  const lock = acquireServerLock(file);
+  try {
+    return await withStore(file, use);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Whether an error tells why a file cannot be used as the store, in a line for whoever runs the command. */
+export function isStoreFileError(error: unknown): boolean {
+  return error instanceof StoreFileError || error instanceof StoreHeldError;
 }
 
 async function closing<R>(store: SqliteStore, use: (store: Store) => Promise<R>): Promise<R> {

@@ -5,26 +5,20 @@ import { orderRecord } from "../../records/order-record.ts";
 import { petRecord } from "../../records/pet-record.ts";
 import type { RecordFormat } from "../../records/record-format.ts";
 import { readRecords } from "../../records/record-reader.ts";
-import { acquireServerLock } from "../../storage/sqlite/server-lock.ts";
-import { withStore } from "../store-file.ts";
+import { withUnservedStore } from "../store-file.ts";
 import { renewDemoKey } from "./key.ts";
 
 /**
  * Makes a store ready to be tried: with pets and orders if it has no pets, and a fresh key, whose secret it gives.
  * Throws `StoreHeldError` when the store is served: then its data, and the key of that demo, are not ours to touch.
  */
-export async function prepareDemo(db: string): Promise<string> {
-  const lock = acquireServerLock(db);
-  try {
-    return await withStore(db, async (store) => {
-      if ((await store.countPets()) === 0) {
-        await fill(store);
-      }
-      return renewDemoKey(store);
-    });
-  } finally {
-    lock.release();
-  }
+export function prepareDemo(db: string): Promise<string> {
+  return withUnservedStore(db, async (store) => {
+    if ((await store.countPets()) === 0) {
+      await fill(store);
+    }
+    return renewDemoKey(store);
+  });
 }
 
 async function fill(store: Store): Promise<void> {
