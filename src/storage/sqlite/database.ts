@@ -78,6 +78,6 @@ function assertOurs(connection: Connection, file: string): void {
 }
 
 function reasonOf(error: unknown): string {
-  const { message } = error as Error;
-  return message === "file is not a database" ? "not a SQLite database" : message;
+  const { code, message } = error as Error & { readonly code?: string };
+  return code === "SQLITE_NOTADB" ? "not a SQLite database" : message;
 }
