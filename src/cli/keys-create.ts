@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type Key, type Scope, scopes } from "../domain/key.ts";
-import { hashSecret, mintKeyId, mintSecret } from "../domain/key-secret.ts";
-import { type Plan, planQuotas, plans, type Quota } from "../domain/plan.ts";
+import { type Key, mintKeyId, newKey, type Scope, scopes } from "../domain/key.ts";
+import { hashSecret, mintSecret } from "../domain/key-secret.ts";
+import { type Plan, plans, type Quota } from "../domain/plan.ts";
 import { argument, listArgument } from "./argument.ts";
 import { durationForm, parseDuration } from "./duration.ts";
 import { usageFailure } from "./failure.ts";
@@ -49,24 +49,21 @@ async function createKey(options: KeyOptions): Promise<void> {
 
 function buildKey(options: KeyOptions, nowMs: number): Key {
   const { plan, name, expiresIn, scope = scopes } = options;
-  return {
+  return newKey({
     id: mintKeyId(randomBytes),
     name,
     plan,
-    quota: quotaOf(options),
+    customQuota: customQuotaOf(options),
     scopes: scopes.filter((each) => scope.includes(each)),
     createdAtMs: nowMs,
     expiresAtMs: expiresIn === undefined ? undefined : nowMs + expiresIn,
-    lastUsedAtMs: undefined,
-    revokedAtMs: undefined,
-    unbans: 0,
-  };
+  });
 }
 
-function quotaOf({ plan, perMinute, perDay }: KeyOptions): Quota {
+function customQuotaOf({ plan, perMinute, perDay }: KeyOptions): Quota | undefined {
   if (plan !== "enterprise") {
     if (perMinute === undefined && perDay === undefined) {
-      return planQuotas[plan];
+      return undefined;
     }
     throw usageFailure(`the limits of the ${plan} plan are fixed: leave --per-minute and --per-day out`);
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
-import type { Key } from "../domain/key.ts";
+import { type Key, refusalOf } from "../domain/key.ts";
 import { hashSecret, mintSecret } from "../domain/key-secret.ts";
 import { durationOption } from "./duration-option.ts";
 import { Failure } from "./failure.ts";
@@ -43,11 +43,10 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   printSecret(key, secret, options);
 }
 
-function assertLive({ id, revokedAtMs, expiresAtMs }: Key, nowMs: number): void {
-  if (revokedAtMs !== undefined) {
-    throw new Failure(`${id} is revoked, for good: create a new key`);
-  }
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
-    throw new Failure(`${id} has expired: create a new key`);
+function assertLive(key: Key, nowMs: number): void {
+  const refusal = refusalOf({ key, secretExpiresAtMs: undefined }, nowMs);
+  if (refusal !== undefined) {
+    const state = refusal.code === "API_KEY_REVOKED" ? "is revoked, for good" : "has expired";
+    throw new Failure(`${key.id} ${state}: create a new key`);
   }
 }

@@ -31,11 +31,6 @@ export function hashSecret(secret: string): Uint8Array {
   return hash("sha256", secret, "buffer");
 }
 
-/** Draws the id of a new key: `key_` and 16 base62 characters. */
-export function mintKeyId(randomBytes: RandomBytes): string {
-  return `key_${drawBase62(16, randomBytes)}`;
-}
-
 function checkOf(random: string): string {
   return formatBase62(crc32(random), checkLength);
 }

@@ -1,4 +1,6 @@
-import type { Plan, Quota } from "./plan.ts";
+import { drawBase62, type RandomBytes } from "./base62.ts";
+import { apiKeyExpired, apiKeyRevoked, type DomainError } from "./errors.ts";
+import { type Plan, planQuotas, type Quota } from "./plan.ts";
 
 /** What a key may be allowed to do. */
 export const scopes = ["inventory:read", "inventory:write", "pets:read", "orders:read"] as const;
@@ -11,8 +13,8 @@ export interface Key {
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;
-  /** The quota that is in force: the plan's, or the key's own. */
-  readonly quota: Quota;
+  /** What was agreed for an enterprise key; undefined for the others, which follow their plan, should that change. */
+  readonly customQuota: Quota | undefined;
   readonly scopes: readonly Scope[];
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
@@ -20,4 +22,56 @@ export interface Key {
   readonly revokedAtMs: number | undefined;
   /** How often the key has been unbanned: a ban that was imposed before the last time is void. */
   readonly unbans: number;
+}
+
+/** A key as found by the hash of a secret. */
+export interface FoundKey {
+  readonly key: Key;
+  /** Set when the secret has been rotated away: the end of its grace, in milliseconds since the Unix epoch. */
+  readonly secretExpiresAtMs: number | undefined;
+}
+
+/** Draws the id of a new key: `key_` and 16 base62 characters. */
+export function mintKeyId(randomBytes: RandomBytes): string {
+  return `key_${drawBase62(16, randomBytes)}`;
+}
+
+/** What is settled when a key is created. */
+type NewKey = Pick<Key, "id" | "name" | "plan" | "createdAtMs"> &
+  Partial<Pick<Key, "customQuota" | "scopes" | "expiresAtMs">>;
+
+/** A key that was never used; with all scopes and no end, unless others are given. */
+export function newKey(settled: NewKey): Key {
+  return {
+    customQuota: undefined,
+    scopes,
+    expiresAtMs: undefined,
+    lastUsedAtMs: undefined,
+    revokedAtMs: undefined,
+    unbans: 0,
+    ...settled,
+  };
+}
+
+/** The quota that is in force: the plan's, or an enterprise key's own. */
+export function quotaOf({ id, plan, customQuota }: Pick<Key, "id" | "plan" | "customQuota">): Quota {
+  if (plan !== "enterprise") {
+    return planQuotas[plan];
+  }
+  if (customQuota === undefined) {
+    throw new Error(`the enterprise key ${id} has no quota`);
+  }
+  return customQuota;
+}
+
+/**
+ * Why a key is not valid at `nowMs`: `API_KEY_REVOKED`, or `API_KEY_EXPIRED` from the millisecond on at which it, or
+ * the secret that it was found by, ends. Undefined when it is valid.
+ */
+export function refusalOf({ key, secretExpiresAtMs }: FoundKey, nowMs: number): DomainError | undefined {
+  if (key.revokedAtMs !== undefined) {
+    return apiKeyRevoked();
+  }
+  const endsAtMs = Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
+  return nowMs < endsAtMs ? undefined : apiKeyExpired();
 }

@@ -11,7 +11,7 @@ export const planQuotas = {
   business: { perMinute: 1_000, perDay: 100_000 },
 } as const satisfies Record<string, Quota>;
 
-/** The plans. The quota of an enterprise key is agreed individually, and kept with the key. */
+/** The plans. The quota of an enterprise key is agreed individually: see `quotaOf`. */
 export const plans = ["free", "pro", "business", "enterprise"] as const;
 
 export type Plan = (typeof plans)[number];

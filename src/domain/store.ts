@@ -1,5 +1,5 @@
 import type { InventoryItem } from "./inventory.ts";
-import type { Key } from "./key.ts";
+import type { FoundKey, Key } from "./key.ts";
 import type { Usage } from "./limits.ts";
 import type { Order, OrderStatus } from "./order.ts";
 import type { Pet, PetStatus, StockedPet } from "./pet.ts";
@@ -68,13 +68,6 @@ export interface OrderStore {
   listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
   /** All orders by ascending id, as of one moment. */
   exportOrders(): AsyncIterable<Order>;
-}
-
-/** A key as found by the hash of a secret. */
-export interface FoundKey {
-  readonly key: Key;
-  /** Set when the secret has been rotated away: the end of its grace, in milliseconds since the Unix epoch. */
-  readonly secretExpiresAtMs: number | undefined;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createContextKey, type Interceptor } from "@connectrpc/connect";
 import { apiKeyExpired, apiKeyInvalid, apiKeyMissing, apiKeyRevoked, type DomainError } from "../domain/errors.ts";
-import type { Key } from "../domain/key.ts";
+import type { FoundKey, Key } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
-import type { FoundKey, KeyStore } from "../domain/store.ts";
+import type { KeyStore } from "../domain/store.ts";
 import { exchangeKey } from "../rpc/create-endpoint.ts";
 
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */

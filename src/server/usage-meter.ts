@@ -1,4 +1,4 @@
-import type { Key } from "../domain/key.ts";
+import { type Key, quotaOf } from "../domain/key.ts";
 import { judge, noUsage, type Usage } from "../domain/limits.ts";
 import type { UsageStore } from "../domain/store.ts";
 import { judgeStranger } from "../domain/stranger.ts";
@@ -81,10 +81,11 @@ export function createUsageMeter({ store, clock, report }: UsageMeterOptions): U
   }, flushIntervalMs);
 
   return {
-    async judgeKey({ id, quota, unbans }: Key) {
+    async judgeKey(key: Key) {
+      const { id, unbans } = key;
       const entry = entries.get(id) ?? (await load(id));
       const nowMs = clock();
-      const verdict = judge(entry.usage, { quota, unbans }, nowMs);
+      const verdict = judge(entry.usage, { quota: quotaOf(key), unbans }, nowMs);
       entry.usage = verdict.usage;
       entry.lastUsedAtMs = nowMs;
       unsaved.add(id);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Key } from "../../src/domain/key.ts";
+import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Usage } from "../../src/domain/limits.ts";
 import type { KeyUsage, UsageStore } from "../../src/domain/store.ts";
 import { createUsageMeter } from "../../src/server/usage-meter.ts";
@@ -24,18 +24,8 @@ class MemoryStore implements UsageStore {
 }
 
 function key(perMinute: number): Key {
-  return {
-    id: "key_1",
-    name: "",
-    plan: "enterprise",
-    quota: { perMinute, perDay: 1_000 },
-    scopes: [],
-    createdAtMs: 0,
-    expiresAtMs: undefined,
-    lastUsedAtMs: undefined,
-    revokedAtMs: undefined,
-    unbans: 0,
-  };
+  const customQuota = { perMinute, perDay: 1_000 };
+  return newKey({ id: "key_1", name: "", plan: "enterprise", customQuota, createdAtMs: 0 });
 }
 
 describe("the usage meter", () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Key } from "../../src/domain/key.ts";
+import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
 
@@ -13,18 +13,8 @@ export function createOrder(order: Partial<Order> & { readonly id: bigint }): Or
 }
 
 export function createKey(key: Partial<Key> & { readonly id: string }): Key {
-  return {
-    name: "",
-    plan: "free",
-    quota: { perMinute: 60, perDay: 1_000 },
-    scopes: ["inventory:read"],
-    createdAtMs: 1_700_000_000_000,
-    expiresAtMs: undefined,
-    lastUsedAtMs: undefined,
-    revokedAtMs: undefined,
-    unbans: 0,
-    ...key,
-  };
+  const settled = { name: "", plan: "free", scopes: ["inventory:read"], createdAtMs: 1_700_000_000_000 } as const;
+  return newKey({ ...settled, ...key });
 }
 
 /** The hash of a secret: any 32 bytes do for the store. */

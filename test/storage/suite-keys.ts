@@ -11,7 +11,7 @@ export function describeKeys(open: OpenTestStore): void {
           id: "key_a",
           name: "Zoë's",
           plan: "enterprise",
-          quota: { perMinute: 5, perDay: 3 },
+          customQuota: { perMinute: 5, perDay: 3 },
           scopes: ["orders:read", "pets:read"],
           expiresAtMs: 1_800_000_000_000,
         });
@@ -27,10 +27,10 @@ export function describeKeys(open: OpenTestStore): void {
     );
 
     it(
-      "has the quota of its plan",
+      "keeps no quota of its own, unless it is an enterprise key",
       withStore(open, async ({ store }) => {
         await store.createKey(createKey({ id: "key_a", plan: "business" }), hashOf("a"));
-        expect((await store.getKey("key_a"))?.quota).toEqual({ perMinute: 1_000, perDay: 100_000 });
+        expect((await store.getKey("key_a"))?.customQuota).toBeUndefined();
       }),
     );
 

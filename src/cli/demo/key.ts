@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { drawBase62 } from "../../domain/base62.ts";
-import { type Key, scopes } from "../../domain/key.ts";
+import { type Key, newKey } from "../../domain/key.ts";
 import { hashSecret, mintSecret } from "../../domain/key-secret.ts";
-import { planQuotas } from "../../domain/plan.ts";
 import type { Store } from "../../domain/store.ts";
 
 // The ids of all other keys have no second underscore: whatever they are named, they are not the demo's.
@@ -16,26 +15,13 @@ export async function renewDemoKey(store: Store): Promise<string> {
       await store.revokeKey(key.id, nowMs);
     }
   }
+  const id = demoIdPrefix + drawBase62(16, randomBytes);
+  const key = newKey({ id, name: "demo", plan: "pro", createdAtMs: nowMs });
   const secret = mintSecret(randomBytes);
-  await store.createKey(demoKey(nowMs), hashSecret(secret));
+  await store.createKey(key, hashSecret(secret));
   return secret;
 }
 
 function isLiveDemo({ id, revokedAtMs }: Key): boolean {
   return id.startsWith(demoIdPrefix) && revokedAtMs === undefined;
-}
-
-function demoKey(nowMs: number): Key {
-  return {
-    id: demoIdPrefix + drawBase62(16, randomBytes),
-    name: "demo",
-    plan: "pro",
-    quota: planQuotas.pro,
-    scopes,
-    createdAtMs: nowMs,
-    expiresAtMs: undefined,
-    lastUsedAtMs: undefined,
-    revokedAtMs: undefined,
-    unbans: 0,
-  };
 }

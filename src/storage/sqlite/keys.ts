@@ -1,6 +1,5 @@
-import type { Key, Scope } from "../../domain/key.ts";
-import { type Plan, planQuotas, type Quota } from "../../domain/plan.ts";
-import type { FoundKey } from "../../domain/store.ts";
+import type { FoundKey, Key, Scope } from "../../domain/key.ts";
+import type { Plan, Quota } from "../../domain/plan.ts";
 import type { Connection } from "./connection.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
 
@@ -19,7 +18,6 @@ interface KeyRow {
 }
 
 export function createKey(connection: Connection, key: Key, secretHash: Uint8Array): void {
-  const quota = key.plan === "enterprise" ? key.quota : undefined;
   connection.atomically(() => {
     connection.run(
       `INSERT INTO keys (id, name, plan, per_minute, per_day, scopes, created_at_ms, expires_at_ms, revoked_at_ms,
@@ -28,8 +26,8 @@ export function createKey(connection: Connection, key: Key, secretHash: Uint8Arr
       key.id,
       key.name,
       key.plan,
-      toNullable(quota?.perMinute),
-      toNullable(quota?.perDay),
+      toNullable(key.customQuota?.perMinute),
+      toNullable(key.customQuota?.perDay),
       JSON.stringify(key.scopes),
       BigInt(key.createdAtMs),
       toNullable(key.expiresAtMs),
@@ -105,7 +103,7 @@ function keyFromRow(row: KeyRow): Key {
     id: row.id,
     name: row.name,
     plan: row.plan,
-    quota: quotaFromRow(row),
+    customQuota: quotaFromRow(row),
     scopes: JSON.parse(row.scopes) as Scope[],
     createdAtMs: Number(row.created_at_ms),
     expiresAtMs: fromNullable(row.expires_at_ms),
@@ -115,7 +113,6 @@ function keyFromRow(row: KeyRow): Key {
   };
 }
 
-/** Only an enterprise key keeps its own: the others follow their plan, should that change. */
-function quotaFromRow({ plan, per_minute, per_day }: KeyRow): Quota {
-  return plan === "enterprise" ? { perMinute: Number(per_minute), perDay: Number(per_day) } : planQuotas[plan];
+function quotaFromRow({ per_minute, per_day }: KeyRow): Quota | undefined {
+  return per_minute === null ? undefined : { perMinute: Number(per_minute), perDay: Number(per_day) };
 }

@@ -1,10 +1,10 @@
 import { petNotFound } from "../../domain/errors.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
-import type { Key } from "../../domain/key.ts";
+import type { FoundKey, Key } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type { FoundKey, ImportCounts, Imports, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
+import type { ImportCounts, Imports, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
