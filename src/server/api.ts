@@ -4,6 +4,7 @@ import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+import type { InventoryItem } from "../domain/inventory.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json-writer.ts";
@@ -82,11 +83,12 @@ export function createApi({ store, meter, clock, logger, maxBodyBytes, enforceSu
 
 /** The inventory for REST, whose list is kept as JSON, and for RPCs. Updates of both, and of others, tell the list. */
 function createInventory(store: Store, writers: JsonWriters) {
-  const writeItem = writers.message(InventoryItemSchema);
+  const writeMessage = writers.message(InventoryItemSchema);
+  const write = (item: InventoryItem) => writeMessage(inventoryItemToMessage(item));
   const version = new InventoryVersion();
   const blocks = new InventoryBlocks({
     read: (after, limit) => store.listInventory({ statuses: [], after, limit }),
-    write: (item) => writeItem(inventoryItemToMessage(item)),
+    write,
   });
   const rpc = inventoryService(store, (petId) => {
     blocks.markStale(petId);
@@ -96,7 +98,7 @@ function createInventory(store: Store, writers: JsonWriters) {
     blocks.clear();
     version.raise();
   });
-  return { rpc, rest: restInventoryService(rpc, blocks, version), watch };
+  return { rpc, rest: restInventoryService({ service: rpc, store, blocks, version, write }), watch };
 }
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {

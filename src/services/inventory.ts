@@ -1,9 +1,13 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { InventoryService, ListInventoryRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
-import { readPage } from "../domain/page.ts";
+import { type PageRequest, readPage } from "../domain/page.ts";
+import type { PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/store.ts";
 import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
+
+/** The name that the tokens of the list's pages are bound to. */
+export const inventoryListName = "inventory";
 
 /**
  * The RPCs of the inventory. Of each update it says so, before it is answered, and whether or not it has succeeded: of
@@ -14,17 +18,13 @@ export function inventoryService(
   onUpdate: (petId: bigint) => void,
 ): ServiceImpl<typeof InventoryService> {
   const inventory = {
-    name: "inventory",
+    name: inventoryListName,
     read: store.listInventory.bind(store),
     idOf: (item: InventoryItem) => item.petId,
   };
   return {
-    async listInventory({ pageSize, pageToken, status }) {
-      const { items, nextPageToken = "" } = await readPage(inventory, {
-        pageSize,
-        pageToken: pageToken || undefined,
-        statuses: status.map(petStatusFromMessage),
-      });
+    async listInventory(request) {
+      const { items, nextPageToken = "" } = await readPage(inventory, pageRequestFromMessage(request));
       return { items: items.map(inventoryItemToMessage), nextPageToken };
     },
 
@@ -39,6 +39,11 @@ export function inventoryService(
       }
     },
   };
+}
+
+/** The page that a message asks for. */
+export function pageRequestFromMessage({ pageSize, pageToken, status }: ListInventoryRequest): PageRequest<PetStatus> {
+  return { pageSize, pageToken: pageToken || undefined, statuses: status.map(petStatusFromMessage) };
 }
 
 /** The fields of the message that stands for an entry. */
