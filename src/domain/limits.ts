@@ -1,10 +1,7 @@
 import { type Ban, banAt, imposeBan, liftBan } from "./ban.ts";
+import { admitted, banned, describeWindow, type Judgement, refused } from "./judgement.ts";
 import type { Quota } from "./plan.ts";
-import { admitted, banned, day, describeWindow, type Judgement, minute, refused } from "./standing.ts";
-import { countIn, type Window, windowAt } from "./window.ts";
-
-export type { Ban } from "./ban.ts";
-export type { Window } from "./window.ts";
+import { countIn, day, minute, type Window, windowAt } from "./window.ts";
 
 /** What is known of the use of one key. `undefined` stands for a window that was never opened. */
 export interface Usage {
@@ -21,10 +18,10 @@ export interface Usage {
 export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
 
 /** What becomes of a request, and of the usage of its key. */
-export interface Verdict extends Judgement {
+export type Verdict = Judgement & {
   /** The usage from now on; the same object when nothing has changed. */
   readonly usage: Usage;
-}
+};
 
 /** What a request is judged by. */
 export interface Allowance {

@@ -1,14 +1,14 @@
-import { admitted, describeWindow, type Judgement, minute, refused } from "./standing.ts";
-import { countIn, type Window, windowAt } from "./window.ts";
+import { admitted, describeWindow, type Judgement, refused } from "./judgement.ts";
+import { countIn, minute, type Window, windowAt } from "./window.ts";
 
 /** How many requests without a valid key one client address may make in a minute. Source: the contract, Limits. */
-export const strangerLimit = 300;
+const strangerLimit = 300;
 
 /** What becomes of a request without a valid key, and of the count of its address. */
-export interface StrangerVerdict extends Judgement {
+export type StrangerVerdict = Judgement & {
   /** The window of the address from now on. */
   readonly window: Window;
-}
+};
 
 /** Judges one request without a valid key, by what its address has used. Strangers are refused, but never banned. */
 export function judgeStranger(window: Window | undefined, nowMs: number): StrangerVerdict {

@@ -1,3 +1,9 @@
+/** The windows in which requests are counted. Source: the specification, Limits. */
+export const minute = { name: "minute", lengthMs: 60_000 } as const;
+export const day = { name: "day", lengthMs: 86_400_000 } as const;
+
+export type WindowKind = typeof minute | typeof day;
+
 /** A fixed window, opened by the first request that it counts. */
 export interface Window {
   /** Milliseconds since the Unix epoch. */

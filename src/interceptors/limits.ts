@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
+import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
-import type { Judgement, WindowStanding } from "../domain/standing.ts";
 import { exchangeKey } from "../rpc/create-endpoint.ts";
 import { withHeaders } from "./answer-headers.ts";
 import { type Caller, callerKey } from "./auth.ts";
@@ -35,12 +35,12 @@ export function limitsInterceptor(meter: Meter): Interceptor {
 }
 
 /** Throws `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`. */
-export function assertAdmitted({ outcome, retryAfterSeconds = 1 }: Judgement): void {
-  if (outcome === "refused") {
-    throw rateLimitExceeded(retryAfterSeconds);
+export function assertAdmitted(judgement: Judgement): void {
+  if (judgement.outcome === "refused") {
+    throw rateLimitExceeded(judgement.retryAfterSeconds);
   }
-  if (outcome === "banned") {
-    throw apiKeyBanned(retryAfterSeconds);
+  if (judgement.outcome === "banned") {
+    throw apiKeyBanned(judgement.retryAfterSeconds);
   }
 }
 

@@ -1,5 +1,7 @@
-import type { Ban, Usage, Window } from "../../domain/limits.ts";
+import type { Ban } from "../../domain/ban.ts";
+import type { Usage } from "../../domain/limits.ts";
 import type { KeyUsage } from "../../domain/store.ts";
+import type { Window } from "../../domain/window.ts";
 import type { Connection } from "./connection.ts";
 import { toNullable } from "./nullable.ts";
 

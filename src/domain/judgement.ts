@@ -1,12 +1,8 @@
-import type { Window } from "./window.ts";
-
-/** The kinds of windows in which requests are counted. Source: the specification, Limits. */
-export const minute = { name: "minute", lengthMs: 60_000 } as const;
-export const day = { name: "day", lengthMs: 86_400_000 } as const;
+import type { Window, WindowKind } from "./window.ts";
 
 /** One window of a caller, as it stands once the request is judged: what `RateLimit` and `RateLimit-Policy` show. */
 export interface WindowStanding {
-  readonly name: "minute" | "day";
+  readonly name: WindowKind["name"];
   readonly lengthSeconds: number;
   readonly limit: number;
   /** Never negative, even when the quota has become smaller than what was used. */
@@ -25,18 +21,28 @@ export interface Standing {
   readonly resetSeconds: number;
 }
 
-/** What every answer tells of the limits. */
-export interface Judgement {
-  readonly outcome: "admitted" | "refused" | "banned";
+/** What every answer tells of the limits: of an admitted request, or of one that is not, and how long to wait. */
+export type Judgement = Admission | Refusal;
+
+interface Admission extends Described {
+  readonly outcome: "admitted";
+  readonly retryAfterSeconds: undefined;
+}
+
+interface Refusal extends Described {
+  readonly outcome: "refused" | "banned";
+  /** Whole seconds, rounded up: a client that waits so long is admitted. */
+  readonly retryAfterSeconds: number;
+}
+
+interface Described {
   readonly standing: Standing;
   readonly windows: readonly WindowStanding[];
-  /** Whole seconds, rounded up: a client that waits so long is admitted. Undefined when it is admitted already. */
-  readonly retryAfterSeconds: number | undefined;
 }
 
 /** Tells how a window stands; one that is not in force has all of its limit left. */
 export function describeWindow(
-  kind: typeof minute | typeof day,
+  kind: WindowKind,
   window: Window | undefined,
   { limit, nowMs }: { readonly limit: number; readonly nowMs: number },
 ): WindowStanding {
