@@ -12,7 +12,7 @@ const hourMs = 60 * minuteMs;
 /** How long a ban lasts, by its step. Source: the contract, Limits. */
 const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, 24 * hourMs] as const;
 
-/** So long after the end of the last ban, without a new one, takes one step back. */
+/** Each such time without a new ban takes one step back. */
 const cleanMs = 24 * hourMs;
 
 /** Bans a key from now on: for longer than the last time, unless it has been clean since. */

@@ -55,44 +55,54 @@ export function invalidRequest(message: string, fieldViolations: readonly FieldV
   return new DomainError("INVALID_REQUEST", message, { fieldViolations });
 }
 
+/** A request carries no API key. */
 export function apiKeyMissing(): DomainError {
   return new DomainError("API_KEY_MISSING", "Send your API key in the header `Authorization: Bearer <API_KEY>`.");
 }
 
+/** What is sent as an API key is none, or none that is known. */
 export function apiKeyInvalid(): DomainError {
   return new DomainError("API_KEY_INVALID", "The API key is not valid. Check that it is sent whole, and only once.");
 }
 
+/** A key, or a secret that was rotated away, is past its end. */
 export function apiKeyExpired(): DomainError {
   return new DomainError("API_KEY_EXPIRED", "The API key has expired. Use its successor, or ask for a new one.");
 }
 
+/** A key has been revoked. */
 export function apiKeyRevoked(): DomainError {
   return new DomainError("API_KEY_REVOKED", "The API key has been revoked. Ask for a new one.");
 }
 
+/** A key is not allowed what an operation takes. `scope` is what it lacks. */
 export function scopeMissing(scope: string): DomainError {
   return new DomainError("SCOPE_MISSING", `The API key lacks the scope ${scope}. Use a key that has it.`);
 }
 
+/** An operation is past its sunset, and sunsets are enforced. `sunset` is its date, for the message. */
 export function endpointSunset(sunset: string): DomainError {
   return new DomainError("ENDPOINT_SUNSET", `This endpoint ended on ${sunset}. The reference names its successor.`);
 }
 
+/** A window of the caller is used up. It is admitted after this many whole seconds. */
 export function rateLimitExceeded(retryAfterSeconds: number): DomainError {
   const message = `The rate limit is exceeded. Wait ${retryAfterSeconds} s, and back off exponentially from then on.`;
   return new DomainError("RATE_LIMIT_EXCEEDED", message, { retryAfterSeconds });
 }
 
+/** A key went on after refusals. It is admitted after this many whole seconds. */
 export function apiKeyBanned(retryAfterSeconds: number): DomainError {
   const message = `The API key is banned, as it went on after the rate limit was exceeded. Wait ${retryAfterSeconds} s.`;
   return new DomainError("API_KEY_BANNED", message, { retryAfterSeconds });
 }
 
+/** There is no pet with an id, and so no entry of the inventory either. */
 export function petNotFound(petId: bigint): DomainError {
   return new DomainError("PET_NOT_FOUND", `There is no pet ${petId}. List the inventory to see which there are.`);
 }
 
+/** A page token was not issued for the list and filter that it is sent with. */
 export function invalidPageToken(): DomainError {
   return new DomainError(
     "INVALID_PAGE_TOKEN",

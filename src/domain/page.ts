@@ -14,6 +14,7 @@ export interface PageRequest<Status extends string> {
   readonly pageToken: string | undefined;
 }
 
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: Item[];
   /** Leads to the next page; undefined on the last. */

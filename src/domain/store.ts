@@ -64,6 +64,7 @@ export interface PetStore {
   countPets(): Promise<number>;
 }
 
+/** The orders. */
 export interface OrderStore {
   listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
   /** All orders by ascending id, as of one moment. */

@@ -17,6 +17,7 @@ interface KeyRow {
   readonly unbans: bigint;
 }
 
+/** Inserts a key with its secret. Throws the driver's error when there is such an id or secret already. */
 export function createKey(connection: Connection, key: Key, secretHash: Uint8Array): void {
   connection.atomically(() => {
     connection.run(
@@ -43,6 +44,7 @@ export function createKey(connection: Connection, key: Key, secretHash: Uint8Arr
  * since a plan might depend on it (SQLITE_ENABLE_STAT4): ten times the cost of the look-up.
  */
 
+/** The key that has a secret, live or not, found by the primary index of the secrets. */
 export function findKey(connection: Connection, secretHash: Uint8Array): FoundKey | undefined {
   const row = connection.get<KeyRow & { secret_expires_at_ms: bigint | null }>(
     `SELECT keys.*, last_used_at_ms, secrets.expires_at_ms AS secret_expires_at_ms
@@ -53,6 +55,7 @@ export function findKey(connection: Connection, secretHash: Uint8Array): FoundKe
   return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
 }
 
+/** The key with an id. */
 export function getKey(connection: Connection, id: string): Key | undefined {
   const row = connection.get<KeyRow>(
     `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE keys.id = +?`,
@@ -61,6 +64,7 @@ export function getKey(connection: Connection, id: string): Key | undefined {
   return row && keyFromRow(row);
 }
 
+/** All keys, in the order of their creation. */
 export function listKeys(connection: Connection): Key[] {
   const rows = connection.all<KeyRow>(
     `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY number`,
@@ -68,6 +72,7 @@ export function listKeys(connection: Connection): Key[] {
   return rows.map(keyFromRow);
 }
 
+/** Adds a secret to a key that is not revoked, and has the others end, at the latest, at the time given. */
 export function rotateKey(
   connection: Connection,
   id: string,
@@ -90,10 +95,12 @@ export function rotateKey(
   });
 }
 
+/** Marks a key as revoked, unless it is already. */
 export function revokeKey(connection: Connection, id: string, revokedAtMs: number): void {
   connection.run(`UPDATE keys SET revoked_at_ms = ifnull(revoked_at_ms, ?) WHERE id = ?`, BigInt(revokedAtMs), id);
 }
 
+/** Adds one to the unbans of a key. */
 export function unbanKey(connection: Connection, id: string): void {
   connection.run(`UPDATE keys SET unbans = unbans + 1 WHERE id = ?`, id);
 }
