@@ -27,7 +27,7 @@ const readers: Partial<Record<ScalarType, TextReader>> = {
 const decimal = /^(?:0|-?[1-9][0-9]{0,19})$/;
 
 /** Reads an integer in plain decimal. Throws `ContentFault`. */
-export function parseDecimal(text: string, type: IntegerType): bigint {
+function parseDecimal(text: string, type: IntegerType): bigint {
   const value = decimal.test(text) ? BigInt(text) : undefined;
   if (value === undefined || value < type.min || value > type.max) {
     throw new ContentFault(`must be ${describeInteger(type)}, in plain decimal`);
@@ -36,7 +36,7 @@ export function parseDecimal(text: string, type: IntegerType): bigint {
 }
 
 /** Reads `true` or `false`. Throws `ContentFault`. */
-export function parseBool(text: string): boolean {
+function parseBool(text: string): boolean {
   if (text !== "true" && text !== "false") {
     throw new ContentFault("must be true or false");
   }

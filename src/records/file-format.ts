@@ -1,7 +1,5 @@
 /** The formats that files of records can have. */
-export const fileFormats = ["csv", "jsonl", "json"] as const;
-
-export type FileFormat = (typeof fileFormats)[number];
+export type FileFormat = "csv" | "jsonl" | "json";
 
 const byExtension: Partial<Record<string, FileFormat>> = {
   ".csv": "csv",
