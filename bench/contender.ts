@@ -6,7 +6,7 @@ export interface Contender {
   readonly name: string;
   /** Node's arguments that start it on a store. */
   command(db: string): readonly string[];
-  /** Whether its updates are written. The bare servers only say so. */
+  /** Whether it only says that it has updated. */
   readonly isBare?: true;
 }
 

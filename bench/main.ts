@@ -35,24 +35,26 @@ async function runBench(plan: Plan, only: string): Promise<void> {
   console.log([machine, ...remarks].join("\n\n"));
 
   const directory = mkdtempSync(join(tmpdir(), "petstore-bench-"));
-  try {
-    await runProgram("tools/gather-protos.ts", directory);
-    const setting = {
-      contenders: createContenders(join(directory, ".protos")),
-      city: await createCity(directory),
-      shop: await createShop(directory),
-      directory,
-    };
-    const reports: string[] = [];
-    for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
-      const report = reportScenario(scenario, await measure(scenario, plan));
-      console.log(`\n${report}`);
-      reports.push(report);
-    }
-    if (only === "") {
-      writeFileSync(join(import.meta.dirname, "RESULTS.md"), resultsPage({ plan, machine, remarks, reports }));
-    }
-  } finally {
-    rmSync(directory, { recursive: true });
+  // However the bench ends: the servers end with it too.
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    process.once(signal, () => process.exit(1));
+  }
+
+  await runProgram("tools/gather-protos.ts", directory);
+  const setting = {
+    contenders: createContenders(join(directory, ".protos")),
+    city: await createCity(directory),
+    shop: await createShop(directory),
+    directory,
+  };
+  const reports: string[] = [];
+  for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
+    const report = reportScenario(scenario, await measure(scenario, plan));
+    console.log(`\n${report}`);
+    reports.push(report);
+  }
+  if (only === "") {
+    writeFileSync(join(import.meta.dirname, "RESULTS.md"), resultsPage({ plan, machine, remarks, reports }));
   }
 }

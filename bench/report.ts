@@ -1,4 +1,5 @@
 import type { Standing } from "./measure.ts";
+import type { Round } from "./round.ts";
 import type { Metric, Scenario, Target } from "./scenario.ts";
 
 /** The tables of one scenario, as Markdown that is readable on a terminal too. */
@@ -22,29 +23,32 @@ const metricNames: Record<Metric, string> = { requestsPerSecond: "requests/s", p
 
 function targetsTable(targets: readonly Target[], standings: readonly Standing[]): string {
   const rows = targets.map((target) => {
-    const ratio = ratioOf(target, standings);
+    const ratio = ratioOf(target.metric, target.against, standings);
     const { atLeast = 0, atMost = Infinity } = target;
-    const goal = target.atMost === undefined ? `at least ${atLeast} ×` : `at most ${atMost} ×`;
-    const isReached = ratio >= atLeast && ratio <= atMost;
     return [
       target.against,
       metricNames[target.metric],
-      `${ratio.toFixed(2)} ×`,
-      goal,
-      isReached ? "reached" : "missed",
+      times(ratio),
+      target.atMost === undefined ? `at least ${atLeast} ×` : `at most ${atMost} ×`,
+      ratio >= atLeast && ratio <= atMost ? "reached" : "missed",
+      times(ratioOf("cpuUsPerRequest", target.against, standings)),
     ];
   });
-  return table(["against", "of", "ratio", "to reach", ""], rows);
+  return table(["against", "of", "ratio", "to reach", "", "CPU ratio"], rows);
 }
 
 /** The first contender's median, as a multiple of the other one's. */
-function ratioOf({ against, metric }: Target, [first, ...others]: readonly Standing[]): number {
+function ratioOf(metric: keyof Round, against: string, [first, ...others]: readonly Standing[]): number {
   const other = others.find(({ name }) => name === against);
   return (first?.round[metric] ?? NaN) / (other?.round[metric] ?? NaN);
 }
 
 function count(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: value < 100 ? 1 : 0 });
+}
+
+function times(ratio: number): string {
+  return Number.isNaN(ratio) ? "–" : `${ratio.toFixed(2)} ×`;
 }
 
 function milliseconds(microseconds: number): string {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Contenders } from "./contender.ts";
 import type { DataSet } from "./data-set.ts";
 import { nodeLoad } from "./load/load.ts";
@@ -16,7 +17,7 @@ export interface Setting {
   readonly directory: string;
 }
 
-const grpcLoad = nodeLoad(new URL("./load/h2.ts", import.meta.url));
+const grpcLoad = nodeLoad(join(import.meta.dirname, "load/h2.ts"));
 
 /** All that is measured, and what is to be reached in it. */
 export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {

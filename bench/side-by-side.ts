@@ -4,6 +4,7 @@ import { copyStore, type DataSet } from "./data-set.ts";
 import type { Load } from "./load/load.ts";
 import { assertWritten, nextQuantity } from "./quantities.ts";
 import type { Round } from "./round.ts";
+import { assertSameAnswer } from "./same-answer.ts";
 import type { Bout, Scenario, Target } from "./scenario.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
@@ -13,7 +14,10 @@ export interface SideBySide {
   readonly contenders: readonly Contender[];
   readonly data: DataSet;
   readonly load: Load;
-  /** How many requests are under way at a time, of a load of updates: so many may be unanswered at its end. */
+  /**
+   * Of a load of updates, how many are under way at a time: so many may be unanswered at its end. Undefined for a load of
+   * lists.
+   */
   readonly updatesAtATime?: number;
   readonly targets: readonly Target[];
   /** A folder for the contenders' copies of the store. */
@@ -27,11 +31,16 @@ export function sideBySide(options: SideBySide): Scenario {
     targets,
     async start(held) {
       const bouts: Bout[] = [];
+      const servers: ServerProcess[] = [];
       for (const contender of contenders) {
         const db = copyStore(options.data, join(options.directory, `${copies++}.db`));
         const server = await startServer(contender.command(db));
         held.defer(() => server.stop());
+        servers.push(server);
         bouts.push({ name: contender.name, run: (seconds) => runBout({ options, contender, db, server, seconds }) });
+      }
+      if (options.updatesAtATime === undefined) {
+        await assertSameAnswer(servers, "/v1/inventory", options.data.key);
       }
       return bouts;
     },

@@ -10,7 +10,7 @@ import type { Round } from "./round.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServer } from "./server-process.ts";
 
-const paced = nodeLoad(new URL("./load/paced.ts", import.meta.url));
+const paced = nodeLoad(join(import.meta.dirname, "load/paced.ts"));
 const updates = wrkLoad("patch", 64);
 
 /** The updates' time before and after the reads, so that none of these goes without them. */

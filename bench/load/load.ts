@@ -29,8 +29,8 @@ export interface LoadResult {
 export type Load = (order: LoadOrder) => Promise<LoadResult>;
 
 /** A generator that is a program of ours: it takes the order as JSON, and prints the result likewise. */
-export function nodeLoad(file: URL): Load {
-  return async (order) => JSON.parse(await runLoad(process.execPath, [file.pathname, JSON.stringify(order)]));
+export function nodeLoad(file: string): Load {
+  return async (order) => JSON.parse(await runLoad(process.execPath, [file, JSON.stringify(order)]));
 }
 
 /** Runs a generator to its end in a process of its own. Returns its stdout; throws when it fails. */

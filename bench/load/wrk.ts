@@ -1,10 +1,11 @@
+import { join } from "node:path";
 import type { Load } from "./load.ts";
 import { runLoad } from "./load.ts";
 
 /** The requests that `requests.lua` can make. */
 export type RequestKind = "patch" | "connect" | "list";
 
-const script = new URL("./requests.lua", import.meta.url).pathname;
+const script = join(import.meta.dirname, "requests.lua");
 
 /**
  * Load by `wrk`, on one thread. Its latencies are corrected for what a stalled connection could not send in the
