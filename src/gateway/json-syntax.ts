@@ -1,3 +1,4 @@
+import { parseWithSource, type SourceReviver } from "../exact-json/source.ts";
 import { ContentFault } from "./content-fault.ts";
 import { JsonNumber } from "./json-number.ts";
 
@@ -31,11 +32,6 @@ function decodeUtf8(bytes: Uint8Array): string {
     throw new ContentFault("must be in UTF-8");
   }
 }
-
-type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-/** `JSON.parse` with a reviver that sees the source text, for which TypeScript has no types yet. */
-const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
 
 function parseText(text: string): unknown {
   try {

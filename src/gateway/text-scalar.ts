@@ -1,8 +1,8 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
+import { isNumber } from "../exact-json/number.ts";
 import { ContentFault } from "./content-fault.ts";
 import { describeInteger, type IntegerType, integerTypeOf, localInteger } from "./integer-type.ts";
-import { isJsonNumber } from "./json-number.ts";
 
 /** Reads a value out of text, as a path, a query or a JSON string has it. Throws `ContentFault`. */
 export type TextReader = (text: string) => unknown;
@@ -72,7 +72,7 @@ export function parseSpecialNumber(text: string): number | undefined {
 }
 
 function parseFinite(text: string, max: number): number {
-  const value = isJsonNumber(text) ? Number(text) : undefined;
+  const value = isNumber(text) ? Number(text) : undefined;
   if (value === undefined || Math.abs(value) > max) {
     throw new ContentFault(`must be a number from -${max} to ${max}`);
   }

@@ -1,0 +1,50 @@
+/**
+ *     number = [ "-" ] int [ "." 1*DIGIT ] [ ( "e" | "E" ) [ "+" | "-" ] 1*DIGIT ]
+ *     int    = "0" | ( digit1-9 *DIGIT )
+ *
+ * Source: RFC 8259, 6.
+ */
+const number = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/** Whether the text is a number of JSON. */
+export function isNumber(text: string): boolean {
+  return number.test(text);
+}
+
+/**
+ * The integer that a JSON number stands for, judged on its digits and never through a double: `3.0`, `30e-1` and `-0`
+ * are integers. Undefined when it is none, or has more digits than any 64-bit integer. Takes no longer for
+ * `1e999999999` than for `1`.
+ */
+export function parseInteger(source: string): bigint | undefined {
+  const match = number.exec(source);
+  if (match === null) {
+    return undefined;
+  }
+  const [, sign = "", int = "", fraction = "", exponent = "0"] = match;
+  const magnitude = shiftDigits(int + fraction, Number(exponent) - fraction.length);
+  return magnitude !== undefined && sign === "-" ? -magnitude : magnitude;
+}
+
+/** The digits of the largest 64-bit integer, 2^64 - 1. */
+const maxDigits = 20;
+
+/** `digits` times ten to the `exponent`; undefined when that is no integer, or has too many digits. */
+function shiftDigits(digits: string, exponent: number): bigint | undefined {
+  let start = 0;
+  while (digits[start] === "0") {
+    start++;
+  }
+  if (start === digits.length) {
+    return 0n;
+  }
+  let end = digits.length;
+  while (digits[end - 1] === "0") {
+    end--;
+  }
+  const zeros = exponent + digits.length - end;
+  if (zeros < 0 || end - start + zeros > maxDigits) {
+    return undefined;
+  }
+  return BigInt(digits.slice(start, end) + "0".repeat(zeros));
+}
