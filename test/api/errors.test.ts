@@ -61,24 +61,28 @@ afterAll(async () => {
 const key = (name: keyof Keys) => ({ key: keys[name].key });
 
 describe.each(protocols)("over $name", (protocol) => {
-  it.each<[code: ErrorCode, call: () => Promise<Outcome>]>([
-    ["INVALID_REQUEST", () => server.call(protocol, "listInventory", { pageSize: 0 }, key("good"))],
-    ["INVALID_PAGE_TOKEN", () => server.call(protocol, "listOrders", { pageToken: "x" }, key("good"))],
-    ["API_KEY_MISSING", () => server.call(protocol, "listInventory", {})],
-    ["API_KEY_INVALID", () => server.call(protocol, "listInventory", {}, { key: "psk_wrong" })],
-    ["API_KEY_EXPIRED", () => server.call(protocol, "listInventory", {}, key("expired"))],
-    ["API_KEY_REVOKED", () => server.call(protocol, "listInventory", {}, key("revoked"))],
-    ["SCOPE_MISSING", () => server.call(protocol, "getPet", { petId: 7n }, key("reader"))],
-    ["PET_NOT_FOUND", () => server.call(protocol, "getPet", { petId: 404_404n }, key("good"))],
-    ["RATE_LIMIT_EXCEEDED", () => server.call(protocol, "listInventory", {}, key("spent"))],
-    ["API_KEY_BANNED", () => server.call(protocol, "listInventory", {}, key("banned"))],
-  ])("answers %s in full", async (code, call) => {
+  const realm = 'Bearer realm="petstore"';
+  const invalidToken = `${realm}, error="invalid_token"`;
+  const insufficientScope = `${realm}, error="insufficient_scope"`;
+
+  it.each<[code: ErrorCode, challenge: string | null, call: () => Promise<Outcome>]>([
+    ["INVALID_REQUEST", null, () => server.call(protocol, "listInventory", { pageSize: 0 }, key("good"))],
+    ["INVALID_PAGE_TOKEN", null, () => server.call(protocol, "listOrders", { pageToken: "x" }, key("good"))],
+    ["API_KEY_MISSING", realm, () => server.call(protocol, "listInventory", {})],
+    ["API_KEY_INVALID", invalidToken, () => server.call(protocol, "listInventory", {}, { key: "psk_wrong" })],
+    ["API_KEY_EXPIRED", invalidToken, () => server.call(protocol, "listInventory", {}, key("expired"))],
+    ["API_KEY_REVOKED", invalidToken, () => server.call(protocol, "listInventory", {}, key("revoked"))],
+    ["SCOPE_MISSING", insufficientScope, () => server.call(protocol, "getPet", { petId: 7n }, key("reader"))],
+    ["PET_NOT_FOUND", null, () => server.call(protocol, "getPet", { petId: 404_404n }, key("good"))],
+    ["RATE_LIMIT_EXCEEDED", null, () => server.call(protocol, "listInventory", {}, key("spent"))],
+    ["API_KEY_BANNED", null, () => server.call(protocol, "listInventory", {}, key("banned"))],
+  ])("answers %s in full, with the challenge %s", async (code, challenge, call) => {
     const outcome = await call();
     expectFailure(outcome, code);
     expectLimits(outcome.headers);
     const is = (status: number) => errorCodes[code].http === status;
-    // On a 403 too it is good custom: RFC 6750, section 3.1.
-    expect(outcome.headers.has("www-authenticate") || !is(401)).toBe(true);
+    // RFC 6750, section 3.
+    expect(outcome.headers.get("www-authenticate")).toBe(challenge);
     expect(outcome.headers.has("retry-after")).toBe(is(429));
     expect(outcome.failure?.retrySeconds !== undefined).toBe(is(429) && outcome.failure?.canonical !== undefined);
     expect((outcome.failure?.fields?.length ?? 0) > 0).toBe(

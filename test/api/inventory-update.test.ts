@@ -28,7 +28,7 @@ describe.each(protocols)("over $name", (protocol) => {
   const update = (petId: bigint, quantity: bigint) =>
     server.call(protocol, "updateInventory", { petId, update: { quantity } }, { key: key.key });
 
-  it.each([0n, 1n, -1n, 3n, 3n, 4_294_967_296n, beyondDouble, int64Max, int64Min])(
+  it.each([0n, 1n, -1n, 3n, 4_294_967_296n, beyondDouble, int64Max, int64Min])(
     "sets the quantity %s, which every later read sees",
     async (quantity) => {
       const item = { petId: 7n, quantity, status: PetStatus.PENDING };

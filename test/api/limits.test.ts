@@ -197,14 +197,14 @@ describe("counting", () => {
     expect(expectLimits(outcome.headers)).toMatchObject({ limit: 9, remaining: 8 });
   });
 
-  it("counts neither health nor the reference", async () => {
+  it("does not count calls of health", async () => {
     const { key } = await server.store.mintQuota(10, 100);
     const http = createHttp1Client(server);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    for (const path of ["/docs", "/openapi.json", "/", "/nope"]) {
-      await http.send({ method: "GET", path, headers });
+    for (let made = 0; made < 3; made++) {
+      const answer = await http.send({ method: "POST", path: "/grpc.health.v1.Health/Check", headers, body: "{}" });
+      expect(answer.status).toBe(200);
     }
-    await http.send({ method: "POST", path: "/grpc.health.v1.Health/Check", headers, body: "{}" });
     http.close();
     expect(expectLimits((await list(key)).headers).remaining).toBe(9);
   });
