@@ -40,12 +40,13 @@ function placeholder(name: string, version: string, parent: LockedPackage): Lock
     ["arm64", "x64", "ia32", "arm", "armv7", "ppc64", "riscv64", "s390x"].includes(word),
   );
   const libc = words.includes("musl") ? "musl" : words.includes("gnu") ? "glibc" : undefined;
+  // In npm's order, so that it leaves them as they are.
   return {
     version,
+    ...(cpu !== undefined && { cpu: [cpu] }),
     ...(parent.dev === true && { dev: true }),
+    ...(libc !== undefined && { libc: [libc] }),
     optional: true,
     ...(os !== undefined && { os: [os] }),
-    ...(cpu !== undefined && { cpu: [cpu] }),
-    ...(libc !== undefined && { libc: [libc] }),
   };
 }
