@@ -14,14 +14,11 @@ function peer(name: string, file: string, ...args: readonly string[]): Contender
   return { name, command: (db) => [`bench/contenders/${file}.ts`, db, ...args] };
 }
 
-/** The name of the service in the tables. */
-export const serviceName = "petstore";
-
 /** All that stand beside each other. `protos` is a folder with the protos that ours import. */
 export function createContenders(protos: string) {
   return {
     service: {
-      name: serviceName,
+      name: "petstore",
       command: (db) => `src/main.ts serve --port 0 --ops-port 0 --log-level error --db ${db}`.split(" "),
     },
     fastify: peer("Fastify", "fastify"),

@@ -1,20 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { encodeFrame, encodePreface, frameFlag, frameHeadBytes, frameType } from "./h2-frame.ts";
+import { RequestBuffer, type RequestParts } from "./request-buffer.ts";
 
 /** What a connection asks of the generator. */
-export interface CallSource {
-  /** The header blocks of all requests: the first of the connection, and all after it. */
-  readonly blocks: { readonly first: Buffer; readonly later: Buffer };
-  /** Writes the DATA payload of the next call at an offset, and returns where it ends. */
-  writePayload(target: Buffer, offset: number): number;
+export interface CallSource extends RequestParts {
   /** Whether there shall be another call. */
   hasNext(): boolean;
   /** A call has ended: with a message and trailers, or in some other way. */
   onEnd(latencyUs: number, isSuccess: boolean): void;
 }
-
-/** More than the bytes of one request. */
-const requestBytes = 1024;
 
 /** Streams have ended long before as many others have begun. */
 const slots = 1 << 12;
@@ -28,8 +22,7 @@ export class H2Connection {
   readonly #socket: Socket;
   readonly #sentAtMs = new Float64Array(slots);
   readonly #hasData = new Uint8Array(slots);
-  readonly #out = Buffer.alloc(1 << 18);
-  #outEnd = 0;
+  readonly #requests: RequestBuffer;
   #unread: Buffer = Buffer.alloc(0);
   #nextStreamId = 1;
   #running = 0;
@@ -40,6 +33,7 @@ export class H2Connection {
   constructor(origin: string, source: CallSource, concurrency: number) {
     const { hostname, port } = new URL(origin);
     this.#source = source;
+    this.#requests = new RequestBuffer(source);
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
     this.#socket.write(encodePreface());
     this.#start(concurrency);
@@ -65,35 +59,16 @@ export class H2Connection {
     this.#sentAtMs[slotOf(streamId)] = now;
     this.#hasData[slotOf(streamId)] = 0;
 
-    const { first, later } = this.#source.blocks;
-    if (this.#outEnd + requestBytes > this.#out.length) {
+    if (this.#requests.isFull) {
       this.#flush();
     }
-    const out = this.#out;
-    const block = streamId === 1 ? first : later;
-    const data = this.#writeHead(block.length, frameType.headers, frameFlag.endHeaders, streamId) + block.length;
-    out.set(block, data - block.length);
-    this.#outEnd = data + frameHeadBytes;
-    const end = this.#source.writePayload(out, this.#outEnd);
-    this.#outEnd = data;
-    this.#writeHead(end - data - frameHeadBytes, frameType.data, frameFlag.endStream, streamId);
-    this.#outEnd = end;
-  }
-
-  /** Returns where the payload begins. */
-  #writeHead(length: number, type: number, flags: number, streamId: number): number {
-    const at = this.#outEnd;
-    this.#out.writeUIntBE(length, at, 3);
-    this.#out[at + 3] = type;
-    this.#out[at + 4] = flags;
-    this.#out.writeUInt32BE(streamId, at + 5);
-    return at + frameHeadBytes;
+    this.#requests.add(streamId);
   }
 
   #flush(): void {
-    if (this.#outEnd > 0) {
-      this.#socket.write(Buffer.from(this.#out.subarray(0, this.#outEnd)));
-      this.#outEnd = 0;
+    const bytes = this.#requests.take();
+    if (bytes.length > 0) {
+      this.#socket.write(bytes);
     }
   }
 
