@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { watchForeignWrites } from "../../src/services/foreign-writes.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** Watches a store that says these things in turn, and the last of them for ever. Returns after which it called back. */
+async function watch(...answers: (number | Error)[]): Promise<number[]> {
+  const calls: number[] = [];
+  let asked = 0;
+  const foreignRevision = async () => {
+    const answer = answers[Math.min(asked, answers.length - 1)] as number | Error;
+    asked += 1;
+    if (answer instanceof Error) {
+      throw answer;
+    }
+    return answer;
+  };
+  const watching = watchForeignWrites({ foreignRevision }, () => calls.push(asked));
+  await vi.advanceTimersByTimeAsync(2_000);
+  await watching.close();
+  const before = asked;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(asked).toBe(before);
+  return calls;
+}
+
+it.each<[says: (number | Error)[], calledAfter: number[]]>([
+  [[4], [1]],
+  [[4, 4, 5], [1, 3]],
+  [[4, 5, 4], [1, 2, 3]],
+  // What a store says after it has failed is news, though it be the same.
+  [[4, new Error("busy"), 4], [1, 3]],
+  [[new Error("busy"), 4], [2]],
+])("calls back when a store says %s, after %j", async (says, calledAfter) => {
+  expect(await watch(...says)).toEqual(calledAfter);
+});
+
+it("looks often enough to be within a second", async () => {
+  let revision = 1;
+  let calls = 0;
+  const watching = watchForeignWrites({ foreignRevision: async () => revision }, () => {
+    calls += 1;
+  });
+  await vi.advanceTimersByTimeAsync(10);
+  revision = 2;
+  await vi.advanceTimersByTimeAsync(500);
+  expect(calls).toBe(2);
+  await watching.close();
+});
+
+it("asks a slow store but once at a time", async () => {
+  let asked = 0;
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const watching = watchForeignWrites(
+    {
+      foreignRevision: () => {
+        asked += 1;
+        return promise;
+      },
+    },
+    () => {},
+  );
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(asked).toBe(1);
+  resolve(1);
+  await watching.close();
+});
