@@ -24,14 +24,11 @@ export function listInventory(connection: Connection, query: ListQuery<PetStatus
   return rows.map(inventoryFromRow);
 }
 
-/** Undefined when there is no such pet. */
-export function updateInventory(connection: Connection, petId: bigint, quantity: bigint): InventoryItem | undefined {
-  const [row] = connection.all<InventoryRow>(
-    `UPDATE pets SET quantity = ? WHERE id = ? RETURNING id, quantity, status`,
-    quantity,
-    petId,
-  );
-  return row && inventoryFromRow(row);
+/** Sets the stock count of a pet, and returns the pet's status; undefined when there is no such pet. */
+export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
+  const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;
+  const [row] = connection.all<Pick<InventoryRow, "status">>(sql, quantity, petId);
+  return row && (row.status as PetStatus);
 }
 
 /** Undefined when there is no such pet. */

@@ -42,11 +42,11 @@ export class SqliteStore implements Store {
   }
 
   async updateInventory(petId: bigint, quantity: bigint): Promise<InventoryItem> {
-    const item = await this.#writer.run("updateInventory", petId, quantity);
-    if (item === undefined) {
+    const status = await this.#writer.update(petId, quantity);
+    if (status === undefined) {
       throw petNotFound(petId);
     }
-    return item;
+    return { petId, quantity, status };
   }
 
   async getPet(id: bigint): Promise<Pet> {

@@ -1,15 +1,12 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
+import type { PetStatus } from "../../domain/pet.ts";
 import type { ConnectionOptions } from "./connection.ts";
+import type { GroupOutcome } from "./group.ts";
+import { failureToError, Jobs } from "./jobs.ts";
 import type { WriterThreadData } from "./writer-thread.ts";
-import type { Outcome, Write, WriteArgs, Writes } from "./writes.ts";
-
-interface Job {
-  readonly write: Write;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
+import type { Failure, WriteArgs, Writes } from "./writes.ts";
 
 /**
  * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
@@ -20,25 +17,37 @@ interface Job {
 export class Writer {
   readonly #data: WriterThreadData;
   #thread: Worker | undefined;
-  #waiting: Job[] = [];
-  #running: Job[] = [];
+  #waiting = new Jobs();
+  #running: Jobs | undefined;
+  #isScheduled = false;
 
   constructor(path: string, options: ConnectionOptions) {
     this.#data = { path, options };
   }
 
-  /** Does one write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
+  /**
+   * Sets the stock count of a pet, and resolves to the pet's status when that is on disk; undefined when there is no
+   * such pet. Rejects with `UNAVAILABLE`.
+   */
+  update(petId: bigint, quantity: bigint): Promise<PetStatus | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.updates.push({ petId, quantity, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
   run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#waiting.push({ write: { name, args }, resolve, reject });
-    this.#runNext();
-    return promise as Promise<ReturnType<Writes[Name]>>;
+    return new Promise((resolve, reject) => {
+      this.#waiting.writes.push({ write: { name, args }, resolve: resolve as (value: unknown) => void, reject });
+      this.#schedule();
+    });
   }
 
   /** Ends the thread once all that was asked for has been done. */
   async close(): Promise<void> {
-    // This one is done after all that were asked for before it.
-    if (this.#running.length > 0) {
+    if (this.#running !== undefined || !this.#waiting.isEmpty) {
+      // This one is done after all that were asked for before it.
       await Promise.allSettled([this.run("foreignRevision")]);
     }
     if (this.#thread !== undefined) {
@@ -48,45 +57,51 @@ export class Writer {
     }
   }
 
+  /** Requests that arrive in the same turn of the event loop are to share the first group. */
+  #schedule(): void {
+    if (!this.#isScheduled && this.#running === undefined) {
+      this.#isScheduled = true;
+      setImmediate(() => {
+        this.#isScheduled = false;
+        this.#runNext();
+      });
+    }
+  }
+
   #runNext(): void {
-    if (this.#running.length > 0 || this.#waiting.length === 0) {
+    if (this.#running !== undefined || this.#waiting.isEmpty) {
       return;
     }
     this.#running = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Jobs();
     this.#thread ??= this.#start();
     this.#thread.ref();
-    this.#thread.postMessage(this.#running.map((job) => job.write));
+    this.#thread.postMessage(this.#running.toGroup());
   }
 
   #start(): Worker {
     const file = new URL("./writer-thread.ts", import.meta.url);
     // The process's own flags are not for the thread: with `--input-type` among them it would not start.
     const thread = new Worker(file, { workerData: this.#data, execArgv: [] });
-    thread.on("message", (outcomes: readonly Outcome[]) => this.#settle(outcomes));
+    thread.on("message", (outcome: GroupOutcome | Failure) =>
+      this.#settle((jobs) => ("error" in outcome ? jobs.fail(failureToError(outcome)) : jobs.settle(outcome))),
+    );
     // A thread that has died is replaced by the next write.
     thread.on("error", (error: Error) => {
       this.#thread = undefined;
-      this.#settle(this.#running.map(() => ({ error, isMediumFailure: true })));
+      this.#settle((jobs) => jobs.fail(storeUnavailable(error)));
     });
     return thread;
   }
 
-  #settle(outcomes: readonly Outcome[]): void {
+  #settle(settle: (jobs: Jobs) => void): void {
     const jobs = this.#running;
-    this.#running = [];
+    this.#running = undefined;
     this.#thread?.unref();
-    outcomes.forEach((outcome, index) => {
-      settle(jobs[index], outcome);
-    });
+    // The next group first: the disk works on it while the answers to this one go out.
     this.#runNext();
-  }
-}
-
-function settle(job: Job | undefined, outcome: Outcome): void {
-  if ("value" in outcome) {
-    job?.resolve(outcome.value);
-  } else {
-    job?.reject(outcome.isMediumFailure ? storeUnavailable(outcome.error) : outcome.error);
+    if (jobs !== undefined) {
+      settle(jobs);
+    }
   }
 }

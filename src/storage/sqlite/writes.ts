@@ -1,14 +1,12 @@
 import type { Connection } from "./connection.ts";
 import { createKey, revokeKey, rotateKey, unbanKey } from "./keys.ts";
-import { updateInventory } from "./pets.ts";
 import { saveUsage } from "./usage.ts";
 
 /**
- * What the writing thread can be asked to do. Each is atomic by itself, or made so, because a group of them shares one
+ * What the writing thread can be asked to do, besides stock updates. Each is atomic by itself, or made so, because a group of them shares one
  * transaction.
  */
 export const writes = {
-  updateInventory,
   createKey,
   rotateKey,
   revokeKey,
@@ -30,10 +28,13 @@ export interface Write {
 }
 
 /** What has become of one write, as it is sent back. */
-export type Outcome =
-  | { readonly value: unknown }
-  /** `isMediumFailure` is told here, since errors lose their class on the way between threads. */
-  | { readonly error: Error; readonly isMediumFailure: boolean };
+export type Outcome = { readonly value: unknown } | Failure;
+
+/** Why it has not been done. `isMediumFailure` is told here, since errors lose their class between threads. */
+export interface Failure {
+  readonly error: Error;
+  readonly isMediumFailure: boolean;
+}
 
 /** SQLite's `data_version`: it changes when another connection than this one has committed. */
 function foreignRevision(connection: Connection): number {
