@@ -114,3 +114,8 @@ export function invalidPageToken(): DomainError {
 export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
 }
+
+/** A bug: what it was is for the log alone. */
+export function internal(cause: unknown): DomainError {
+  return new DomainError("INTERNAL", "The service failed. Try again later.", { cause });
+}

@@ -11,12 +11,11 @@ import { startStream, writeArray, writeLines } from "./stream.ts";
 /** The answer to a failed request: its status, and a value that `JSON.stringify` writes. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
 
-const encoder = new TextEncoder();
-
 /** The answer that carries a unary response. Throws an `internal` error when the message cannot be written. */
 export function unaryAnswer(exchange: Exchange, binding: Binding, response: UnaryResponse): Answer {
-  const header = jsonHeader(joinTrailer(response));
-  const body = serializedOf(response.message)?.body ?? encoder.encode(writeMessage(binding, response));
+  const header = joinTrailer(response);
+  header.set("content-type", "application/json");
+  const body = serializedOf(response.message)?.body ?? writeMessage(binding, response);
   const link = binding.paging?.nextLink(exchange, response.message as unknown as Fields);
   if (link !== undefined) {
     header.append("link", link);
@@ -50,15 +49,13 @@ export async function streamAnswer(
 }
 
 /** The answer to a request that has failed. */
-export function errorAnswer(thrown: unknown, errorBody: ErrorBody): Answer {
-  const error = ConnectError.from(thrown);
+export function errorAnswer(error: ConnectError, errorBody: ErrorBody): Answer {
   const { status, body } = errorBody(error);
-  return { status, header: jsonHeader(error.metadata), body: encoder.encode(JSON.stringify(body)) };
+  return { status, header: jsonHeader(error.metadata), body: JSON.stringify(body) };
 }
 
 /** The answer to OPTIONS. Source: RFC 9110, 9.3.7. */
-export function optionsAnswer(response: UnaryResponse, allow: string): Answer {
-  const header = joinTrailer(response);
+export function optionsAnswer(header: Headers, allow: string): Answer {
   header.set("allow", allow);
   return { status: 204, header };
 }
@@ -70,10 +67,9 @@ function jsonHeader(source: Headers): Headers {
 }
 
 /** Trailers of a unary response go with its headers, except where these have the same name already. */
-function joinTrailer({ header: source, trailer }: UnaryResponse): Headers {
-  const header = new Headers(source);
+function joinTrailer({ header, trailer }: UnaryResponse): Headers {
   for (const [name, value] of trailer) {
-    if (!source.has(name)) {
+    if (!header.has(name)) {
       header.append(name, value);
     }
   }

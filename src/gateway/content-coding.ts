@@ -1,6 +1,7 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { byteLength, isStream } from "../http/send-body.ts";
 import { type ContentCoding, chooseCoding } from "./accept-encoding.ts";
 
 /** The shortest body that is worth a coding: below it an answer is one packet either way. */
@@ -27,7 +28,7 @@ const compressors: Record<ContentCoding, () => Transform> = {
  */
 export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
   const { body, header } = answer;
-  if (body === undefined || (body instanceof Uint8Array && body.length < minBytes)) {
+  if (body === undefined || (!isStream(body) && byteLength(body) < minBytes)) {
     return answer;
   }
   header.append("vary", "Accept-Encoding");
@@ -41,10 +42,10 @@ export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
 
 /** It begins when it is first pulled: the answer to HEAD costs nothing. */
 async function* compress(
-  body: Uint8Array | AsyncIterable<Uint8Array>,
+  body: string | Uint8Array | AsyncIterable<Uint8Array>,
   coding: ContentCoding,
 ): AsyncGenerator<Uint8Array> {
-  const source = Readable.from(body instanceof Uint8Array ? [body] : body);
+  const source = Readable.from(isStream(body) ? body : [body]);
   // What goes wrong on either side ends the other; whoever pulls hears of it by the iteration.
   const compressed = pipeline(source, compressors[coding](), () => {});
   yield* compressed;

@@ -1,4 +1,4 @@
-import { ProtocolError } from "../rpc/protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** What is wrong with a part of the request's content, and where. `reason` completes "… must be …". */
 export class ContentFault extends Error {

@@ -1,8 +1,9 @@
-import { create, type Registry } from "@bufbuild/protobuf";
-import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import type { Registry } from "@bufbuild/protobuf";
+import type { ConnectError, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import type { Endpoint } from "../rpc/endpoint.ts";
-import { ProtocolError } from "../rpc/protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
+import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
+import { callUnrouted } from "../rpc/unrouted.ts";
 import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
 import { httpRules } from "./http-rule.ts";
@@ -22,8 +23,10 @@ export interface GatewayOptions {
    * Ends the requests that no route takes, through the same interceptors. Its `read` throws `unknown_route` or
    * `method_not_allowed`; for OPTIONS on a known path it gives an empty message, and the call is to succeed.
    */
-  readonly unrouted: Endpoint;
+  readonly unrouted: UnaryEndpoint;
   readonly json: JsonPolicy;
+  /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
+  readonly toError: (reason: unknown) => ConnectError;
   readonly errorBody: ErrorBody;
   readonly maxBodyBytes: number;
   /** Where the types in an `Any` are looked up; without it there are none. */
@@ -76,7 +79,7 @@ async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: G
       ? await answerUnrouted(exchange, match.methods, options.unrouted)
       : await answerRouted(exchange, match.route, match.segments, options);
   } catch (error) {
-    return errorAnswer(error, options.errorBody);
+    return errorAnswer(options.toError(error), options.errorBody);
   }
 }
 
@@ -90,7 +93,7 @@ async function answerRouted(
   const response: UnaryResponse | StreamResponse = await binding.endpoint.call({
     exchange,
     protocolName,
-    read: (signal) => readRequest(request, signal),
+    read: (deadline) => readRequest(request, deadline),
   });
   return response.stream
     ? streamAnswer(exchange, binding, response, errorBody)
@@ -99,23 +102,14 @@ async function answerRouted(
 
 const protocolName = "rest";
 
-async function answerUnrouted(exchange: Exchange, methods: ReadonlySet<string>, unrouted: Endpoint): Promise<Answer> {
+async function answerUnrouted(
+  exchange: Exchange,
+  methods: ReadonlySet<string>,
+  unrouted: UnaryEndpoint,
+): Promise<Answer> {
   const allow = allowed(methods);
   const refusal = createRefusal(exchange, methods, allow);
-  const response = await unrouted.call({
-    exchange,
-    protocolName,
-    read: async () => {
-      if (refusal !== undefined) {
-        throw refusal;
-      }
-      return create(unrouted.method.input);
-    },
-  });
-  if (refusal !== undefined) {
-    throw refusal;
-  }
-  return optionsAnswer(response as UnaryResponse, allow);
+  return optionsAnswer(await callUnrouted(unrouted, { exchange, protocolName, refusal }), allow);
 }
 
 /** Undefined for OPTIONS on a known path. */

@@ -1,5 +1,5 @@
 import type { Exchange } from "../http/exchange.ts";
-import { ProtocolError } from "../rpc/protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
 const json = /^application\/json[ \t]*(?:;(.*))?$/i;

@@ -1,7 +1,6 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { isAuthority } from "../http/authority.ts";
+import { assertAuthority } from "../http/authority.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { ProtocolError } from "../rpc/protocol-error.ts";
 import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
 import { ContentFault, faultWithin, malformed } from "./content-fault.ts";
 import { createFields, type Fields } from "./field-access.ts";
@@ -22,21 +21,19 @@ export interface RoutedRequest {
  * Reads the message of a request: media type first, then size, then content. What the path says goes before what the
  * body says of the same field. Throws `ProtocolError`.
  */
-export async function readRequest(request: RoutedRequest, signal: AbortSignal): Promise<MessageShape<DescMessage>> {
+export async function readRequest(
+  request: RoutedRequest,
+  deadline: AbortSignal | undefined,
+): Promise<MessageShape<DescMessage>> {
   const { exchange, binding } = request;
-  const bytes = binding.body && (await readBody(request, signal));
-  if (exchange.authority === undefined || !isAuthority(exchange.authority)) {
-    throw new ProtocolError("malformed", "Send a Host header that holds a host, with or without a port.");
-  }
+  const bytes = binding.body && (await readBody(request, deadline));
+  assertAuthority(exchange.authority);
   return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
 }
 
-async function readBody({ exchange, maxBodyBytes }: RoutedRequest, signal: AbortSignal): Promise<Uint8Array> {
+async function readBody({ exchange, maxBodyBytes }: RoutedRequest, deadline?: AbortSignal): Promise<Uint8Array> {
   assertJsonBody(exchange);
-  if (Number(exchange.header("content-length")) > maxBodyBytes) {
-    throw new ProtocolError("body_too_large", `Send a body of at most ${maxBodyBytes} bytes.`);
-  }
-  return exchange.readBody(maxBodyBytes, signal);
+  return exchange.readBody(maxBodyBytes, deadline);
 }
 
 function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {

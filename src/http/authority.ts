@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { ProtocolError } from "../rpc/protocol-error.ts";
+import { ProtocolError } from "./protocol-error.ts";
 
 /**
  *     authority = host [ ":" *DIGIT ]

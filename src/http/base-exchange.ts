@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
-import { ProtocolError } from "../rpc/protocol-error.ts";
-import { type BodyLimits, readBody } from "./body.ts";
+import { type BodyLimits, bodyTooLarge, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { Answer, Exchange } from "./exchange.ts";
+import { HeaderList } from "./header-list.ts";
+import { ProtocolError } from "./protocol-error.ts";
 import { parseTarget } from "./target.ts";
 
 /** What an exchange is told of its surroundings. */
@@ -35,9 +36,7 @@ export abstract class BaseExchange implements Exchange {
   readonly #options: ExchangeOptions;
   #requestHeader: Headers | undefined;
   #abort: AbortController | undefined;
-  #isAbandoned = false;
-  /** Headers that go with whatever answer is sent. */
-  protected readonly addedHeaders: [name: string, value: string][] = [];
+  readonly #addedHeaders: string[] = [];
 
   constructor(head: RequestHead, options: ExchangeOptions) {
     const target = parseTarget(head.target);
@@ -53,6 +52,8 @@ export abstract class BaseExchange implements Exchange {
   protected abstract readonly body: Readable;
   /** Says that the body will be read. */
   protected abstract startBody(): void;
+  /** Has `listener` called once the client goes away before the answer is complete, or now if it has. */
+  protected abstract onAbandoned(listener: () => void): void;
   abstract respond(answer: Answer): Promise<void>;
 
   get scheme(): "http" | "https" {
@@ -80,9 +81,9 @@ export abstract class BaseExchange implements Exchange {
   }
 
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#isAbandoned) {
-      this.#abort.abort(abandoned());
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      this.onAbandoned(() => this.#abort?.abort(new ProtocolError("canceled", "The client has gone away.")));
     }
     return this.#abort.signal;
   }
@@ -103,23 +104,22 @@ export abstract class BaseExchange implements Exchange {
     return lines;
   }
 
-  readBody(maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.requestTimeoutMs, signal };
+  readBody(maxBytes: number, deadline?: AbortSignal): Promise<Uint8Array> {
+    if (Number(this.header("content-length") ?? 0) > maxBytes) {
+      return Promise.reject(bodyTooLarge(maxBytes));
+    }
+    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.requestTimeoutMs, deadline };
     this.startBody();
     return readBody(this.body, limits);
   }
 
   addHeader(name: string, value: string): void {
-    this.addedHeaders.push([name, value]);
+    this.#addedHeaders.push(name, value);
   }
 
-  /** Notes that the client has gone away. */
-  protected abandon(): void {
-    this.#isAbandoned = true;
-    this.#abort?.abort(abandoned());
+  /** The names and values in turn of an answer's headers, and of those that were added. */
+  protected rawHeader(header: Headers): string[] {
+    const raw = header instanceof HeaderList ? header.raw : [...header].flat();
+    return raw.concat(this.#addedHeaders);
   }
-}
-
-function abandoned(): ProtocolError {
-  return new ProtocolError("canceled", "The client has gone away.");
 }

@@ -1,28 +1,28 @@
 import type { Readable } from "node:stream";
-import { ProtocolError } from "../rpc/protocol-error.ts";
+import { ProtocolError } from "./protocol-error.ts";
 
 /** What bounds the reading of a request body. */
 export interface BodyLimits {
   readonly maxBytes: number;
   /** From the first read on, in milliseconds. */
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  readonly deadline: AbortSignal | undefined;
 }
 
 /**
  * Reads a request body to its end.
  *
- * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the signal's reason. It reads no
+ * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. It reads no
  * further then.
  */
-export function readBody(body: Readable, { maxBytes, timeoutMs, signal }: BodyLimits): Promise<Uint8Array> {
+export function readBody(body: Readable, { maxBytes, timeoutMs, deadline }: BodyLimits): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
 
     function settle(end: () => void): void {
       clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      deadline?.removeEventListener("abort", onAbort);
       body.off("data", onData).off("end", onEnd).off("close", onClose);
       body.pause();
       end();
@@ -42,21 +42,21 @@ export function readBody(body: Readable, { maxBytes, timeoutMs, signal }: BodyLi
       settle(() => reject(new ProtocolError("canceled", "The request was abandoned.")));
     }
     function onAbort(): void {
-      settle(() => reject(signal.reason));
+      settle(() => reject(deadline?.reason));
     }
     function onTimeout(): void {
       settle(() => reject(requestTimeout()));
     }
 
     const timer = setTimeout(onTimeout, timeoutMs);
-    if (signal.aborted) {
+    if (deadline?.aborted === true) {
       onAbort();
     } else if (body.readableEnded) {
       onEnd();
     } else if (body.destroyed) {
       onClose();
     } else {
-      signal.addEventListener("abort", onAbort);
+      deadline?.addEventListener("abort", onAbort);
       body.on("data", onData).on("end", onEnd).on("close", onClose);
     }
   });

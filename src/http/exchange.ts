@@ -30,10 +30,10 @@ export interface Exchange {
   /**
    * Reads the whole request body; an empty array when there is none.
    *
-   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (without reading on), `request_timeout` when it does
-   * not arrive in time; and the signal's reason once `signal` aborts.
+   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or without reading on), `request_timeout` when it does
+   * not arrive in time; and the reason of `deadline` once that aborts.
    */
-  readBody(maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+  readBody(maxBytes: number, deadline?: AbortSignal): Promise<Uint8Array>;
 
   /** Adds a header to whatever answer will be sent. */
   addHeader(name: string, value: string): void;
@@ -50,6 +50,6 @@ export interface Answer {
   readonly status: number;
   readonly header: Headers;
   /** Left out of the answer to HEAD, while its length is kept. A stream is pulled no faster than the client reads. */
-  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
-import { sendBody } from "./send-body.ts";
+import { byteLength, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/1.1. */
 export class Http1Exchange extends BaseExchange {
@@ -26,11 +26,6 @@ export class Http1Exchange extends BaseExchange {
     this.body = request;
     this.#response = response;
     this.#expectsContinue = request.headers.expect?.toLowerCase() === "100-continue";
-    response.on("close", () => {
-      if (!response.writableFinished) {
-        this.abandon();
-      }
-    });
   }
 
   protected startBody(): void {
@@ -40,25 +35,37 @@ export class Http1Exchange extends BaseExchange {
     }
   }
 
+  protected onAbandoned(listener: () => void): void {
+    const response = this.#response;
+    if (response.closed) {
+      listener();
+    }
+    response.once("close", () => {
+      if (!response.writableFinished) {
+        listener();
+      }
+    });
+  }
+
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
     const response = this.#response;
     if (response.destroyed) {
       return;
     }
-    const fields = [...header, ...this.addedHeaders];
-    if (body === undefined || body instanceof Uint8Array) {
-      const hasLength = status >= 200 && status !== 204 && status !== 304;
-      response.writeHead(
-        status,
-        [...fields, ...(hasLength ? [["content-length", String(body?.length ?? 0)]] : [])].flat(),
-      );
-      await sendBody(response, this.method === "HEAD" ? undefined : body);
+    const raw = this.rawHeader(header);
+    if (!isStream(body)) {
+      if (status !== 204 && status !== 304) {
+        raw.push("content-length", String(byteLength(body)));
+      }
+      response.writeHead(status, raw);
+      // A text leaves in one piece with the head, where bytes would be a second one.
+      response.end(this.method === "HEAD" ? undefined : body);
       return;
     }
-    response.writeHead(status, fields.flat());
+    response.writeHead(status, raw);
     if (trailer !== undefined) {
       response.addTrailers([...trailer]);
     }
-    await sendBody(response, this.method === "HEAD" ? undefined : body);
+    await (this.method === "HEAD" ? response.end() : sendBody(response, body));
   }
 }

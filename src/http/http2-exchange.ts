@@ -2,7 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
-import { sendBody } from "./send-body.ts";
+import { byteLength, isStream, sendBody } from "./send-body.ts";
 
 /** How long a client that has its answer may go on sending a body, in milliseconds. */
 const discardMs = 1_000;
@@ -29,17 +29,24 @@ export class Http2Exchange extends BaseExchange {
     };
     super(head, options);
     this.body = stream;
-    stream.on("close", () => {
-      if (!stream.writableFinished) {
-        this.abandon();
-      }
-    });
-    // A reset stream reports an error; all that it means to us is that the client has gone away.
-    stream.on("error", () => this.abandon());
+    // A reset stream reports an error; all that it means is that the client has gone away.
+    stream.on("error", () => {});
   }
 
   protected startBody(): void {
     // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
+  }
+
+  protected onAbandoned(listener: () => void): void {
+    const stream = this.body;
+    if (stream.closed) {
+      listener();
+    }
+    stream.once("close", () => {
+      if (!stream.writableFinished) {
+        listener();
+      }
+    });
   }
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
@@ -47,21 +54,21 @@ export class Http2Exchange extends BaseExchange {
     if (stream.destroyed || stream.closed) {
       return;
     }
-    const fields: Record<string, string | string[] | number> = { ":status": status };
-    for (const [name, value] of [...header, ...this.addedHeaders]) {
-      const present = fields[name];
-      fields[name] = present === undefined ? value : [...[present].flat(), value].map(String);
-    }
-    if (body instanceof Uint8Array && trailer === undefined) {
-      fields["content-length"] = body.length;
+    const raw = [":status", String(status), ...this.rawHeader(header)];
+    if (body !== undefined && !isStream(body) && trailer === undefined) {
+      raw.push("content-length", String(byteLength(body)));
     }
     const isHeadersOnly = body === undefined || this.method === "HEAD";
-    stream.respond(fields, {
-      endStream: isHeadersOnly && trailer === undefined,
-      waitForTrailers: trailer !== undefined,
-    });
-    stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer ?? [])));
-    await sendBody(stream, isHeadersOnly ? undefined : body);
+    const waitForTrailers = trailer !== undefined;
+    stream.respond(raw, { endStream: isHeadersOnly && !waitForTrailers, waitForTrailers });
+    if (waitForTrailers) {
+      stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer)));
+    }
+    if (isHeadersOnly || !isStream(body)) {
+      stream.end(isHeadersOnly ? undefined : body);
+    } else {
+      await sendBody(stream, body);
+    }
     if (!stream.readableEnded && !stream.closed) {
       this.#discardBody();
     }

@@ -1,19 +1,23 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
+import type { Answer } from "./exchange.ts";
+
+/** Whether a body comes in pieces. */
+export function isStream(body: Answer["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && Symbol.asyncIterator in body;
+}
+
+/** The length of a body that is whole, in bytes; 0 when there is none. */
+export function byteLength(body: string | Uint8Array | undefined): number {
+  return body === undefined ? 0 : Buffer.byteLength(body);
+}
 
 /**
- * Writes a body and ends the stream; resolves when all has been handed over, or the client has gone away. A stream is
- * pulled no faster than the client reads. A body that throws destroys the stream, with its error.
+ * Writes a body that is a stream, and ends the target; resolves when all has been handed over, or the client has gone
+ * away. The stream is pulled no faster than the client reads. When it throws, the target is destroyed with its error.
  */
-export async function sendBody(
-  target: Writable,
-  body: Uint8Array | AsyncIterable<Uint8Array> | undefined,
-): Promise<void> {
+export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>): Promise<void> {
   const closed = new Promise<void>((resolve) => target.once("finish", resolve).once("close", resolve));
-  if (body === undefined || body instanceof Uint8Array) {
-    target.end(body);
-    return closed;
-  }
   try {
     for await (const chunk of body) {
       if (target.destroyed) {

@@ -1,23 +1,21 @@
-import type { ConnectError, StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
+
+import { toConnectError } from "./errors.ts";
 
 type Response = UnaryResponse | StreamResponse;
 type HeaderFields = Iterable<readonly [name: string, value: string]>;
 
 /**
  * Puts headers on the answer of a call, whether it succeeds or fails: a response has headers of its own, and of a
- * failure only the error's metadata go out. `toError` makes an error of whatever the call throws.
+ * failure only the error's metadata go out.
  */
-export async function withHeaders(
-  fields: HeaderFields,
-  toError: (reason: unknown) => ConnectError,
-  call: () => Promise<Response>,
-): Promise<Response> {
+export async function withHeaders(fields: HeaderFields, call: () => Promise<Response>): Promise<Response> {
   try {
     const response = await call();
     appendAll(response.header, fields);
     return response;
   } catch (reason) {
-    const error = toError(reason);
+    const error = toConnectError(reason);
     appendAll(error.metadata, fields);
     throw error;
   }

@@ -1,12 +1,15 @@
 import { createContextKey, type Interceptor } from "@connectrpc/connect";
-import { apiKeyExpired, apiKeyInvalid, apiKeyMissing, apiKeyRevoked, type DomainError } from "../domain/errors.ts";
-import type { FoundKey, Key } from "../domain/key.ts";
-import { hashSecret, isSecret } from "../domain/key-secret.ts";
-import type { KeyStore } from "../domain/store.ts";
-import { exchangeKey } from "../rpc/create-endpoint.ts";
+import { apiKeyInvalid, apiKeyMissing, type DomainError } from "../domain/errors.ts";
+import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
+import { exchangeOf } from "../rpc/running-call.ts";
 
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: DomainError };
+
+/** Finds keys by what clients send; undefined for what is no key's secret. */
+export interface KeyFinder {
+  find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+}
 
 /** Set by the auth interceptor for all that follow. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
@@ -17,9 +20,9 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  *
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
-export function authInterceptor(keys: KeyStore, clock: () => number): Interceptor {
+export function authInterceptor(keys: KeyFinder, clock: () => number): Interceptor {
   return (next) => async (request) => {
-    const lines = request.contextValues.get(exchangeKey)?.headerLines("authorization") ?? [];
+    const lines = exchangeOf(request).headerLines("authorization");
     request.contextValues.set(callerKey, await identify(lines));
     return next(request);
   };
@@ -29,7 +32,7 @@ export function authInterceptor(keys: KeyStore, clock: () => number): Intercepto
     if (typeof token !== "string") {
       return stranger(token.refusal);
     }
-    const found = isSecret(token) ? await keys.findKey(hashSecret(token)) : undefined;
+    const found = await keys.find(token);
     return found === undefined ? stranger(apiKeyInvalid()) : holder(found, clock());
   }
 }
@@ -43,12 +46,9 @@ function bearerToken(lines: readonly string[]): string | { refusal: DomainError 
   return token ?? { refusal: apiKeyMissing() };
 }
 
-function holder({ key, secretExpiresAtMs }: FoundKey, nowMs: number): Caller {
-  if (key.revokedAtMs !== undefined) {
-    return stranger(apiKeyRevoked());
-  }
-  const expiresAtMs = Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
-  return nowMs < expiresAtMs ? { key } : stranger(apiKeyExpired());
+function holder(found: FoundKey, nowMs: number): Caller {
+  const refusal = refusalOf(found, nowMs);
+  return refusal === undefined ? { key: found.key } : stranger(refusal);
 }
 
 function stranger(refusal: DomainError): Caller {

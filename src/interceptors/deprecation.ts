@@ -3,7 +3,6 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
 import { withHeaders } from "./answer-headers.ts";
-import { toConnectError } from "./errors.ts";
 import { operationOf } from "./operation.ts";
 
 /**
@@ -11,12 +10,12 @@ import { operationOf } from "./operation.ts";
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
-export const deprecationInterceptor: Interceptor = (next) => async (request) => {
+export const deprecationInterceptor: Interceptor = (next) => (request) => {
   const deprecation = operationOf(request.method)?.deprecation;
   if (deprecation === undefined) {
     return next(request);
   }
-  return withHeaders(deprecationHeaders(request.method, deprecation), toConnectError, () => next(request));
+  return withHeaders(deprecationHeaders(request.method, deprecation), () => next(request));
 };
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */

@@ -2,15 +2,14 @@ import type { Interceptor } from "@connectrpc/connect";
 import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
 import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
-import { exchangeKey } from "../rpc/create-endpoint.ts";
+import { exchangeOf } from "../rpc/running-call.ts";
 import { withHeaders } from "./answer-headers.ts";
 import { type Caller, callerKey } from "./auth.ts";
-import { toConnectError } from "./errors.ts";
 
 /** Counts requests, and judges each by those before it. */
 export interface Meter {
   /** Judges and charges a request that is made with a key. */
-  judgeKey(key: Key): Promise<Judgement>;
+  judgeKey(key: Key): Judgement | Promise<Judgement>;
   /** Judges and charges a request without a valid key, by the client's address. */
   judgeStranger(address: string): Judgement;
 }
@@ -22,9 +21,11 @@ export interface Meter {
 export function limitsInterceptor(meter: Meter): Interceptor {
   return (next) => async (request) => {
     const caller = request.contextValues.get(callerKey) as Caller;
-    const address = request.contextValues.get(exchangeKey)?.clientAddress ?? "";
-    const judgement = caller.key === undefined ? meter.judgeStranger(address) : await meter.judgeKey(caller.key);
-    return withHeaders(limitHeaders(judgement), toConnectError, async () => {
+    const judgement =
+      caller.key === undefined
+        ? meter.judgeStranger(exchangeOf(request).clientAddress)
+        : await meter.judgeKey(caller.key);
+    return withHeaders(limitHeaders(judgement), async () => {
       assertAdmitted(judgement);
       if (caller.key === undefined) {
         throw caller.refusal;

@@ -6,7 +6,7 @@ import {
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
-import { ProtocolError } from "./protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** How a message stands on the wire. */
 export interface Codec {

@@ -5,7 +5,8 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionNegotiate } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { bodyTooLarge } from "../http/body.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** Answers smaller than this, in bytes, are not worth compressing. */
 const compressMinBytes = 1024;
@@ -20,45 +21,50 @@ const brotli: Compression = {
 
 const available = [compressionGzip, brotli];
 
-/** The compression of one call, as its headers ask for it. */
-export interface CallCompression {
-  /** Whether the headers say that the request is not compressed. */
-  readonly isIdentity: boolean;
-  /** Throws `unsupported_compression`, `malformed` or `body_too_large`. */
-  decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array>;
-  /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
-  compress(bytes: Uint8Array): Promise<{ readonly bytes: Uint8Array; readonly name: string | undefined }>;
-}
+/** The compression of one call, as its headers ask for it. Most calls ask for none, and negotiate nothing. */
+export class CallCompression {
+  readonly #exchange: Exchange;
+  readonly #requested: string | undefined;
+  readonly #acceptHeader: string;
 
-/** Reads the two headers; `acceptHeader` names the one in which clients are told what is supported. */
-export function negotiateCompression(
-  requested: string | undefined,
-  accepted: string | undefined,
-  acceptHeader: string,
-): CallCompression {
-  const { request, response, error } = compressionNegotiate(
-    available,
-    requested ?? null,
-    accepted ?? null,
-    acceptHeader,
-  );
-  return {
-    isIdentity: (requested ?? "identity") === "identity",
-    async decompress(bytes, maxBytes) {
-      if (error !== undefined) {
-        const names = available.map(({ name }) => name).join(", ");
-        const metadata = { [acceptHeader]: names };
-        throw new ProtocolError("unsupported_compression", `Compress the request with one of: ${names}.`, metadata);
-      }
-      return request === null ? bytes : decompressWith(request, bytes, maxBytes);
-    },
-    async compress(bytes) {
-      if (response === null || bytes.length < compressMinBytes) {
-        return { bytes, name: undefined };
-      }
-      return { bytes: await response.compress(bytes), name: response.name };
-    },
-  };
+  /** `requested` is what the request is compressed with, and `acceptHeader` names what the client says it takes. */
+  constructor(exchange: Exchange, requested: string | undefined, acceptHeader: string) {
+    this.#exchange = exchange;
+    this.#requested = requested;
+    this.#acceptHeader = acceptHeader;
+  }
+
+  /** Whether the headers say that the request is not compressed. */
+  get isIdentity(): boolean {
+    return this.#requested === undefined || this.#requested === "identity";
+  }
+
+  /** Throws `unsupported_compression`, `malformed` or `body_too_large`. */
+  async decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+    if (this.isIdentity) {
+      return bytes;
+    }
+    const { request } = this.#negotiate();
+    if (request === null) {
+      const names = available.map(({ name }) => name).join(", ");
+      const metadata = { [this.#acceptHeader]: names };
+      throw new ProtocolError("unsupported_compression", `Compress the request with one of: ${names}.`, metadata);
+    }
+    return decompressWith(request, bytes, maxBytes);
+  }
+
+  /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
+  async compress(bytes: Uint8Array): Promise<{ readonly bytes: Uint8Array; readonly name: string | undefined }> {
+    const response = bytes.length < compressMinBytes ? null : this.#negotiate().response;
+    return response === null
+      ? { bytes, name: undefined }
+      : { bytes: await response.compress(bytes), name: response.name };
+  }
+
+  #negotiate() {
+    const accepted = this.#exchange.header(this.#acceptHeader.toLowerCase());
+    return compressionNegotiate(available, this.#requested ?? null, accepted ?? null, this.#acceptHeader);
+  }
 }
 
 async function decompressWith(compression: Compression, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {

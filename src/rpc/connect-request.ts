@@ -1,9 +1,9 @@
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { headerUnaryAcceptEncoding } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
-import { type CallCompression, negotiateCompression } from "./compression.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import { CallCompression } from "./compression.ts";
 
 /** Where a unary request over the Connect protocol holds its message: the body of a POST, or the query of a GET. */
 export interface ConnectRequest {
@@ -11,17 +11,17 @@ export interface ConnectRequest {
   /** Throws `unsupported_media_type` or `malformed`. */
   codec(): Codec;
   /** The message, decompressed. */
-  bytes(maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+  bytes(maxBytes: number, deadline: AbortSignal | undefined): Promise<Uint8Array>;
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-request */
 export function postRequest(exchange: Exchange): ConnectRequest {
-  const compression = negotiate(exchange, exchange.header("content-encoding"));
+  const compression = callCompression(exchange, exchange.header("content-encoding"));
   return {
     compression,
     codec: () => codecOfContentType(exchange.header("content-type")),
-    async bytes(maxBytes, signal) {
-      return compression.decompress(await exchange.readBody(maxBytes, signal), maxBytes);
+    async bytes(maxBytes, deadline) {
+      return compression.decompress(await exchange.readBody(maxBytes, deadline), maxBytes);
     },
   };
 }
@@ -29,7 +29,7 @@ export function postRequest(exchange: Exchange): ConnectRequest {
 /** Source: https://connectrpc.com/docs/protocol/#unary-get-request */
 export function getRequest(exchange: Exchange): ConnectRequest {
   const query = new URLSearchParams(exchange.query);
-  const compression = negotiate(exchange, query.get("compression") ?? undefined);
+  const compression = callCompression(exchange, query.get("compression") ?? undefined);
   return {
     compression,
     codec: () => codecOfQuery(query.get("encoding")),
@@ -41,8 +41,8 @@ export function getRequest(exchange: Exchange): ConnectRequest {
   };
 }
 
-function negotiate(exchange: Exchange, requested: string | undefined): CallCompression {
-  return negotiateCompression(requested, exchange.header("accept-encoding"), headerUnaryAcceptEncoding);
+function callCompression(exchange: Exchange, requested: string | undefined): CallCompression {
+  return new CallCompression(exchange, requested, headerUnaryAcceptEncoding);
 }
 
 /** A body without a content type is taken as JSON. */

@@ -8,9 +8,9 @@ import {
   trailerMux,
 } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
 import { jsonCodec } from "./codec.ts";
 import { getRequest, postRequest } from "./connect-request.ts";
-import { ProtocolError, type ProtocolErrorKind } from "./protocol-error.ts";
 import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
 import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
@@ -36,9 +36,9 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
 
   return {
     timeoutMs: timeout.timeoutMs,
-    async read(input, signal) {
+    async read(input, deadline) {
       const codec = request.codec();
-      const bytes = await request.bytes(readMaxBytes, signal);
+      const bytes = await request.bytes(readMaxBytes, deadline);
       assertTimeout(timeout);
       return codec.decode(input, bytes);
     },

@@ -1,27 +1,7 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  type MessageShape,
-} from "@bufbuild/protobuf";
-import {
-  createContextKey,
-  createContextValues,
-  createHandlerContext,
-  type Interceptor,
-  type MethodImplSpec,
-  type StreamResponse,
-  type UnaryRequest,
-  type UnaryResponse,
-} from "@connectrpc/connect";
-import {
-  createAsyncIterable,
-  invokeUnaryImplementation,
-  transformInvokeImplementation,
-} from "@connectrpc/connect/protocol";
-import type { Exchange } from "../http/exchange.ts";
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { Call, Endpoint } from "./endpoint.ts";
+import { RunningCall, runningCallOf } from "./running-call.ts";
 
 /** What happens to a call on its way to the implementation. */
 export interface EndpointOptions {
@@ -31,20 +11,9 @@ export interface EndpointOptions {
   readonly messageInterceptors: readonly Interceptor[];
 }
 
-/** The exchange that carries the call, for interceptors that need more of it than its headers. */
-export const exchangeKey = createContextKey<Exchange | undefined>(undefined, { description: "exchange" });
-
 type AnyFn = ReturnType<Interceptor>;
-type Context = ReturnType<typeof createHandlerContext>;
+type Request = Parameters<AnyFn>[0];
 type Response = UnaryResponse | StreamResponse;
-
-/** A call under way, for the chain's last link. */
-interface Running {
-  readonly call: Call;
-  readonly context: Context;
-}
-
-const runningKey = createContextKey<Running | undefined>(undefined, { description: "running call" });
 
 /**
  * Makes an endpoint of an implementation: the interceptors are chained once, here, and not for each call.
@@ -54,81 +23,64 @@ const runningKey = createContextKey<Running | undefined>(undefined, { descriptio
  */
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { method } = spec;
-  if (method.methodKind !== "unary" && method.methodKind !== "server_streaming") {
-    throw new Error(`${method.toString()}: only unary and server-streaming methods can be endpoints`);
-  }
   const unread = create(method.input);
-  const chain = [...options.callInterceptors].reduceRight<AnyFn>(
-    (next, interceptor) => interceptor(next),
-    lastLink(spec, options.messageInterceptors),
-  );
+  const answer = chain(options.messageInterceptors, implementation(spec));
+  const run = chain(options.callInterceptors, async (request) => {
+    const running = runningCallOf(request);
+    running.message = await running.call.read(running.deadlineSignal);
+    return answer(running as Request);
+  });
 
-  async function call(running: Call): Promise<Response> {
-    const { exchange, protocolName, timeoutMs } = running;
-    const url = `${exchange.scheme}://${exchange.authority ?? ""}${exchange.path}`;
-    const contextValues = createContextValues().set(exchangeKey, exchange);
-    const context = createHandlerContext({
-      service: method.parent,
-      method,
-      protocolName,
-      requestMethod: exchange.method,
-      url,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      requestSignal: exchange.signal,
-      requestHeader: exchange.requestHeader,
-      contextValues,
-    });
-    contextValues.set(runningKey, { call: running, context });
-    const request: UnaryRequest = {
-      stream: false,
-      service: method.parent,
-      method: method as DescMethodUnary,
-      requestMethod: exchange.method,
-      url,
-      signal: context.signal,
-      header: exchange.requestHeader,
-      contextValues,
-      message: unread,
-    };
+  async function call(call: Call): Promise<Response> {
+    const running = new RunningCall(method, call, unread);
     try {
-      const response = await chain(request);
-      return response.stream ? { ...response, message: closing(response.message, context) } : closed(response, context);
+      const response = await run(running as Request);
+      return response.stream ? { ...response, message: ending(response.message, running) } : ended(response, running);
     } catch (error) {
-      context.abort(error);
+      running.end();
       throw error;
     }
   }
 
-  return { method, call: call as Endpoint["call"] };
+  return { method, call } as Endpoint;
 }
 
-/** The last link of the chain: reads the message, and has the implementation answer it. */
-function lastLink(spec: MethodImplSpec, interceptors: readonly Interceptor[]): AnyFn {
-  return async (request) => {
-    const { call, context } = request.contextValues.get(runningKey) as Running;
-    const input = await call.read(context.signal);
-    const message = await invoke(spec, context, input, [...interceptors]);
-    const { responseHeader: header, responseTrailer: trailer } = context;
-    const isStream = spec.kind === "server_streaming";
-    return { stream: isStream, service: spec.method.parent, method: spec.method, header, trailer, message } as Response;
-  };
+function chain(interceptors: readonly Interceptor[], last: AnyFn): AnyFn {
+  return interceptors.reduceRight<AnyFn>((next, interceptor) => interceptor(next), last);
 }
 
-async function invoke(
-  spec: MethodImplSpec,
-  context: Context,
-  input: MessageShape<DescMessage>,
-  interceptors: Interceptor[],
-) {
-  if (spec.kind === "unary") {
-    return invokeUnaryImplementation(spec, context, input, interceptors);
+/** The innermost link: has the implementation answer. */
+function implementation(spec: MethodImplSpec): AnyFn {
+  switch (spec.kind) {
+    case "unary":
+      return async (request) => {
+        const running = runningCallOf(request);
+        const message = create(spec.method.output, await spec.impl(running.message, running));
+        return response(running, message);
+      };
+    case "server_streaming":
+      return async (request) => {
+        const running = runningCallOf(request);
+        return response(running, await untilFirst(messages(spec.method.output, spec.impl(running.message, running))));
+      };
+    default:
+      throw new Error(`${spec.method.toString()}: only unary and server-streaming methods can be endpoints`);
   }
-  const output = transformInvokeImplementation(
-    spec as MethodImplSpec<DescMessage, DescMessage> & { method: DescMethodServerStreaming },
-    context,
-    interceptors,
-  )(createAsyncIterable([input]));
-  return untilFirst(output);
+}
+
+function response(running: RunningCall, message: unknown): Response {
+  const { service, method, responseHeader: header, responseTrailer: trailer } = running;
+  const stream = (method as { methodKind: string }).methodKind === "server_streaming";
+  return { stream, service, method, header, trailer, message } as Response;
+}
+
+async function* messages(
+  desc: DescMessage,
+  inits: AsyncIterable<MessageInitShape<DescMessage>>,
+): AsyncGenerator<Message> {
+  for await (const init of inits) {
+    yield create(desc, init);
+  }
 }
 
 /** Waits for a stream's first message, so that an error before it is the answer, and headers can still be set. */
@@ -148,17 +100,16 @@ async function untilFirst<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>
   return resumed();
 }
 
-/** A call that has been answered needs its deadline no more. */
-function closed(response: UnaryResponse, context: Context): UnaryResponse {
-  context.abort();
+function ended(response: UnaryResponse, running: RunningCall): UnaryResponse {
+  running.end();
   return response;
 }
 
 /** A stream needs its deadline until it ends, or is given up. */
-async function* closing<T>(messages: AsyncIterable<T>, context: Context): AsyncGenerator<T> {
+async function* ending<T>(messages: AsyncIterable<T>, running: RunningCall): AsyncGenerator<T> {
   try {
     yield* messages;
   } finally {
-    context.abort();
+    running.end();
   }
 }

@@ -28,9 +28,9 @@ export interface Call<I extends DescMessage = DescMessage> {
   readonly timeoutMs?: number | undefined;
   /**
    * Reads and decodes the message. It is called at most once, after the interceptors have let the call in. Throws
-   * `ProtocolError`. `signal` aborts at the deadline, or when the client goes away.
+   * `ProtocolError`, or the reason of `deadline`, which aborts when the time is up; undefined when there is no end.
    */
-  read(signal: AbortSignal): Promise<MessageShape<I>>;
+  read(deadline: AbortSignal | undefined): Promise<MessageShape<I>>;
 }
 
 /** An RPC with one request and one answer. */

@@ -1,7 +1,7 @@
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { bodyTooLarge } from "../http/body.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import type { CallCompression } from "./compression.ts";
-import { ProtocolError } from "./protocol-error.ts";
 
 /** The bytes before a message: a flag, and the message's length as 32 bits, the most significant first. */
 export const envelopeHeadBytes = 5;

@@ -4,13 +4,12 @@ import { compressedFlag } from "@connectrpc/connect/protocol";
 import {
   headerAcceptEncoding,
   headerEncoding,
-  headerTimeout,
   parseTimeout,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
 import type { Exchange } from "../http/exchange.ts";
 import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
-import { type CallCompression, negotiateCompression } from "./compression.ts";
+import { CallCompression } from "./compression.ts";
 import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
 import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
 import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
@@ -36,13 +35,13 @@ type Send = (header: Headers, message: Uint8Array, trailer: Headers) => Promise<
 export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Send): UnaryCall {
   const contentType = exchange.header("content-type") ?? "";
   const codec: Codec = /\+json\s*(;|$)/i.test(contentType) ? jsonCodec : binaryCodec;
-  const timeout = parseTimeout(exchange.header(headerTimeout.toLowerCase()) ?? null, maxTimeoutMs);
-  const compression = callCompression(exchange);
+  const timeout = parseTimeout(exchange.header("grpc-timeout") ?? null, maxTimeoutMs);
+  const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), headerAcceptEncoding);
 
   return {
     timeoutMs: timeout.timeoutMs,
-    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal) {
-      const body = await exchange.readBody(readMaxBytes + envelopeHeadBytes, signal);
+    async read<Desc extends DescMessage>(input: Desc, deadline: AbortSignal | undefined) {
+      const body = await exchange.readBody(readMaxBytes + envelopeHeadBytes, deadline);
       assertTimeout(timeout);
       return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
     },
@@ -65,9 +64,4 @@ export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Se
       return send(header, new Uint8Array(), setTrailerStatus(new Headers(), error));
     },
   };
-}
-
-function callCompression(exchange: Exchange): CallCompression {
-  const requested = exchange.header(headerEncoding.toLowerCase());
-  return negotiateCompression(requested, exchange.header(headerAcceptEncoding.toLowerCase()), headerAcceptEncoding);
 }

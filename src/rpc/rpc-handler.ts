@@ -1,14 +1,14 @@
-import { create } from "@bufbuild/protobuf";
-import { EmptySchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
 import { assertAuthority } from "../http/authority.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { connectProtocol } from "./connect.ts";
 import type { UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol } from "./grpc.ts";
 import { grpcWebProtocol } from "./grpc-web.ts";
-import { ProtocolError } from "./protocol-error.ts";
 import type { UnaryProtocol } from "./unary-protocol.ts";
+import { callUnrouted } from "./unrouted.ts";
 
 /** What the RPC handler serves. */
 export interface RpcOptions {
@@ -17,6 +17,8 @@ export interface RpcOptions {
   readonly unrouted: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
+  /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
+  readonly toError: (reason: unknown) => ConnectError;
 }
 
 /** Answers RPCs over Connect, gRPC and gRPC-Web. */
@@ -28,65 +30,86 @@ export interface RpcHandler {
 }
 
 /** Makes the handler. The endpoints' paths are `/package.Service/Method`. */
-export function createRpcHandler({ endpoints, unrouted, readMaxBytes }: RpcOptions): RpcHandler {
+export function createRpcHandler(options: RpcOptions): RpcHandler {
+  const { endpoints } = options;
   const routes = new Map(endpoints.map((endpoint) => [rpcPath(endpoint), endpoint]));
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
-
-  /** The one way of every call over every protocol. `refusal` is what its reading ends in, where it is not to be read. */
-  async function serve(exchange: Exchange, endpoint: UnaryEndpoint, refusal?: ProtocolError): Promise<void> {
-    const protocol = protocolOf(exchange);
-    const call = protocol.open(exchange, readMaxBytes);
-    try {
-      const response = await endpoint.call({
-        exchange,
-        protocolName: protocol.name,
-        timeoutMs: call.timeoutMs,
-        async read(signal) {
-          if (refusal !== undefined) {
-            throw refusal;
-          }
-          const input = await call.read(endpoint.method.input, signal);
-          assertAuthority(exchange.authority);
-          return input;
-        },
-      });
-      await call.answer(endpoint.method, response);
-    } catch (error) {
-      await call.fail(ConnectError.from(error, Code.Internal));
-    }
-  }
-
-  async function answerOptions(exchange: Exchange, allowed: readonly string[]): Promise<void> {
-    const call = connectProtocol.open(exchange, readMaxBytes);
-    const read = () => Promise.resolve(create(EmptySchema));
-    try {
-      const { header } = await unrouted.call({ exchange, protocolName: connectProtocol.name, read });
-      header.set("allow", allowed.join(", "));
-      await exchange.respond({ status: 204, header });
-    } catch (error) {
-      await call.fail(ConnectError.from(error, Code.Internal));
-    }
-  }
 
   return {
     isRpc(exchange) {
       const isGrpc = exchange.header("content-type")?.startsWith("application/grpc") ?? false;
       return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix));
     },
-    async handle(exchange) {
+    handle(exchange) {
       const endpoint = routes.get(exchange.path);
       if (endpoint === undefined) {
-        return serve(exchange, unrouted, unknownRoute());
+        return refuse(exchange, unknownRoute(), options);
       }
       const allowed = allowedMethods(endpoint);
       if (exchange.method === "OPTIONS") {
-        return answerOptions(exchange, allowed);
+        return answerOptions(exchange, allowed, options);
       }
       return allowed.includes(exchange.method)
-        ? serve(exchange, endpoint)
-        : serve(exchange, unrouted, methodNotAllowed(allowed));
+        ? serve(exchange, endpoint, options)
+        : refuse(exchange, methodNotAllowed(allowed), options);
     },
   };
+}
+
+/** The one way of every call over every protocol. */
+async function serve(
+  exchange: Exchange,
+  endpoint: UnaryEndpoint,
+  { readMaxBytes, toError }: RpcOptions,
+): Promise<void> {
+  const protocol = protocolOf(exchange);
+  const call = protocol.open(exchange, readMaxBytes);
+  let header: Headers | undefined;
+  try {
+    const response = await endpoint.call({
+      exchange,
+      protocolName: protocol.name,
+      timeoutMs: call.timeoutMs,
+      async read(deadline) {
+        const input = await call.read(endpoint.method.input, deadline);
+        assertAuthority(exchange.authority);
+        return input;
+      },
+    });
+    header = response.header;
+    await call.answer(endpoint.method, response);
+  } catch (reason) {
+    await call.fail(withMetadata(toError(reason), header));
+  }
+}
+
+/** An answer that could not be written still has the headers that it was given. */
+function withMetadata(error: ConnectError, header: Headers | undefined): ConnectError {
+  header?.forEach((value, name) => {
+    error.metadata.append(name, value);
+  });
+  return error;
+}
+
+async function refuse(exchange: Exchange, refusal: ProtocolError, options: RpcOptions): Promise<void> {
+  const protocol = protocolOf(exchange);
+  const call = protocol.open(exchange, options.readMaxBytes);
+  try {
+    await callUnrouted(options.unrouted, { exchange, protocolName: protocol.name, refusal });
+  } catch (reason) {
+    await call.fail(options.toError(reason));
+  }
+}
+
+async function answerOptions(exchange: Exchange, allowed: readonly string[], options: RpcOptions): Promise<void> {
+  const protocolName = connectProtocol.name;
+  try {
+    const header = await callUnrouted(options.unrouted, { exchange, protocolName, refusal: undefined });
+    header.set("allow", allowed.join(", "));
+    await exchange.respond({ status: 204, header });
+  } catch (reason) {
+    await connectProtocol.open(exchange, options.readMaxBytes).fail(options.toError(reason));
+  }
 }
 
 function rpcPath({ method }: UnaryEndpoint): string {

@@ -1,4 +1,4 @@
-import { ProtocolError } from "./protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** The longest deadline that a client may set, in milliseconds: what Node's timers can hold, some 24 days. */
 export const maxTimeoutMs = 2 ** 31 - 1;

@@ -14,8 +14,8 @@ export interface UnaryProtocol {
 export interface UnaryCall {
   /** From the headers on, in milliseconds; undefined for none. */
   readonly timeoutMs: number | undefined;
-  /** Reads and decodes the message. Throws `ProtocolError`, or the signal's reason. */
-  read<Desc extends DescMessage>(input: Desc, signal: AbortSignal): Promise<MessageShape<Desc>>;
+  /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `deadline`. */
+  read<Desc extends DescMessage>(input: Desc, deadline: AbortSignal | undefined): Promise<MessageShape<Desc>>;
   answer(method: DescMethodUnary, response: UnaryResponse): Promise<void>;
   fail(error: ConnectError): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import { create, createFileRegistry, type DescMethodUnary } from "@bufbuild/protobuf";
 import { EmptySchema, FileDescriptorSetSchema, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
 import { createMethodImplSpec } from "@connectrpc/connect";
+import type { Exchange } from "../http/exchange.ts";
+import type { ProtocolError } from "../http/protocol-error.ts";
 import { createEndpoint, type EndpointOptions } from "./create-endpoint.ts";
 import type { UnaryEndpoint } from "./endpoint.ts";
 
@@ -11,6 +13,24 @@ import type { UnaryEndpoint } from "./endpoint.ts";
 export function createUnroutedEndpoint(options: Pick<EndpointOptions, "callInterceptors">): UnaryEndpoint {
   const spec = createMethodImplSpec(unroutedMethod(), () => create(EmptySchema));
   return createEndpoint(spec, { ...options, messageInterceptors: [] }) as UnaryEndpoint;
+}
+
+/** A request that no method takes. */
+export interface UnroutedRequest {
+  readonly exchange: Exchange;
+  readonly protocolName: string;
+  /** What the request ends in; undefined for OPTIONS, which has an answer. */
+  readonly refusal: ProtocolError | undefined;
+}
+
+/** Has the interceptors judge a request that no method takes. Resolves for OPTIONS, to the headers of its answer. */
+export async function callUnrouted(
+  unrouted: UnaryEndpoint,
+  { exchange, protocolName, refusal }: UnroutedRequest,
+): Promise<Headers> {
+  const read = () => (refusal === undefined ? Promise.resolve(create(EmptySchema)) : Promise.reject(refusal));
+  const { header } = await unrouted.call({ exchange, protocolName, read });
+  return header;
 }
 
 /** A method of no proto, as interceptors expect to be told one. It carries no options. */

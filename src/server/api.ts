@@ -8,9 +8,9 @@ import type { InventoryItem } from "../domain/inventory.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json-writer.ts";
-import { authInterceptor } from "../interceptors/auth.ts";
+import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
-import { errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
+import { createErrorReporter, errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
 import { limitsInterceptor, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { validationInterceptor } from "../interceptors/validation.ts";
@@ -18,13 +18,13 @@ import { createEndpoint, type EndpointOptions } from "../rpc/create-endpoint.ts"
 import type { UnaryEndpoint } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
-import { watchForeignWrites } from "../services/foreign-writes.ts";
 import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
 import { InventoryBlocks } from "../services/inventory-blocks.ts";
 import { InventoryVersion } from "../services/inventory-version.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
 import { restInventoryService } from "../services/rest-inventory.ts";
+import type { ForeignWrites } from "./foreign-writes.ts";
 import type { Logger } from "./logger.ts";
 
 /** The size of the largest message of an RPC, in bytes. Source: the contract, RPCs. */
@@ -36,6 +36,8 @@ export const apiServices = [InventoryService, PetService, StoreService] as const
 /** What the API stands on. */
 export interface ApiOptions {
   readonly store: Store;
+  readonly foreignWrites: ForeignWrites;
+  readonly keys: KeyFinder;
   readonly meter: Meter;
   readonly clock: () => number;
   readonly logger: Logger;
@@ -47,27 +49,27 @@ export interface ApiOptions {
 export interface Api {
   readonly rest: Gateway;
   readonly rpc: RpcHandler;
-  /** Lets go of the store, which must still be open. */
-  close(): Promise<void>;
 }
 
-export function createApi({ store, meter, clock, logger, maxBodyBytes, enforceSunset }: ApiOptions): Api {
+export function createApi(options: ApiOptions): Api {
+  const { store, keys, meter, clock, logger, maxBodyBytes, enforceSunset } = options;
+  const toError = createErrorReporter((code, cause) => logger.error({ err: cause, code }, "a call failed"));
   const callInterceptors: Interceptor[] = [
-    errorsInterceptor((code, cause) => logger.error({ err: cause, code }, "a call failed")),
+    errorsInterceptor(toError),
     deprecationInterceptor,
-    authInterceptor(store, clock),
+    authInterceptor(keys, clock),
     limitsInterceptor(meter),
     scopesInterceptor,
   ];
   const messageInterceptors = [validationInterceptor(), ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
 
-  const options: EndpointOptions = { callInterceptors, messageInterceptors };
-  const unrouted = createUnroutedEndpoint(options);
-  const connect = (specs: MethodImplSpec[]) => specs.map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
+  const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
+  const unrouted = createUnroutedEndpoint(interceptors);
+  const connect = (specs: MethodImplSpec[]) => specs.map((spec) => createEndpoint(spec, interceptors) as UnaryEndpoint);
 
   const json = { int64: "number", enumName: shortEnumName, implicitFields: "always" } as const;
   const registry = createRegistry(...apiServices);
-  const inventory = createInventory(store, new JsonWriters(json, registry));
+  const inventory = createInventory(options, new JsonWriters(json, registry));
   const others = connect([
     ...implement(PetService, petService(store)),
     ...implement(StoreService, storeService(store)),
@@ -75,14 +77,13 @@ export function createApi({ store, meter, clock, logger, maxBodyBytes, enforceSu
   const rest = [...connect(implement(InventoryService, inventory.rest)), ...others];
   const rpc = [...connect(implement(InventoryService, inventory.rpc)), ...others];
   return {
-    rest: createGateway({ endpoints: rest, unrouted, json, errorBody: errorToRest, maxBodyBytes, registry }),
-    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes }),
-    close: () => inventory.watch.close(),
+    rest: createGateway({ endpoints: rest, unrouted, json, toError, errorBody: errorToRest, maxBodyBytes, registry }),
+    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
   };
 }
 
 /** The inventory for REST, whose list is kept as JSON, and for RPCs. Updates of both, and of others, tell the list. */
-function createInventory(store: Store, writers: JsonWriters) {
+function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWriters) {
   const writeMessage = writers.message(InventoryItemSchema);
   const write = (item: InventoryItem) => writeMessage(inventoryItemToMessage(item));
   const version = new InventoryVersion();
@@ -94,11 +95,11 @@ function createInventory(store: Store, writers: JsonWriters) {
     blocks.markStale(petId);
     version.raise();
   });
-  const watch = watchForeignWrites(store, () => {
+  foreignWrites.subscribe(() => {
     blocks.clear();
     version.raise();
   });
-  return { rpc, rest: restInventoryService({ service: rpc, store, blocks, version, write }), watch };
+  return { rpc, rest: restInventoryService({ service: rpc, store, blocks, version, write }) };
 }
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {

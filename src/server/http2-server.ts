@@ -1,4 +1,3 @@
-import type { RequestListener } from "node:http";
 import {
   createServer,
   type Http2Server,
@@ -6,6 +5,8 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+
+import type { ConnectServices } from "./connect-services.ts";
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -16,9 +17,8 @@ type StreamListener = (
 
 /** Who answers the streams of an HTTP/2 server. */
 export interface StreamHandlers {
-  readonly isNative: (path: string) => boolean;
-  /** Answers the paths that `isNative` names, through Node's compatibility layer. */
-  readonly handleNative: RequestListener;
+  /** Answers the requests for its paths, through Node's compatibility layer. */
+  readonly connectServices: ConnectServices;
   /** Answers all others, from the bare stream, which costs a fraction. */
   readonly handleStream: StreamListener;
 }
@@ -30,17 +30,17 @@ export interface DetachedHttp2Server {
 }
 
 /** Makes an HTTP/2 server whose connections are handed to it by `server.emit("connection", socket)`. */
-export function createDetachedHttp2Server(handlers: StreamHandlers): DetachedHttp2Server {
+export function createDetachedHttp2Server({ connectServices, handleStream }: StreamHandlers): DetachedHttp2Server {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer({ settings: { maxConcurrentStreams: 256, enablePush: false } });
   // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
   // serves the paths that need it.
-  server.on("request", handlers.handleNative as never);
+  server.on("request", connectServices.handle as never);
   const compatibility = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
   const onStream: StreamListener = (stream, headers, flags, rawHeaders) => {
-    const isNative = handlers.isNative((headers[":path"] ?? "").split("?", 1)[0] as string);
-    for (const listener of isNative ? compatibility : [handlers.handleStream]) {
+    const isTheirs = connectServices.serves((headers[":path"] ?? "").split("?", 1)[0] as string);
+    for (const listener of isTheirs ? compatibility : [handleStream]) {
       listener.call(server, stream, headers, flags, rawHeaders);
     }
   };

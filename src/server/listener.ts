@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -7,6 +9,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
 import { parseTarget } from "../http/target.ts";
+import type { ConnectServices } from "./connect-services.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
 import { detectHttp2 } from "./preface.ts";
 
@@ -18,9 +21,8 @@ export interface ListenerOptions extends ExchangeOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers the requests for the paths that `isNative` names, from Node's own request and response. */
-  readonly handleNative: RequestListener;
-  readonly isNative: (path: string) => boolean;
+  /** Answers the requests for its paths itself. */
+  readonly connectServices: ConnectServices;
   /** Answers, on the bare socket, what is no HTTP or came too late, and closes it. */
   readonly handleUnparsed: (error: Error, socket: Socket) => void;
 }
@@ -39,6 +41,7 @@ export interface Listener {
  * used for those that turn out to be HTTP/1.1.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
+  const { connectServices } = options;
   const running = new Set<Promise<void>>();
   let isClosing = false;
 
@@ -50,16 +53,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (isClosing) {
       response.setHeader("connection", "close");
     }
-    if (options.isNative(parseTarget(request.url ?? "").path)) {
-      options.handleNative(request, response);
+    if (connectServices.serves(parseTarget(request.url ?? "").path)) {
+      connectServices.handle(request, response);
     } else {
       run(new Http1Exchange(request, response, options));
     }
   }
 
   const http2 = createDetachedHttp2Server({
-    isNative: options.isNative,
-    handleNative: options.handleNative,
+    connectServices,
     handleStream: (stream, headers, _flags, rawHeaders) => run(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
   const http1 = createHttp1Server(options, onRequest);
@@ -95,11 +97,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     address: http1.address() as AddressInfo,
     async close(graceMs) {
       isClosing = true;
+      // Idle connections are closed by it.
       http1.close();
       for (const session of http2.sessions) {
         session.close();
       }
-      await atMost(graceMs, Promise.allSettled(running));
+      const calls = Promise.allSettled(running);
+      await atMost(graceMs, Promise.all([calls, connectionsClosed(http1, http2.sessions)]));
       http1.closeAllConnections();
       for (const session of http2.sessions) {
         session.destroy();
@@ -131,6 +135,14 @@ function createHttp1Server(
   server.on("clientError", (error, socket) => handleUnparsed(error, socket as Socket));
   server.on("connect", (_request, socket) => handleUnparsed(new Error("CONNECT is not served"), socket as Socket));
   return server;
+}
+
+/** Resolves when the last answer has left: connections that have no more to send are closed as they become idle. */
+function connectionsClosed(http1: Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<unknown> {
+  const idle = setInterval(() => http1.closeIdleConnections(), 20);
+  const http1Closed = once(http1, "close").finally(() => clearInterval(idle));
+  const http2Closed = [...sessions].map((session) => session.destroyed || once(session, "close"));
+  return Promise.all([http1Closed, ...http2Closed]);
 }
 
 async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {

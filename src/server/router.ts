@@ -45,7 +45,7 @@ export function createRouter({ api, cors, meter, logger }: RouterOptions): (exch
       await route(exchange);
     } catch (reason) {
       logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
-      await exchange.respond(refusalAnswer(new DomainError("INTERNAL", "The service failed. Try again later.")));
+      await exchange.respond(refusalAnswer(reason));
     }
   };
 }

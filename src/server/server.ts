@@ -1,17 +1,21 @@
 import { type AddressInfo, isIPv6 } from "node:net";
 import { createClientAddress } from "../http/client-address.ts";
+import type { Meter } from "../interceptors/limits.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { ServerConfig } from "./config.ts";
+import { createConnectServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
+import { watchForeignWrites } from "./foreign-writes.ts";
+import { createKeyCache } from "./key-cache.ts";
+import { createKeyMeter } from "./key-meter.ts";
 import { listen } from "./listener.ts";
 import { createLogger } from "./logger.ts";
 import { serveOps } from "./ops-server.ts";
 import { createRouter } from "./router.ts";
-import { createTools } from "./tools.ts";
+import { createStrangerMeter } from "./stranger-meter.ts";
 import { answerUnparsed } from "./unparsed.ts";
-import { createUsageMeter } from "./usage-meter.ts";
 
 /** A server that takes requests. */
 export interface RunningServer {
@@ -37,22 +41,28 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   held.defer(() => lock.release());
   const store = openSqliteStore(config.db);
   held.defer(() => store.close());
-  const meter = createUsageMeter({
+  const keyMeter = createKeyMeter({
     store,
     clock,
     report: (reason) => logger.error({ err: reason }, "the counters could not be saved, and will be again"),
   });
-  held.defer(() => meter.close());
+  held.defer(() => keyMeter.close());
+  const strangerMeter = createStrangerMeter(clock);
+  const meter: Meter = {
+    judgeKey: (key) => keyMeter.judge(key),
+    judgeStranger: (address) => strangerMeter.judge(address),
+  };
 
-  const api = createApi({ ...config, store, meter, clock, logger });
-  held.defer(() => api.close());
-  const tools = createTools({ ...config, services: apiServices, stopping: stopping.signal });
+  const foreignWrites = watchForeignWrites(store);
+  held.defer(() => foreignWrites.close());
+  const keys = createKeyCache(store, foreignWrites);
+  const api = createApi({ ...config, store, foreignWrites, keys, meter, clock, logger });
+  const connectServices = createConnectServices({ ...config, services: apiServices, stopping: stopping.signal });
   const listener = await listen({
     ...config,
     clientAddress: createClientAddress(config.trustedProxies),
     handle: createRouter({ api, cors: createCors(config.corsOrigins), meter, logger }),
-    handleNative: tools.handle,
-    isNative: tools.isTool,
+    connectServices,
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, meter),
   });
   held.defer(() => listener.close(config.shutdownGraceMs));

@@ -1,8 +1,8 @@
 /** The two ways between the statuses of the domain and those of its messages. */
 export interface StatusMap<Status extends string, Message extends number> {
-  toMessage(status: Status): Message;
+  readonly toMessage: (status: Status) => Message;
   /** The message's rules have seen to it that there is such a status. */
-  fromMessage(message: Message): Status;
+  readonly fromMessage: (message: Message) => Status;
 }
 
 /** Makes the map of what each status is in messages. */

@@ -4,8 +4,8 @@ import { ConnectError, type StreamResponse, type UnaryResponse } from "@connectr
 import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";
-import type { Call, Endpoint } from "../../src/rpc/endpoint.ts";
-import { ProtocolError } from "../../src/rpc/protocol-error.ts";
+import { ProtocolError } from "../../src/http/protocol-error.ts";
+import type { Call, Endpoint, UnaryEndpoint } from "../../src/rpc/endpoint.ts";
 import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
 
@@ -93,10 +93,10 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
     header: (name) => requestHeader.get(name) ?? undefined,
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
     readBody: async (maxBytes) => {
-      reads.push(maxBytes);
-      if ((body?.length ?? 0) > maxBytes) {
+      if (Math.max(body?.length ?? 0, Number(requestHeader.get("content-length") ?? 0)) > maxBytes) {
         throw new ProtocolError("body_too_large", "too large");
       }
+      reads.push(maxBytes);
       return body ?? new Uint8Array();
     },
     addHeader: () => {},
@@ -107,8 +107,8 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
 }
 
 async function readBody({ body }: Answer): Promise<{ text: string; failure: unknown }> {
-  if (body === undefined || body instanceof Uint8Array) {
-    return { text: new TextDecoder().decode(body), failure: undefined };
+  if (typeof body !== "object" || body instanceof Uint8Array) {
+    return { text: typeof body === "string" ? body : new TextDecoder().decode(body), failure: undefined };
   }
   let text = "";
   try {
@@ -183,7 +183,7 @@ function throwWithHeader(thrown: unknown): never {
 export const unrouted = unary(
   { ...ShapeService.method.getShape, input: EmptySchema, output: EmptySchema } as never,
   () => create(EmptySchema) as never,
-);
+) as UnaryEndpoint;
 
 const statuses: Record<string, number> = {
   malformed: 400,
@@ -196,6 +196,7 @@ const statuses: Record<string, number> = {
 /** The options that all tests share; errors are answered with their kind and message. */
 export const options: Omit<GatewayOptions, "endpoints"> = {
   unrouted,
+  toError: (reason) => ConnectError.from(reason),
   json: policy,
   maxBodyBytes,
   registry,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Usage } from "../../src/domain/limits.ts";
 import type { KeyUsage, UsageStore } from "../../src/domain/store.ts";
-import { createUsageMeter } from "../../src/server/usage-meter.ts";
+import { createKeyMeter } from "../../src/server/key-meter.ts";
 
 /** A store of counters that can be made to fail. */
 class MemoryStore implements UsageStore {
@@ -28,7 +28,7 @@ function key(perMinute: number): Key {
   return newKey({ id: "key_1", name: "", plan: "enterprise", customQuota, createdAtMs: 0 });
 }
 
-describe("the usage meter", () => {
+describe("the meter of keys", () => {
   let store: MemoryStore;
   let reported: unknown[];
 
@@ -43,28 +43,28 @@ describe("the usage meter", () => {
   });
 
   function createMeter() {
-    return createUsageMeter({ store, clock: Date.now, report: (reason) => reported.push(reason) });
+    return createKeyMeter({ store, clock: Date.now, report: (reason) => reported.push(reason) });
   }
 
   it("counts requests that arrive before the first count is loaded", async () => {
     const meter = createMeter();
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => meter.judgeKey(key(3))));
+    const outcomes = await Promise.all(Array.from({ length: 5 }, async () => meter.judge(key(3))));
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["admitted", "admitted", "admitted", "refused", "refused"]);
     await meter.close();
   });
 
   it("goes on from where the meter before it was closed", async () => {
     const first = createMeter();
-    await first.judgeKey(key(3));
+    await first.judge(key(3));
     await first.close();
     const second = createMeter();
-    expect((await second.judgeKey(key(3))).standing.remaining).toBe(1);
+    expect((await second.judge(key(3))).standing.remaining).toBe(1);
     await second.close();
   });
 
   it("has its counts saved within a second", async () => {
     const meter = createMeter();
-    await meter.judgeKey(key(3));
+    await meter.judge(key(3));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(1);
     await meter.close();
@@ -73,7 +73,7 @@ describe("the usage meter", () => {
   it("offers counts again that the store did not take", async () => {
     const meter = createMeter();
     store.isFailing = true;
-    await meter.judgeKey(key(3));
+    await meter.judge(key(3));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(reported.length).toBeGreaterThan(0);
     store.isFailing = false;
@@ -84,20 +84,11 @@ describe("the usage meter", () => {
 
   it("remembers a key that has been idle for long, by the store", async () => {
     const meter = createMeter();
-    await meter.judgeKey(key(3));
+    await meter.judge(key(3));
     await vi.advanceTimersByTimeAsync(15 * 60_000);
     store.saved.set("key_1", { ...(store.saved.get("key_1") as Usage), day: { openedAtMs: 1_000_000, count: 7 } });
-    await meter.judgeKey(key(3));
+    await meter.judge(key(3));
     await meter.close();
     expect(store.saved.get("key_1")?.day?.count).toBe(8);
-  });
-
-  it("counts strangers by their network, 300 a minute", async () => {
-    const meter = createMeter();
-    const outcomes = Array.from({ length: 301 }, (_, i) => meter.judgeStranger(`2001:db8::${i}`).outcome);
-    expect(outcomes.filter((outcome) => outcome === "admitted").length).toBe(300);
-    expect(outcomes.at(-1)).toBe("refused");
-    expect(meter.judgeStranger("192.0.2.1").outcome).toBe("admitted");
-    await meter.close();
   });
 });

@@ -10,24 +10,27 @@ import { healthService } from "../services/health.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { refusalAnswer } from "./refusal.ts";
 
-/** The largest message that tools may send, in bytes. */
+/** The largest message that they read, in bytes. */
 const readMaxBytes = 64 * 1024;
 
-/** What tools are served. */
-export interface ToolsOptions {
+/** What the services tell of. */
+export interface ConnectServicesOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
 }
 
-/** Health and reflection: for tools, without a key, and not counted. They stream, and go by Connect's own handlers. */
-export interface Tools {
-  readonly isTool: (path: string) => boolean;
+/**
+ * Health and reflection: without a key, and not counted. They stream, and are served by Connect's own handlers, from
+ * Node's own requests.
+ */
+export interface ConnectServices {
+  readonly serves: (path: string) => boolean;
   readonly handle: RequestListener;
 }
 
-export function createTools({ services, reflection, stopping }: ToolsOptions): Tools {
+export function createConnectServices({ services, reflection, stopping }: ConnectServicesOptions): ConnectServices {
   const reflected = [...services, Health, ...(reflection ? [ServerReflection, ServerReflectionAlpha] : [])];
   const implementation = reflectionService(reflected);
   const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
@@ -45,7 +48,7 @@ export function createTools({ services, reflection, stopping }: ToolsOptions): T
     },
   }) as RequestListener;
   return {
-    isTool: (path) => paths.has(path),
+    serves: (path) => paths.has(path),
     handle(request, response) {
       // Connect's adapter makes a URL of the host, and does not outlive one that is malformed.
       try {

@@ -1,0 +1,75 @@
+/**
+ * The headers of an answer, as `Headers` has them, but as a plain list: they are appended to, and written, many
+ * thousand times a second, and hardly ever looked up. Names are kept in lower case, in the order of their arrival.
+ * Values are not looked at: Node does that when it writes them.
+ */
+export class HeaderList implements Headers {
+  /** Names and values in turn, as Node writes them. */
+  readonly raw: string[] = [];
+
+  append(name: string, value: string): void {
+    this.raw.push(name.toLowerCase(), value);
+  }
+
+  set(name: string, value: string): void {
+    this.delete(name);
+    this.append(name, value);
+  }
+
+  delete(name: string): void {
+    const wanted = name.toLowerCase();
+    for (let i = this.raw.length - 2; i >= 0; i -= 2) {
+      if (this.raw[i] === wanted) {
+        this.raw.splice(i, 2);
+      }
+    }
+  }
+
+  get(name: string): string | null {
+    const lines = this.#lines(name);
+    return lines.length === 0 ? null : lines.join(", ");
+  }
+
+  has(name: string): boolean {
+    return this.#lines(name).length > 0;
+  }
+
+  getSetCookie(): string[] {
+    return this.#lines("set-cookie");
+  }
+
+  forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
+    for (const [name, value] of this) {
+      visit.call(thisArg, value, name, this);
+    }
+  }
+
+  *entries(): HeadersIterator<[string, string]> {
+    for (let i = 0; i < this.raw.length; i += 2) {
+      yield [this.raw[i] as string, this.raw[i + 1] as string];
+    }
+  }
+
+  *keys(): HeadersIterator<string> {
+    for (const [name] of this) {
+      yield name;
+    }
+  }
+
+  *values(): HeadersIterator<string> {
+    for (const [, value] of this) {
+      yield value;
+    }
+  }
+
+  [Symbol.iterator](): HeadersIterator<[string, string]> {
+    return this.entries();
+  }
+
+  #lines(name: string): string[] {
+    const wanted = name.toLowerCase();
+    return this.raw.filter((_value, i) => i % 2 === 1 && this.raw[i - 1] === wanted);
+  }
+}
+
+type HeadersIterator<T> = ReturnType<Headers["entries"]> extends Iterator<unknown> ? Generator<T, undefined> : never;

@@ -1,0 +1,89 @@
+import type { Judgement } from "../domain/judgement.ts";
+import { type Key, quotaOf } from "../domain/key.ts";
+import { judge, noUsage, type Usage } from "../domain/limits.ts";
+import type { UsageStore } from "../domain/store.ts";
+import { Recent } from "./recent.ts";
+
+/** A crash may forget one second of counting, so that saving twice in it leaves room. Source: the contract, Limits. */
+const saveIntervalMs = 500;
+
+/** For so long at least, and twice as long at most, the usage of a key that is not used is kept in memory. */
+const idleMs = 5 * 60_000;
+
+/** Counts the requests that are made with keys, in memory, and has the store keep the counts. */
+export interface KeyMeter {
+  /** Judges and charges a request. It waits only for what the store knows of a key that was idle. */
+  judge(key: Key): Judgement | Promise<Judgement>;
+  /** Counts no more, and resolves when the store has all counts. */
+  close(): Promise<void>;
+}
+
+/** What a meter stands on. `report` hears of counts that the store did not take; they are offered again. */
+export interface KeyMeterOptions {
+  readonly store: UsageStore;
+  readonly clock: () => number;
+  readonly report: (reason: unknown) => void;
+}
+
+interface Entry {
+  readonly keyId: string;
+  usage: Usage;
+  lastUsedAtMs: number;
+}
+
+/** Makes a meter, which saves what it has counted at short intervals. */
+export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMeter {
+  const entries = new Recent<Entry>();
+  let unsaved = new Map<string, Entry>();
+
+  function charge(entry: Entry, key: Key): Judgement {
+    const nowMs = clock();
+    const verdict = judge(entry.usage, { quota: quotaOf(key), unbans: key.unbans }, nowMs);
+    entry.usage = verdict.usage;
+    entry.lastUsedAtMs = nowMs;
+    unsaved.set(entry.keyId, entry);
+    return verdict;
+  }
+
+  async function load(keyId: string): Promise<Entry> {
+    const usage = (await store.loadUsage(keyId)) ?? noUsage;
+    // Another request of the same key may have loaded it meanwhile, and counted.
+    return find(keyId) ?? entries.set(keyId, { keyId, usage, lastUsedAtMs: 0 });
+  }
+
+  function find(keyId: string): Entry | undefined {
+    return entries.get(keyId) ?? unsaved.get(keyId);
+  }
+
+  async function save(): Promise<void> {
+    const saving = unsaved;
+    unsaved = new Map();
+    try {
+      await store.saveUsage(saving.values());
+    } catch (reason) {
+      unsaved = new Map([...saving, ...unsaved]);
+      report(reason);
+    }
+  }
+
+  // One save at a time: a slow store must not be asked twice.
+  let saving = Promise.resolve();
+  const saveTimer = setInterval(() => {
+    saving = saving.then(() => (unsaved.size > 0 ? save() : undefined));
+  }, saveIntervalMs);
+  const idleTimer = setInterval(() => entries.forgetIdle(), idleMs);
+
+  return {
+    judge(key) {
+      const entry = find(key.id);
+      return entry === undefined ? load(key.id).then((loaded) => charge(loaded, key)) : charge(entry, key);
+    },
+
+    async close() {
+      clearInterval(saveTimer);
+      clearInterval(idleTimer);
+      await saving;
+      await save();
+    },
+  };
+}

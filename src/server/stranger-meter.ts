@@ -1,0 +1,30 @@
+import type { Judgement } from "../domain/judgement.ts";
+import { judgeStranger } from "../domain/stranger.ts";
+import type { Window } from "../domain/window.ts";
+import { clientNetwork } from "../http/client-address.ts";
+
+/** The most networks that are counted at a time, some 20 MB. Past it those heard of longest ago are forgotten. */
+const maxNetworks = 100_000;
+
+/** Counts the requests that are made without a valid key, by the client's network, in memory alone. */
+export interface StrangerMeter {
+  /** Judges and charges a request from an address. */
+  judge(address: string): Judgement;
+}
+
+export function createStrangerMeter(clock: () => number): StrangerMeter {
+  const windows = new Map<string, Window>();
+  return {
+    judge(address) {
+      const network = clientNetwork(address);
+      const verdict = judgeStranger(windows.get(network), clock());
+      // Put in anew, so that the map's order is that of the last requests.
+      windows.delete(network);
+      windows.set(network, verdict.window);
+      if (windows.size > maxNetworks) {
+        windows.delete(windows.keys().next().value as string);
+      }
+      return verdict;
+    },
+  };
+}
