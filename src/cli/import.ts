@@ -64,7 +64,8 @@ id,petId,quantity,shipDate,status,complete: all of them, in any order, and no ot
 A CSV file begins with a header row. Its lists are separated by ';'; '\\;' is a semicolon within an element, '\\\\' a
 backslash, and a lone '\\' a list of one empty text. Dates are RFC 3339, such as 2026-06-01T12:00:00Z.
 
-A bad row is named by its line, and nothing is changed. A server may run meanwhile, and shows the records at once.
+A bad row is named by its line, and nothing is changed. A server may run meanwhile: it shows the records within a
+second.
 
 Examples:
   $ petstore import pets.csv
