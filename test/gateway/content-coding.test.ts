@@ -12,7 +12,7 @@ function code(body: NonNullable<Answer["body"]>, acceptEncoding: string | undefi
 }
 
 async function read({ body }: Answer): Promise<Buffer> {
-  return body instanceof Uint8Array ? Buffer.from(body) : Buffer.concat(await Array.fromAsync(body ?? []));
+  return Buffer.concat(await Array.fromAsync(body as AsyncIterable<Uint8Array>));
 }
 
 async function* pieces(count: number, onPull = () => {}): AsyncGenerator<Uint8Array> {

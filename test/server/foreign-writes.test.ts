@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchForeignWrites } from "../../src/services/foreign-writes.ts";
+import { watchForeignWrites } from "../../src/server/foreign-writes.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -16,7 +16,8 @@ async function watch(...answers: (number | Error)[]): Promise<number[]> {
     }
     return answer;
   };
-  const watching = watchForeignWrites({ foreignRevision }, () => calls.push(asked));
+  const watching = watchForeignWrites({ foreignRevision });
+  watching.subscribe(() => calls.push(asked));
   await vi.advanceTimersByTimeAsync(2_000);
   await watching.close();
   const before = asked;
@@ -27,11 +28,23 @@ async function watch(...answers: (number | Error)[]): Promise<number[]> {
 
 it.each<[says: (number | Error)[], calledAfter: number[]]>([
   [[4], [1]],
-  [[4, 4, 5], [1, 3]],
-  [[4, 5, 4], [1, 2, 3]],
-  // What a store says after it has failed is news, though it be the same.
-  [[4, new Error("busy"), 4], [1, 3]],
-  [[new Error("busy"), 4], [2]],
+  [
+    [4, 4, 5],
+    [1, 3],
+  ],
+  [
+    [4, 5, 4],
+    [1, 2, 3],
+  ],
+  // While a store fails nobody knows, and what it says next is news, though it be the same.
+  [
+    [4, new Error("busy"), 4],
+    [1, 2, 3],
+  ],
+  [
+    [new Error("busy"), 4],
+    [1, 2],
+  ],
 ])("calls back when a store says %s, after %j", async (says, calledAfter) => {
   expect(await watch(...says)).toEqual(calledAfter);
 });
@@ -39,7 +52,8 @@ it.each<[says: (number | Error)[], calledAfter: number[]]>([
 it("looks often enough to be within a second", async () => {
   let revision = 1;
   let calls = 0;
-  const watching = watchForeignWrites({ foreignRevision: async () => revision }, () => {
+  const watching = watchForeignWrites({ foreignRevision: async () => revision });
+  watching.subscribe(() => {
     calls += 1;
   });
   await vi.advanceTimersByTimeAsync(10);
@@ -52,15 +66,12 @@ it("looks often enough to be within a second", async () => {
 it("asks a slow store but once at a time", async () => {
   let asked = 0;
   const { promise, resolve } = Promise.withResolvers<number>();
-  const watching = watchForeignWrites(
-    {
-      foreignRevision: () => {
-        asked += 1;
-        return promise;
-      },
+  const watching = watchForeignWrites({
+    foreignRevision: () => {
+      asked += 1;
+      return promise;
     },
-    () => {},
-  );
+  });
   await vi.advanceTimersByTimeAsync(5_000);
   expect(asked).toBe(1);
   resolve(1);
