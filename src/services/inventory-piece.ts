@@ -1,9 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import type { InventoryItem } from "../domain/inventory.ts";
+import { ByteRun } from "./byte-run.ts";
 import { blockLength, findRange, type InventoryBlock, type ReadInventory, readRange } from "./inventory-block.ts";
 
 /** How many blocks a piece has: 65,536 entries in some 3 MB, which one call to the system sends. */
 const maxBlocks = 128;
+
+/** What the bytes of any piece fit in, with entries of less than 96 bytes each: so they are not moved as they grow. */
+const maxBytes = maxBlocks * blockLength * 96;
+
+/** How much longer than the last time the bytes may become, by some updates, without being moved. */
+const spareBytes = 16 * 1024;
 
 /** What a piece is made by. */
 export interface PieceMaker {
@@ -26,6 +33,7 @@ export class InventoryPiece {
   #isLast = false;
   /** Undefined when a block is stale, or missing. */
   #bytes: Uint8Array | undefined;
+  #capacity = maxBytes;
   /** How often an entry has changed that no block holds yet. */
   #changesAhead = 0;
   #running: Promise<Uint8Array> | undefined;
@@ -92,36 +100,39 @@ export class InventoryPiece {
   }
 
   async #make(): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
+    const run = new ByteRun(this.#capacity);
+    const lengths: number[] = [];
     for (const block of this.#blocks) {
-      parts.push(block.bytes ?? (await this.#remake(block)));
+      lengths.push(block.bytes === undefined ? await this.#remake(block, run) : run.append(block.bytes).length);
     }
     while (!this.#areBlocksKnown) {
-      parts.push(await this.#makeNext());
+      lengths.push(await this.#makeNext(run));
     }
-    const bytes = this.#join(parts);
+    const bytes = this.#enclose(run);
+    this.#capacity = bytes.length + spareBytes;
     if (this.#blocks.every((block) => block.bytes !== undefined)) {
-      this.#keep(bytes, parts);
+      this.#keep(bytes, lengths);
     }
     return bytes;
   }
 
-  async #remake(block: InventoryBlock): Promise<Uint8Array> {
+  /** Returns how many bytes the block has. */
+  async #remake(block: InventoryBlock, run: ByteRun): Promise<number> {
     const { changes } = block;
-    const bytes = this.#write(await readRange(this.#maker.read, block));
+    const bytes = run.append(this.#write(await readRange(this.#maker.read, block)));
     if (changes === block.changes) {
       block.bytes = bytes;
     }
     await setImmediate();
-    return bytes;
+    return bytes.length;
   }
 
-  /** Makes the first block that is not known yet. */
-  async #makeNext(): Promise<Uint8Array> {
+  /** Makes the first block that is not known yet. Returns how many bytes it has. */
+  async #makeNext(run: ByteRun): Promise<number> {
     const after = this.end;
     const changes = this.#changesAhead;
     const items = await this.#maker.read(after, blockLength);
-    const bytes = this.#write(items);
+    const bytes = run.append(this.#write(items));
     const last = items.at(-1)?.petId;
     if (last !== undefined) {
       this.#blocks.push({ after, last, bytes: changes === this.#changesAhead ? bytes : undefined, changes: 0 });
@@ -129,24 +140,27 @@ export class InventoryPiece {
     this.#isLast = items.length < blockLength;
     this.#areBlocksKnown = this.#isLast || this.#blocks.length === maxBlocks;
     await setImmediate();
-    return bytes;
+    return bytes.length;
   }
 
-  #write(items: readonly InventoryItem[]): Uint8Array {
+  #write(items: readonly InventoryItem[]): string {
     let text = "";
     for (const item of items) {
       text += `,${this.#maker.write(item)}`;
     }
-    return Buffer.from(text);
+    return text;
   }
 
   /** The list is opened by the first piece, in place of its first comma, and closed by the last. */
-  #join(parts: readonly Uint8Array[]): Uint8Array {
+  #enclose(run: ByteRun): Uint8Array {
     const isFirst = this.after === undefined;
     if (isFirst && this.#blocks.length === 0) {
-      return Buffer.from("[]");
+      run.append("[");
     }
-    const bytes = Buffer.concat(this.#isLast ? [...parts, Buffer.from("]")] : parts);
+    if (this.#isLast) {
+      run.append("]");
+    }
+    const bytes = run.bytes();
     if (isFirst) {
       bytes.write("[", 0);
     }
@@ -154,11 +168,11 @@ export class InventoryPiece {
   }
 
   /** From now on the blocks share the memory of the whole. */
-  #keep(bytes: Uint8Array, parts: readonly Uint8Array[]): void {
+  #keep(bytes: Uint8Array, lengths: readonly number[]): void {
     this.#bytes = bytes;
     let start = 0;
     for (const [index, block] of this.#blocks.entries()) {
-      const end = start + (parts[index]?.length ?? 0);
+      const end = start + (lengths[index] ?? 0);
       block.bytes = bytes.subarray(start, end);
       start = end;
     }
