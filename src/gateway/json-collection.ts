@@ -1,6 +1,6 @@
 import type { ScalarType } from "@bufbuild/protobuf";
+import { JsonNumber } from "../exact-json/json-number.ts";
 import { ContentFault, faultWithin } from "./content-fault.ts";
-import { JsonNumber } from "./json-number.ts";
 import type { JsonReader } from "./json-scalar.ts";
 import { createTextReader } from "./text-scalar.ts";
 import { mapKeyLabel } from "./well-known-types.ts";

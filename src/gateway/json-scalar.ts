@@ -1,8 +1,9 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import { JsonNumber } from "../exact-json/json-number.ts";
 import { ContentFault } from "./content-fault.ts";
 import { describeInteger, type IntegerType, integerTypeOf, localInteger } from "./integer-type.ts";
-import { integerFromJsonNumber, JsonNumber } from "./json-number.ts";
+import { integerFromJsonNumber } from "./json-number.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { parseBase64, parseDouble, parseFloat32, parseSpecialNumber } from "./text-scalar.ts";
 

@@ -1,10 +1,10 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { JsonFault, parseJson } from "../exact-json/parse.ts";
 import { assertAuthority } from "../http/authority.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
 import { ContentFault, faultWithin, malformed } from "./content-fault.ts";
 import { createFields, type Fields } from "./field-access.ts";
-import { parseJson } from "./json-syntax.ts";
 import { assertJsonBody } from "./media-type.ts";
 import { percentDecode, percentDecodeSegments } from "./percent-encoding.ts";
 import { readQuery } from "./query.ts";
@@ -88,5 +88,9 @@ function parseBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) {
     throw new ContentFault("is missing; send one as application/json");
   }
-  return parseJson(bytes);
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    throw error instanceof JsonFault ? new ContentFault(error.reason) : error;
+  }
 }

@@ -1,7 +1,7 @@
 import { type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { JsonNumber } from "../exact-json/json-number.ts";
 import { ContentFault, faultWithin } from "./content-fault.ts";
-import { JsonNumber } from "./json-number.ts";
 import { type JsonReader, type JsonWriter, readString } from "./json-scalar.ts";
 import type { TextReader } from "./text-scalar.ts";
 import { parseDuration, parseTimestamp } from "./timestamp.ts";

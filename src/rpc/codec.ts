@@ -1,12 +1,6 @@
-import {
-  type DescMessage,
-  fromBinary,
-  fromJsonString,
-  type MessageShape,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type MessageShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { fromProtoJson } from "./proto-json.ts";
 
 /** How a message stands on the wire. */
 export interface Codec {
@@ -15,25 +9,24 @@ export interface Codec {
   encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Uint8Array;
 }
 
-/** The protobuf wire format. */
+/** The protobuf wire format. Unknown fields are skipped: nobody would look at them. */
 export const binaryCodec: Codec = {
   decode(desc, bytes) {
-    return decoding(desc, () => fromBinary(desc, bytes));
+    return decoding(desc, () => fromBinary(desc, bytes, { readUnknownFields: false }));
   },
   encode: toBinary,
 };
 
-/** ProtoJSON. Unknown fields are ignored, so that newer clients can call older servers. */
+/** ProtoJSON, as `fromProtoJson` reads it. */
 export const jsonCodec: Codec = {
   decode(desc, bytes) {
-    return decoding(desc, () => fromJsonString(desc, utf8.decode(bytes), { ignoreUnknownFields: true }));
+    return decoding(desc, () => fromProtoJson(desc, bytes));
   },
   encode(desc, message) {
     return encoder.encode(toJsonString(desc, message));
   },
 };
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
 function decoding<T>(desc: DescMessage, decode: () => T): T {

@@ -2,7 +2,6 @@ import type { ConnectError } from "@connectrpc/connect";
 import {
   codeToHttpStatus,
   errorToJsonBytes,
-  headerTimeout,
   headerUnaryEncoding,
   parseTimeout,
   trailerMux,
@@ -11,7 +10,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
 import { jsonCodec } from "./codec.ts";
 import { getRequest, postRequest } from "./connect-request.ts";
-import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
+import { readTimeout } from "./timeout.ts";
 import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
 /**
@@ -23,7 +22,7 @@ export const connectProtocol: UnaryProtocol = { name: "connect", open };
 
 function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
   const request = exchange.method === "POST" ? postRequest(exchange) : getRequest(exchange);
-  const timeout = parseTimeout(exchange.header(headerTimeout.toLowerCase()) ?? null, maxTimeoutMs);
+  const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
 
   async function respond(status: number, header: Headers, contentType: string, body: Uint8Array): Promise<void> {
     const { bytes, name } = await request.compression.compress(body);
@@ -39,7 +38,7 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
     async read(input, deadline) {
       const codec = request.codec();
       const bytes = await request.bytes(readMaxBytes, deadline);
-      assertTimeout(timeout);
+      timeout.assertValid();
       return codec.decode(input, bytes);
     },
     answer(method, { header, trailer, message }) {

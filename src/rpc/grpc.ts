@@ -11,7 +11,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
-import { assertTimeout, maxTimeoutMs } from "./timeout.ts";
+import { readTimeout } from "./timeout.ts";
 import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
 /**
@@ -35,14 +35,14 @@ type Send = (header: Headers, message: Uint8Array, trailer: Headers) => Promise<
 export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Send): UnaryCall {
   const contentType = exchange.header("content-type") ?? "";
   const codec: Codec = /\+json\s*(;|$)/i.test(contentType) ? jsonCodec : binaryCodec;
-  const timeout = parseTimeout(exchange.header("grpc-timeout") ?? null, maxTimeoutMs);
+  const timeout = readTimeout(exchange.header("grpc-timeout"), parseTimeout);
   const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), headerAcceptEncoding);
 
   return {
     timeoutMs: timeout.timeoutMs,
     async read<Desc extends DescMessage>(input: Desc, deadline: AbortSignal | undefined) {
       const body = await exchange.readBody(readMaxBytes + envelopeHeadBytes, deadline);
-      assertTimeout(timeout);
+      timeout.assertValid();
       return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
     },
     async answer(method, { header, trailer, message }) {

@@ -45,7 +45,7 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       if (endpoint === undefined) {
         return refuse(exchange, unknownRoute(), options);
       }
-      const allowed = allowedMethods(endpoint);
+      const allowed = allowedMethods(endpoint, protocolOf(exchange));
       if (exchange.method === "OPTIONS") {
         return answerOptions(exchange, allowed, options);
       }
@@ -124,9 +124,9 @@ function protocolOf(exchange: Exchange): UnaryProtocol {
   return /^application\/grpc(\+(proto|json))?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
 }
 
-/** POST always; GET, and HEAD with it, where the method has no side effects. */
-function allowedMethods({ method }: UnaryEndpoint): readonly string[] {
-  const isSafe = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+/** POST always; over Connect GET, and HEAD with it, where the method has no side effects. */
+function allowedMethods({ method }: UnaryEndpoint, protocol: UnaryProtocol): readonly string[] {
+  const isSafe = protocol === connectProtocol && method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return isSafe ? ["GET", "HEAD", "POST", "OPTIONS"] : ["POST", "OPTIONS"];
 }
 

@@ -88,6 +88,7 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
     scheme: "http",
     authority: "authority" in request ? request.authority : "shapes.example:8080",
     clientAddress: "127.0.0.1",
+    headerBytes: 0,
     requestHeader,
     signal: new AbortController().signal,
     header: (name) => requestHeader.get(name) ?? undefined,
@@ -100,6 +101,7 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
       return body ?? new Uint8Array();
     },
     addHeader: () => {},
+    abort: () => {},
     respond: async (answer) => {
       answers.push(answer);
     },

@@ -1,9 +1,9 @@
 import { create, type DescMessage, type Message, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack, TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { parseJson } from "../../src/exact-json/parse.ts";
 import { ContentFault } from "../../src/gateway/content-fault.ts";
 import { JsonReaders } from "../../src/gateway/json-reader.ts";
-import { parseJson } from "../../src/gateway/json-syntax.ts";
 import { policy, protoJsonPolicy, registry } from "./fixture.ts";
 import { LegacySchema } from "./gen/shapes/v1/legacy_pb.ts";
 import { Colour, type Shape, ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";

@@ -2,8 +2,8 @@ import { create, type DescMessage, fromJsonString, type MessageInitShape, toJson
 import { anyPack, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseJson } from "../../src/exact-json/parse.ts";
 import { JsonReaders } from "../../src/gateway/json-reader.ts";
-import { parseJson } from "../../src/gateway/json-syntax.ts";
 import { JsonWriters } from "../../src/gateway/json-writer.ts";
 import { policy, protoJsonPolicy, registry } from "./fixture.ts";
 import { LegacySchema } from "./gen/shapes/v1/legacy_pb.ts";

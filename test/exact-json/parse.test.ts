@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonNumber } from "../../src/gateway/json-number.ts";
-import { maxJsonDepth, parseJson } from "../../src/gateway/json-syntax.ts";
+import { JsonNumber } from "../../src/exact-json/json-number.ts";
+import { maxJsonDepth, parseJson } from "../../src/exact-json/parse.ts";
 
 const encoder = new TextEncoder();
 
