@@ -55,6 +55,7 @@ export abstract class BaseExchange implements Exchange {
   /** Has `listener` called once the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
   abstract respond(answer: Answer): Promise<void>;
+  abstract abort(): void;
 
   get scheme(): "http" | "https" {
     const isForwarded = this.#options.clientAddress.isTrusted(this.#head.peerAddress);
@@ -64,6 +65,10 @@ export abstract class BaseExchange implements Exchange {
 
   get clientAddress(): string {
     return this.#options.clientAddress.resolve(this.#head.peerAddress, this.headerLines("x-forwarded-for"));
+  }
+
+  get headerBytes(): number {
+    return this.#head.rawHeaders.reduce((bytes, text) => bytes + text.length, 0);
   }
 
   get requestHeader(): Headers {

@@ -62,6 +62,27 @@ export function readBody(body: Readable, { maxBytes, timeoutMs, deadline }: Body
   });
 }
 
+/** How much of a body, in bytes, and for how long, in milliseconds, is taken from a client that has its answer. */
+const discardMaxBytes = 1024 * 1024;
+const discardMs = 1_000;
+
+/**
+ * Takes what is left of a body that nobody reads and throws it away, so that the client can finish and read its
+ * answer. `giveUp` is called when there is too much of it.
+ */
+export function discardBody(body: Readable, giveUp: () => void): void {
+  let size = 0;
+  const timer = setTimeout(giveUp, discardMs);
+  body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+  body.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > discardMaxBytes) {
+      giveUp();
+    }
+  });
+  body.resume();
+}
+
 /** The body has more bytes than the service takes. */
 export function bodyTooLarge(maxBytes: number): ProtocolError {
   return new ProtocolError("body_too_large", `The request body is larger than ${maxBytes} bytes. Send a smaller one.`);

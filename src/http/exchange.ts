@@ -17,6 +17,8 @@ export interface Exchange {
   readonly authority: string | undefined;
   /** The client's address: the peer's, or the one that a trusted proxy names. */
   readonly clientAddress: string;
+  /** The size of the request's headers: of their names and values, in bytes. */
+  readonly headerBytes: number;
   /** All request headers. Repeated ones are joined by `, `. */
   readonly requestHeader: Headers;
   /** Aborts when the client goes away before the answer is complete. */
@@ -43,6 +45,9 @@ export interface Exchange {
    * away is not an error. A body that fails half-way resets the connection, so that no client takes it for whole.
    */
   respond(answer: Answer): Promise<void>;
+
+  /** Ends the exchange without an answer, or with half of one. */
+  abort(): void;
 }
 
 /** What is sent back. */

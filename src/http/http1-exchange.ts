@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
+import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
-import { byteLength, isStream, sendBody } from "./send-body.ts";
+import { byteLength, inPieces, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/1.1. */
 export class Http1Exchange extends BaseExchange {
@@ -53,19 +54,30 @@ export class Http1Exchange extends BaseExchange {
       return;
     }
     const raw = this.rawHeader(header);
-    if (!isStream(body)) {
+    if (!isStream(body) && trailer === undefined) {
       if (status !== 204 && status !== 304) {
         raw.push("content-length", String(byteLength(body)));
       }
       response.writeHead(status, raw);
       // A text leaves in one piece with the head, where bytes would be a second one.
       response.end(this.method === "HEAD" ? undefined : body);
-      return;
+    } else {
+      response.writeHead(status, raw);
+      await (this.method === "HEAD" ? response.end() : sendBody(response, inPieces(body), trailer));
     }
-    response.writeHead(status, raw);
-    if (trailer !== undefined) {
-      response.addTrailers([...trailer]);
+    if (!this.body.complete) {
+      // Of a body that came with the head the parser has not told yet.
+      setImmediate(() => this.#discardBody());
     }
-    await (this.method === "HEAD" ? response.end() : sendBody(response, body));
+  }
+
+  #discardBody(): void {
+    if (!this.body.complete) {
+      discardBody(this.body, () => this.body.socket.destroy());
+    }
+  }
+
+  abort(): void {
+    this.body.socket.destroy();
   }
 }

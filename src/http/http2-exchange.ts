@@ -1,11 +1,9 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
+import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
-import { byteLength, isStream, sendBody } from "./send-body.ts";
-
-/** How long a client that has its answer may go on sending a body, in milliseconds. */
-const discardMs = 1_000;
+import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends BaseExchange {
@@ -64,24 +62,20 @@ export class Http2Exchange extends BaseExchange {
     if (waitForTrailers) {
       stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer)));
     }
-    if (isHeadersOnly || !isStream(body)) {
-      stream.end(isHeadersOnly ? undefined : body);
+    if (isHeadersOnly) {
+      stream.end();
+    } else if (isStream(body) || isLarge(body)) {
+      await sendBody(stream, inPieces(body));
     } else {
-      await sendBody(stream, body);
+      stream.end(body);
     }
     if (!stream.readableEnded && !stream.closed) {
-      this.#discardBody();
+      // Reset at once, the stream would take back what of the answer has not left yet. Source: RFC 9113, section 8.1.
+      discardBody(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
     }
   }
 
-  /**
-   * The rest of a body that was not read is not wanted either. It is discarded for a moment, and not reset at once,
-   * which would take back what of the answer has not left yet. Source: RFC 9113, section 8.1.
-   */
-  #discardBody(): void {
-    const stream = this.body;
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), discardMs);
-    stream.once("close", () => clearTimeout(timer));
-    stream.resume();
+  abort(): void {
+    this.body.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 }

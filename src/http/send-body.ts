@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Answer } from "./exchange.ts";
 
@@ -12,11 +13,31 @@ export function byteLength(body: string | Uint8Array | undefined): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
+/** The largest piece of a body that is written at once, in bytes. */
+const pieceBytes = 256 * 1024;
+
+/** A whole body in pieces, so that a large one is written no faster than the client reads. */
+export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+  if (isStream(body)) {
+    yield* body;
+    return;
+  }
+  const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array());
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    yield bytes.subarray(start, start + pieceBytes);
+  }
+}
+
+/** Whether a body is so large that it is written in pieces. */
+export function isLarge(body: string | Uint8Array | undefined): boolean {
+  return byteLength(body) > pieceBytes;
+}
+
 /**
- * Writes a body that is a stream, and ends the target; resolves when all has been handed over, or the client has gone
- * away. The stream is pulled no faster than the client reads. When it throws, the target is destroyed with its error.
+ * Writes a body and a trailer, and ends the target; resolves when all has been handed over, or the client has gone
+ * away. The body is pulled no faster than the client reads. When it throws, the target is destroyed with its error.
  */
-export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>): Promise<void> {
+export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>, trailer?: Headers): Promise<void> {
   const closed = new Promise<void>((resolve) => target.once("finish", resolve).once("close", resolve));
   try {
     for await (const chunk of body) {
@@ -26,6 +47,9 @@ export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>
       if (!target.write(chunk)) {
         await Promise.race([once(target, "drain"), closed]);
       }
+    }
+    if (trailer !== undefined && target instanceof ServerResponse) {
+      target.addTrailers([...trailer]);
     }
     target.end();
   } catch (error) {

@@ -50,11 +50,15 @@ export function createConnectServices({ services, reflection, stopping }: Connec
   return {
     serves: (path) => paths.has(path),
     handle(request, response) {
-      // Connect's adapter makes a URL of the host, and does not outlive one that is malformed.
       try {
         assertAuthority(authorityOf(request));
       } catch (reason) {
         return refuse(response, reason);
+      }
+      // Connect's adapter makes a URL of it, and what is a host by HTTP need not be one by the URL standard.
+      request.headers.host = "localhost";
+      if (request.headers[":authority"] !== undefined) {
+        request.headers[":authority"] = "localhost";
       }
       adapter(request, response);
     },

@@ -1,4 +1,4 @@
-import type { Exchange } from "../http/exchange.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 
 /** Headers of answers that pages of other origins may read. */
 const exposedHeaders = [
@@ -17,6 +17,9 @@ const exposedHeaders = [
   "Grpc-Status-Details-Bin",
 ];
 
+/** All methods that pages need leave for: which of them a path has is for the API to say. */
+const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
 /** How long a browser may remember a preflight's answer, in seconds: two hours, which is the most that Chromium takes. */
 const maxAgeSeconds = 7_200;
 
@@ -26,8 +29,8 @@ export interface Cors {
   allow(exchange: Exchange): void;
   /** Whether the request is a preflight from an origin that may call. */
   isPreflight(exchange: Exchange): boolean;
-  /** The headers that answer a preflight, beside those that `allow` puts on. */
-  preflightHeaders(exchange: Exchange): [name: string, value: string][];
+  /** The answer to a preflight, but for the headers that `allow` puts on. */
+  preflightAnswer(exchange: Exchange): Answer;
 }
 
 /** `origins` are such as `https://app.example.com`; none switches CORS off. */
@@ -52,12 +55,14 @@ export function createCors(origins: readonly string[]): Cors {
       const isAsked = exchange.header("access-control-request-method") !== undefined;
       return exchange.method === "OPTIONS" && isAsked && allowedOrigin(exchange) !== undefined;
     },
-    preflightHeaders(exchange) {
-      return [
-        ["access-control-allow-methods", "GET, HEAD, POST, PATCH"],
+    preflightAnswer(exchange) {
+      const header = new Headers([
+        ["access-control-allow-methods", allowedMethods.join(", ")],
         ["access-control-allow-headers", exchange.header("access-control-request-headers") ?? "*"],
         ["access-control-max-age", String(maxAgeSeconds)],
-      ];
+        ["vary", "Access-Control-Request-Headers"],
+      ]);
+      return { status: 204, header };
     },
   };
 }

@@ -5,8 +5,36 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-
 import type { ConnectServices } from "./connect-services.ts";
+
+/** Who answers the streams of an HTTP/2 server. */
+export interface StreamHandlers {
+  /** Answers the requests for its paths, through Node's compatibility layer. */
+  readonly connectServices: ConnectServices;
+  /** Answers all others, from the bare stream, which costs a fraction. */
+  readonly handleStream: (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ) => void;
+  /** Is told of every stream before it is answered. */
+  readonly onStream: (stream: ServerHttp2Stream) => void;
+}
+
+/** An HTTP/2 server that does not listen itself: connections are handed to it by `server.emit("connection", socket)`. */
+export interface DetachedHttp2Server {
+  readonly server: Http2Server;
+  /** Tells all clients to open no further streams. */
+  close(): void;
+  /** Ends all connections. */
+  destroy(): void;
+}
+
+/** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
+const idleMs = 65_000;
+
+/** How long a client that has said goodbye may leave the connection open, in milliseconds. */
+const goodbyeMs = 5_000;
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -15,41 +43,70 @@ type StreamListener = (
   rawHeaders: string[],
 ) => void;
 
-/** Who answers the streams of an HTTP/2 server. */
-export interface StreamHandlers {
-  /** Answers the requests for its paths, through Node's compatibility layer. */
-  readonly connectServices: ConnectServices;
-  /** Answers all others, from the bare stream, which costs a fraction. */
-  readonly handleStream: StreamListener;
-}
-
-/** The parts of an HTTP/2 server that does not listen itself: it is handed its connections. */
-export interface DetachedHttp2Server {
-  readonly server: Http2Server;
-  readonly sessions: ReadonlySet<ServerHttp2Session>;
-}
-
-/** Makes an HTTP/2 server whose connections are handed to it by `server.emit("connection", socket)`. */
-export function createDetachedHttp2Server({ connectServices, handleStream }: StreamHandlers): DetachedHttp2Server {
-  const sessions = new Set<ServerHttp2Session>();
+export function createDetachedHttp2Server({
+  connectServices,
+  handleStream,
+  onStream,
+}: StreamHandlers): DetachedHttp2Server {
+  /** How many streams each session has open. */
+  const sessions = new Map<ServerHttp2Session, number>();
   const server = createServer({ settings: { maxConcurrentStreams: 256, enablePush: false } });
   // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
   // serves the paths that need it.
   server.on("request", connectServices.handle as never);
   const compatibility = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
-  const onStream: StreamListener = (stream, headers, flags, rawHeaders) => {
-    const isTheirs = connectServices.serves((headers[":path"] ?? "").split("?", 1)[0] as string);
-    for (const listener of isTheirs ? compatibility : [handleStream]) {
-      listener.call(server, stream, headers, flags, rawHeaders);
+
+  function count(stream: ServerHttp2Stream): void {
+    const { session } = stream;
+    if (session !== undefined) {
+      sessions.set(session as ServerHttp2Session, (sessions.get(session as ServerHttp2Session) ?? 0) + 1);
+      stream.once("close", () => {
+        const open = sessions.get(session as ServerHttp2Session);
+        if (open !== undefined) {
+          sessions.set(session as ServerHttp2Session, open - 1);
+        }
+      });
+    }
+  }
+
+  const listener: StreamListener = (stream, headers, flags, rawHeaders) => {
+    // A stream that the client has reset before we look at it must be answered by nobody.
+    stream.on("error", () => {});
+    if (stream.destroyed) {
+      return;
+    }
+    onStream(stream);
+    count(stream);
+    if (!connectServices.serves((headers[":path"] ?? "").split("?", 1)[0] as string)) {
+      return handleStream(stream, headers, rawHeaders);
+    }
+    for (const layer of compatibility) {
+      layer.call(server, stream, headers, flags, rawHeaders);
     }
   };
-  server.on("stream", onStream as never);
+  server.on("stream", listener as never);
   server.on("session", (session) => {
-    sessions.add(session);
+    sessions.set(session, 0);
     session.on("close", () => sessions.delete(session));
+    session.setTimeout(idleMs, () => (sessions.get(session) === 0 ? session.destroy() : session.close()));
+    // A client that has said goodbye, and does not close the connection, is helped with it.
+    session.on("goaway", () => setTimeout(() => session.destroy(), goodbyeMs).unref());
   });
   // A broken session is closed by Node; its streams have been told.
   server.on("sessionError", () => {});
-  return { server, sessions };
+
+  return {
+    server,
+    close() {
+      for (const session of sessions.keys()) {
+        session.close();
+      }
+    },
+    destroy() {
+      for (const session of sessions.keys()) {
+        session.destroy();
+      }
+    },
+  };
 }

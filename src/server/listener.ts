@@ -1,7 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { ServerHttp2Session } from "node:http2";
-import { createServer as createHttpsServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ExchangeOptions } from "../http/base-exchange.ts";
@@ -10,23 +8,26 @@ import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
+import { Connections } from "./connections.ts";
+import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
+import { InFlight } from "./in-flight.ts";
 import { detectHttp2 } from "./preface.ts";
 
+/** How long what has been answered may take to leave after the last answer, in milliseconds. */
+const flushMs = 1_000;
+
 /** What a listener does with what it hears. */
-export interface ListenerOptions extends ExchangeOptions {
+export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOptions, "handleRequest"> {
   readonly host: string;
   readonly port: number;
-  /** PEM texts. Undefined for cleartext. */
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   /** Answers the requests for its paths itself. */
   readonly connectServices: ConnectServices;
-  /** Answers, on the bare socket, what is no HTTP or came too late, and closes it. */
-  readonly handleUnparsed: (error: Error, socket: Socket) => void;
 }
 
+/** A port that is listened on. */
 export interface Listener {
   readonly address: AddressInfo;
   /** Takes no more connections, lets running calls finish for `graceMs` at most, and then closes what is left. */
@@ -41,35 +42,33 @@ export interface Listener {
  * used for those that turn out to be HTTP/1.1.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { connectServices } = options;
-  const running = new Set<Promise<void>>();
-  let isClosing = false;
+  const { connectServices, handle, requestTimeoutMs, tls } = options;
+  const inFlight = new InFlight();
 
-  function run(exchange: Exchange): void {
-    const done = options.handle(exchange).finally(() => running.delete(done));
-    running.add(done);
-  }
-  function onRequest(request: IncomingMessage, response: ServerResponse): void {
-    if (isClosing) {
-      response.setHeader("connection", "close");
-    }
+  function handleRequest(request: IncomingMessage, response: ServerResponse): void {
+    inFlight.add(response);
+    // A client may go away when nobody else listens for it any more, as after the answer to half a request.
+    request.on("error", () => {});
+    response.on("error", () => {});
     if (connectServices.serves(parseTarget(request.url ?? "").path)) {
       connectServices.handle(request, response);
     } else {
-      run(new Http1Exchange(request, response, options));
+      void handle(new Http1Exchange(request, response, options));
     }
   }
 
   const http2 = createDetachedHttp2Server({
     connectServices,
-    handleStream: (stream, headers, _flags, rawHeaders) => run(new Http2Exchange(stream, headers, rawHeaders, options)),
+    onStream: (stream) => inFlight.add(stream),
+    handleStream: (stream, headers, rawHeaders) => void handle(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
-  const http1 = createHttp1Server(options, onRequest);
-  const event = options.tls === undefined ? "connection" : "secureConnection";
+  const http1 = createHttp1Server({ ...options, handleRequest });
+  const event = tls === undefined ? "connection" : "secureConnection";
   const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
   http1.removeAllListeners(event);
+  const connections = new Connections(http1);
 
-  function hand(socket: Socket, isHttp2: boolean): void {
+  function connect(socket: Socket, isHttp2: boolean): void {
     if (isHttp2) {
       socket.allowHalfOpen = false;
       http2.server.emit("connection", socket);
@@ -81,68 +80,29 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     socket.resume();
   }
   http1.on(event, (socket: Socket) => {
-    if (options.tls === undefined) {
-      detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => hand(socket, isHttp2));
+    if (tls === undefined) {
+      detectHttp2(socket, requestTimeoutMs, (isHttp2) => connect(socket, isHttp2));
     } else {
-      hand(socket, (socket as TLSSocket).alpnProtocol === "h2");
+      connect(socket, (socket as TLSSocket).alpnProtocol === "h2");
     }
   });
 
-  await new Promise<void>((resolve, reject) => {
-    http1.once("error", reject);
-    http1.listen(options.port, options.host, () => resolve(void http1.off("error", reject)));
-  });
+  http1.listen(options.port, options.host);
+  await once(http1, "listening");
 
   return {
     address: http1.address() as AddressInfo,
     async close(graceMs) {
-      isClosing = true;
-      // Idle connections are closed by it.
+      const closed = once(http1, "close");
       http1.close();
-      for (const session of http2.sessions) {
-        session.close();
-      }
-      const calls = Promise.allSettled(running);
-      await atMost(graceMs, Promise.all([calls, connectionsClosed(http1, http2.sessions)]));
-      http1.closeAllConnections();
-      for (const session of http2.sessions) {
-        session.destroy();
-      }
+      http2.close();
+      await atMost(graceMs, inFlight.drain());
+      http2.destroy();
+      connections.end();
+      await atMost(flushMs, closed);
+      connections.destroy();
     },
   };
-}
-
-function createHttp1Server(
-  { tls, requestTimeoutMs, handleUnparsed }: ListenerOptions,
-  onRequest: RequestListener,
-): Server {
-  const settings = {
-    headersTimeout: requestTimeoutMs,
-    // The body's time is kept where it is read; this bounds what nobody reads.
-    requestTimeout: 2 * requestTimeoutMs,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 1_000,
-    // A request without Host is answered by the handlers, as any other that is malformed.
-    requireHostHeader: false,
-  };
-  const server =
-    tls === undefined
-      ? createServer(settings, onRequest)
-      : createHttpsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }, onRequest);
-  // The body is asked for when it is read, and by no one whom it is not read from.
-  server.on("checkContinue", onRequest);
-  server.on("checkExpectation", onRequest);
-  server.on("clientError", (error, socket) => handleUnparsed(error, socket as Socket));
-  server.on("connect", (_request, socket) => handleUnparsed(new Error("CONNECT is not served"), socket as Socket));
-  return server;
-}
-
-/** Resolves when the last answer has left: connections that have no more to send are closed as they become idle. */
-function connectionsClosed(http1: Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<unknown> {
-  const idle = setInterval(() => http1.closeIdleConnections(), 20);
-  const http1Closed = once(http1, "close").finally(() => clearInterval(idle));
-  const http2Closed = [...sessions].map((session) => session.destroyed || once(session, "close"));
-  return Promise.all([http1Closed, ...http2Closed]);
 }
 
 async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {

@@ -1,4 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
+import type { Judgement } from "../domain/judgement.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { assertAdmitted, limitHeaders, type Meter } from "../interceptors/limits.ts";
 import type { Api } from "./api.ts";
@@ -14,30 +15,25 @@ export interface RouterOptions {
   readonly logger: Logger;
 }
 
+/** The largest headers that are taken, in bytes: as many as Node takes over HTTP/1.1. */
+const maxHeaderBytes = 16 * 1024;
+
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
 export function createRouter({ api, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
   async function route(exchange: Exchange): Promise<void> {
+    if (exchange.headerBytes > maxHeaderBytes) {
+      return exchange.respond(countStranger(exchange, meter, () => refusalAnswer(headersTooLarge())));
+    }
     const isRest = exchange.path === "/v1" || exchange.path.startsWith("/v1/");
     if (!isRest && !api.rpc.isRpc(exchange)) {
       return exchange.respond(refusalAnswer(nothingHere()));
     }
     cors.allow(exchange);
     if (cors.isPreflight(exchange)) {
-      return exchange.respond(preflightAnswer(exchange));
+      // Browsers send no key with a preflight.
+      return exchange.respond(countStranger(exchange, meter, () => cors.preflightAnswer(exchange)));
     }
     return isRest ? api.rest(exchange) : api.rpc.handle(exchange);
-  }
-
-  /** Browsers send no key with a preflight: it is counted by its address. */
-  function preflightAnswer(exchange: Exchange): Answer {
-    const judgement = meter.judgeStranger(exchange.clientAddress);
-    const fields = limitHeaders(judgement);
-    try {
-      assertAdmitted(judgement);
-    } catch (reason) {
-      return refusalAnswer(reason, fields);
-    }
-    return { status: 204, header: new Headers([...fields, ...cors.preflightHeaders(exchange)]) };
   }
 
   return async (exchange) => {
@@ -45,9 +41,33 @@ export function createRouter({ api, cors, meter, logger }: RouterOptions): (exch
       await route(exchange);
     } catch (reason) {
       logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
-      await exchange.respond(refusalAnswer(reason));
+      await exchange.respond(refusalAnswer(reason)).catch(() => exchange.abort());
     }
   };
+}
+
+/** What is answered outside of any call is counted by the client's address, and refused past its limit. */
+function countStranger(exchange: Exchange, meter: Meter, answer: () => Answer): Answer {
+  const judgement = meter.judgeStranger(exchange.clientAddress);
+  const counted = refusalOf(judgement) ?? answer();
+  for (const [name, value] of limitHeaders(judgement)) {
+    counted.header.append(name, value);
+  }
+  return counted;
+}
+
+function refusalOf(judgement: Judgement): Answer | undefined {
+  try {
+    assertAdmitted(judgement);
+    return undefined;
+  } catch (reason) {
+    return refusalAnswer(reason);
+  }
+}
+
+/** Of what HTTP/1.1 has refused before. */
+function headersTooLarge(): DomainError {
+  return new DomainError("HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB. Send fewer of them.");
 }
 
 function nothingHere(): DomainError {

@@ -1,8 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { DomainError } from "../domain/errors.ts";
-import { limitHeaders, type Meter } from "../interceptors/limits.ts";
+import type { Judgement } from "../domain/judgement.ts";
+import { assertAdmitted, limitHeaders, type Meter } from "../interceptors/limits.ts";
 import { refusalAnswer } from "./refusal.ts";
+
+/** How long a client has to take its answer and close the connection, in milliseconds. */
+const closeMs = 1_000;
 
 /**
  * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
@@ -15,11 +19,23 @@ export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, met
     return;
   }
   const judgement = meter.judgeStranger(socket.remoteAddress ?? "");
-  const { status, header, body } = refusalAnswer(toDomainError(error), limitHeaders(judgement));
+  const { status, header, body } = refusalAnswer(refusalOf(error, judgement), limitHeaders(judgement));
   header.set("content-length", String(body.length));
   header.set("connection", "close");
   const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+  // A client that does not close its side is not waited for.
+  setTimeout(() => socket.destroy(), closeMs).unref();
+}
+
+/** What the request is refused for; or, past the limit of its address, that. */
+function refusalOf(error: NodeJS.ErrnoException, judgement: Judgement): unknown {
+  try {
+    assertAdmitted(judgement);
+    return toDomainError(error);
+  } catch (refusal) {
+    return refusal;
+  }
 }
 
 function toDomainError({ code }: NodeJS.ErrnoException): DomainError {

@@ -4,6 +4,7 @@ import {
   type DescFile,
   type DescService,
   type MessageInitShape,
+  type Registry,
   toBinary,
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -23,9 +24,11 @@ type Question = ServerReflectionRequest["messageRequest"];
  * Source: https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
  */
 export function reflectionService(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
+  const files = withImports(services.map(({ file }) => file));
   const served: Served = {
     names: services.map(({ typeName }) => typeName),
-    files: withImports(services.map(({ file }) => file)),
+    files,
+    registry: createRegistry(...files),
   };
 
   return {
@@ -45,20 +48,21 @@ export function reflectionService(services: readonly DescService[]): ServiceImpl
 interface Served {
   readonly names: readonly string[];
   readonly files: readonly DescFile[];
+  readonly registry: Registry;
 }
 
-function answer(question: Question, { names, files }: Served): Answer {
+function answer(question: Question, { names, files, registry }: Served): Answer {
   switch (question.case) {
     case "listServices":
       return { case: "listServicesResponse", value: { service: names.map((name) => ({ name })) } };
     case "fileByFilename":
       return fileAnswer(files.find(({ name }) => `${name}.proto` === question.value));
     case "fileContainingSymbol":
-      return fileAnswer(fileOfSymbol(files, question.value));
+      return fileAnswer(fileOfSymbol(registry, question.value));
     case "fileContainingExtension":
       return fileAnswer(fileOfExtension(files, question.value));
     case "allExtensionNumbersOfType":
-      return extensionNumbersAnswer(files, question.value);
+      return extensionNumbersAnswer({ files, registry }, question.value);
     case undefined:
       return errorAnswer(Code.InvalidArgument, "The request asks for nothing.");
   }
@@ -69,12 +73,21 @@ function fileAnswer(file: DescFile | undefined): Answer {
   if (file === undefined) {
     return errorAnswer(Code.NotFound, "There is no such file or symbol.");
   }
-  const fileDescriptorProto = withImports([file]).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  const fileDescriptorProto = withImports([file]).map(fileToBinary);
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
 }
 
-function extensionNumbersAnswer(files: readonly DescFile[], typeName: string): Answer {
-  if (createRegistry(...files).getMessage(typeName) === undefined) {
+const binaryFiles = new WeakMap<DescFile, Uint8Array>();
+
+/** Made once: a client may ask for the same files a thousand times. */
+function fileToBinary(file: DescFile): Uint8Array {
+  const binary = binaryFiles.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+  binaryFiles.set(file, binary);
+  return binary;
+}
+
+function extensionNumbersAnswer({ files, registry }: Omit<Served, "names">, typeName: string): Answer {
+  if (registry.getMessage(typeName) === undefined) {
     return errorAnswer(Code.NotFound, "There is no such message.");
   }
   const extensionNumber = extensionsOf(files, typeName).map(({ number }) => number);
@@ -86,8 +99,7 @@ function errorAnswer(errorCode: Code, errorMessage: string): Answer {
 }
 
 /** The file that declares a type, service or extension, or the parent of a method, field or enum value. */
-function fileOfSymbol(files: readonly DescFile[], symbol: string): DescFile | undefined {
-  const registry = createRegistry(...files);
+function fileOfSymbol(registry: Registry, symbol: string): DescFile | undefined {
   const parent = symbol.slice(0, Math.max(0, symbol.lastIndexOf(".")));
   return (registry.get(symbol) ?? registry.get(parent))?.file;
 }

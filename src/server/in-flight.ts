@@ -1,0 +1,45 @@
+import { ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+
+/** The answers that are under way, from the request's head on until the last byte has been handed to the system. */
+export class InFlight {
+  readonly #answers = new Set<ServerResponse | ServerHttp2Stream>();
+  #drained: (() => void) | undefined;
+
+  add(answer: ServerResponse | ServerHttp2Stream): void {
+    this.#answers.add(answer);
+    answer.once("close", () => this.#remove(answer));
+    if (this.#drained !== undefined) {
+      endConnection(answer);
+    }
+  }
+
+  /** Resolves when there are none. Those over HTTP/1.1 tell their clients from now on to send no further request. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      for (const answer of this.#answers) {
+        endConnection(answer);
+      }
+      this.#resolveWhenEmpty();
+    });
+  }
+
+  #remove(answer: ServerResponse | ServerHttp2Stream): void {
+    this.#answers.delete(answer);
+    this.#resolveWhenEmpty();
+  }
+
+  #resolveWhenEmpty(): void {
+    if (this.#answers.size === 0) {
+      this.#drained?.();
+    }
+  }
+}
+
+/** HTTP/2 says it once for the whole connection. */
+function endConnection(answer: ServerResponse | ServerHttp2Stream): void {
+  if (answer instanceof ServerResponse && !answer.headersSent) {
+    answer.shouldKeepAlive = false;
+  }
+}
