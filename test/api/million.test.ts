@@ -13,7 +13,7 @@ const isWanted = process.env.PETSTORE_TEST_MILLION === "1";
 
 const count = 1_000_000;
 
-/** How often a list is asked for: the times of one may be those of a machine that did something else. */
+/** How often a list is asked for. The first time counts as any other. */
 const rounds = 3;
 
 describe.skipIf(!isWanted)("with 1,000,000 pets", () => {
@@ -58,7 +58,7 @@ describe.skipIf(!isWanted)("with 1,000,000 pets", () => {
         delays.push(delayMs);
       }
       expect(memory("VmHWM") - idleBytes).toBeLessThan(150_000_000);
-      expect(Math.min(...delays), `the longest delays were ${delays.join()} ms`).toBeLessThan(20);
+      expect(Math.max(...delays), `the longest delays were ${delays.join()} ms`).toBeLessThan(20);
     },
     300_000,
   );
