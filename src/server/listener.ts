@@ -63,6 +63,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     handleStream: (stream, headers, rawHeaders) => void handle(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
   const http1 = createHttp1Server({ ...options, handleRequest });
+  http1.on("connect", (_request, socket) => socket.once("close", () => inFlight.abandon(socket as Socket)));
   const event = tls === undefined ? "connection" : "secureConnection";
   const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
   http1.removeAllListeners(event);

@@ -28,9 +28,10 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
   }
   function stop(): void {
     clearTimeout(timer);
-    socket.off("data", onData).off("end", giveUp).off("error", giveUp);
+    socket.off("data", onData).off("end", giveUp).off("close", stop);
   }
 
   const timer = setTimeout(giveUp, timeoutMs);
-  socket.on("data", onData).on("end", giveUp).on("error", giveUp);
+  // A timer that outlives its connection would keep a server that is told to stop from ending.
+  socket.on("data", onData).on("end", giveUp).on("close", stop);
 }
