@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+
+/** The memory of a process, in bytes: what it holds (`VmRSS`), or the most that it has held (`VmHWM`). */
+export function memoryBytes(pid: number, measure: "VmRSS" | "VmHWM" = "VmRSS"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`${measure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+}
+
+/** The CPU time that a process has used, in milliseconds. */
+export function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The command's name stands in parentheses, and may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+/** Linux counts CPU time in hundredths of a second for all programs. Source: proc_pid_stat(5) */
+const tickMs = 10;
