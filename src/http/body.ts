@@ -15,51 +15,84 @@ export interface BodyLimits {
  * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. It reads no
  * further then.
  */
-export function readBody(body: Readable, { maxBytes, timeoutMs, deadline }: BodyLimits): Promise<Uint8Array> {
+export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-
-    function settle(end: () => void): void {
-      clearTimeout(timer);
-      deadline?.removeEventListener("abort", onAbort);
-      body.off("data", onData).off("end", onEnd).off("close", onClose);
-      body.pause();
-      end();
-    }
-    function onData(chunk: Buffer): void {
-      size += chunk.length;
-      if (size > maxBytes) {
-        settle(() => reject(bodyTooLarge(maxBytes)));
-      } else {
-        chunks.push(chunk);
-      }
-    }
-    function onEnd(): void {
-      settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)));
-    }
-    function onClose(): void {
-      settle(() => reject(new ProtocolError("canceled", "The request was abandoned.")));
-    }
-    function onAbort(): void {
-      settle(() => reject(deadline?.reason));
-    }
-    function onTimeout(): void {
-      settle(() => reject(requestTimeout()));
-    }
-
-    const timer = setTimeout(onTimeout, timeoutMs);
-    if (deadline?.aborted === true) {
-      onAbort();
-    } else if (body.readableEnded) {
-      onEnd();
-    } else if (body.destroyed) {
-      onClose();
-    } else {
-      deadline?.addEventListener("abort", onAbort);
-      body.on("data", onData).on("end", onEnd).on("close", onClose);
-    }
+    new BodyReader(limits, resolve, reject).read(body);
   });
+}
+
+/** Reads one body. What it listens to is left alone once it has ended: nobody else reads that body. */
+class BodyReader {
+  readonly #limits: BodyLimits;
+  readonly #resolve: (bytes: Uint8Array) => void;
+  readonly #reject: (reason: unknown) => void;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #isSettled = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: BodyLimits, resolve: (bytes: Uint8Array) => void, reject: (reason: unknown) => void) {
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  read(body: Readable): void {
+    const { deadline, timeoutMs } = this.#limits;
+    if (deadline?.aborted === true) {
+      this.#fail(() => deadline.reason);
+    }
+    if (body.destroyed && !body.readableEnded) {
+      this.#fail(abandoned);
+    }
+    if (this.#isSettled) {
+      return;
+    }
+    body.on("data", (chunk: Buffer) => this.#take(chunk));
+    body.on("end", () => this.#end());
+    body.on("close", () => this.#fail(abandoned));
+    deadline?.addEventListener("abort", () => this.#fail(() => deadline.reason), { once: true });
+    // Most bodies arrive with the head, and need no timer.
+    setImmediate(() => {
+      if (!this.#isSettled) {
+        this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
+      }
+    });
+  }
+
+  #take(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#limits.maxBytes) {
+      this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
+    } else if (!this.#isSettled) {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  #end(): void {
+    if (this.#settle()) {
+      this.#resolve(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size));
+    }
+  }
+
+  /** The reason is made only where it is the first: each body that has ended is closed, too. */
+  #fail(makeReason: () => unknown): void {
+    if (this.#settle()) {
+      this.#reject(makeReason());
+    }
+  }
+
+  /** Whether it had not been settled before. */
+  #settle(): boolean {
+    const isFirst = !this.#isSettled;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    return isFirst;
+  }
+}
+
+function abandoned(): ProtocolError {
+  return new ProtocolError("canceled", "The request was abandoned.");
 }
 
 /** How much of a body, in bytes, and for how long, in milliseconds, is taken from a client that has its answer. */

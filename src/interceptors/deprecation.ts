@@ -15,7 +15,10 @@ export const deprecationInterceptor: Interceptor = (next) => (request) => {
   if (deprecation === undefined) {
     return next(request);
   }
-  return withHeaders(deprecationHeaders(request.method, deprecation), () => next(request));
+  return withHeaders(
+    (header) => appendDeprecation(header, request.method, deprecation),
+    () => next(request),
+  );
 };
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
@@ -29,12 +32,10 @@ export function sunsetInterceptor(clock: () => number): Interceptor {
   };
 }
 
-function deprecationHeaders(method: DescMethod, { since, sunset }: Deprecation): [name: string, value: string][] {
-  return [
-    ["deprecation", `@${dayMs(since) / 1_000}`],
-    ["sunset", new Date(dayMs(sunset)).toUTCString()],
-    ["link", `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`],
-  ];
+function appendDeprecation(header: Headers, method: DescMethod, { since, sunset }: Deprecation): void {
+  header.append("deprecation", `@${dayMs(since) / 1_000}`);
+  header.append("sunset", new Date(dayMs(sunset)).toUTCString());
+  header.append("link", `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`);
 }
 
 /** The beginning of a day given as `YYYY-MM-DD`, in milliseconds since the Unix epoch. */

@@ -25,13 +25,16 @@ export function limitsInterceptor(meter: Meter): Interceptor {
       caller.key === undefined
         ? meter.judgeStranger(exchangeOf(request).clientAddress)
         : await meter.judgeKey(caller.key);
-    return withHeaders(limitHeaders(judgement), async () => {
-      assertAdmitted(judgement);
-      if (caller.key === undefined) {
-        throw caller.refusal;
-      }
-      return next(request);
-    });
+    return withHeaders(
+      (header) => appendLimits(header, judgement),
+      async () => {
+        assertAdmitted(judgement);
+        if (caller.key === undefined) {
+          throw caller.refusal;
+        }
+        return next(request);
+      },
+    );
   };
 }
 
@@ -46,19 +49,19 @@ export function assertAdmitted(judgement: Judgement): void {
 }
 
 /**
- * The headers that tell a caller of its limits.
+ * Adds the headers that tell a caller of its limits.
  *
  * Source: the specification, Limits; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function limitHeaders({ standing, windows, retryAfterSeconds }: Judgement): [name: string, value: string][] {
-  return [
-    ["x-ratelimit-limit", String(standing.limit)],
-    ["x-ratelimit-remaining", String(standing.remaining)],
-    ["x-ratelimit-reset", String(standing.resetSeconds)],
-    ["ratelimit-policy", windows.map(policyItem).join(", ")],
-    ["ratelimit", windows.map(stateItem).join(", ")],
-    ...(retryAfterSeconds === undefined ? [] : [["retry-after", String(retryAfterSeconds)] as [string, string]]),
-  ];
+export function appendLimits(header: Headers, { standing, windows, retryAfterSeconds }: Judgement): void {
+  header.append("x-ratelimit-limit", String(standing.limit));
+  header.append("x-ratelimit-remaining", String(standing.remaining));
+  header.append("x-ratelimit-reset", String(standing.resetSeconds));
+  header.append("ratelimit-policy", windows.map(policyItem).join(", "));
+  header.append("ratelimit", windows.map(stateItem).join(", "));
+  if (retryAfterSeconds !== undefined) {
+    header.append("retry-after", String(retryAfterSeconds));
+  }
 }
 
 function policyItem({ name, limit, lengthSeconds }: WindowStanding): string {

@@ -7,11 +7,11 @@ import { operationOf } from "./operation.ts";
  * Lets a call in only when its key has the scope that the method's proto names. The stand-in of requests that no
  * method takes has none to ask for.
  */
-export const scopesInterceptor: Interceptor = (next) => async (request) => {
+export const scopesInterceptor: Interceptor = (next) => (request) => {
   const scope = operationOf(request.method)?.scope;
   const granted: readonly string[] = request.contextValues.get(callerKey)?.key?.scopes ?? [];
   if (scope !== undefined && !granted.includes(scope)) {
-    throw scopeMissing(scope);
+    return Promise.reject(scopeMissing(scope));
   }
   return next(request);
 };

@@ -61,7 +61,8 @@ export function createApi(options: ApiOptions): Api {
     limitsInterceptor(meter),
     scopesInterceptor,
   ];
-  const messageInterceptors = [validationInterceptor(), ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
+  const inputs = apiServices.flatMap(({ methods }) => methods.map(({ input }) => input));
+  const messageInterceptors = [validationInterceptor(inputs), ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
 
   const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
   const unrouted = createUnroutedEndpoint(interceptors);

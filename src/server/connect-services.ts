@@ -60,6 +60,9 @@ export function createConnectServices({ services, reflection, stopping }: Connec
       if (request.headers[":authority"] !== undefined) {
         request.headers[":authority"] = "localhost";
       }
+      // A client may go away when the adapter listens for it no more, as after the answer to half a request.
+      request.on("error", () => {});
+      response.on("error", () => {});
       adapter(request, response);
     },
   };

@@ -9,7 +9,7 @@ export class InFlight {
 
   add(answer: ServerResponse | ServerHttp2Stream): void {
     this.#answers.add(answer);
-    answer.once("close", () => this.#remove(answer));
+    answer.on("close", () => this.#remove(answer));
     if (this.#drained !== undefined) {
       endConnection(answer);
     }

@@ -47,9 +47,6 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   function handleRequest(request: IncomingMessage, response: ServerResponse): void {
     inFlight.add(response);
-    // A client may go away when nobody else listens for it any more, as after the answer to half a request.
-    request.on("error", () => {});
-    response.on("error", () => {});
     if (connectServices.serves(parseTarget(request.url ?? "").path)) {
       connectServices.handle(request, response);
     } else {

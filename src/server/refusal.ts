@@ -7,11 +7,8 @@ export interface Refusal extends Answer {
 }
 
 /** The answer to what is refused outside of any call: the Error body of REST. */
-export function refusalAnswer(reason: unknown, fields: Iterable<readonly [string, string]> = []): Refusal {
+export function refusalAnswer(reason: unknown): Refusal {
   const { status, body } = errorToRest(toConnectError(reason));
   const header = new Headers([["content-type", "application/json"]]);
-  for (const [name, value] of fields) {
-    header.append(name, value);
-  }
   return { status, header, body: Buffer.from(JSON.stringify(body)) };
 }

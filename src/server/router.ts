@@ -1,7 +1,7 @@
 import { DomainError } from "../domain/errors.ts";
 import type { Judgement } from "../domain/judgement.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import { assertAdmitted, limitHeaders, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
@@ -50,9 +50,7 @@ export function createRouter({ api, cors, meter, logger }: RouterOptions): (exch
 function countStranger(exchange: Exchange, meter: Meter, answer: () => Answer): Answer {
   const judgement = meter.judgeStranger(exchange.clientAddress);
   const counted = refusalOf(judgement) ?? answer();
-  for (const [name, value] of limitHeaders(judgement)) {
-    counted.header.append(name, value);
-  }
+  appendLimits(counted.header, judgement);
   return counted;
 }
 

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { DomainError } from "../domain/errors.ts";
 import type { Judgement } from "../domain/judgement.ts";
-import { assertAdmitted, limitHeaders, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** How long a client has to take its answer and close the connection, in milliseconds. */
@@ -19,7 +19,8 @@ export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, met
     return;
   }
   const judgement = meter.judgeStranger(socket.remoteAddress ?? "");
-  const { status, header, body } = refusalAnswer(refusalOf(error, judgement), limitHeaders(judgement));
+  const { status, header, body } = refusalAnswer(refusalOf(error, judgement));
+  appendLimits(header, judgement);
   header.set("content-length", String(body.length));
   header.set("connection", "close");
   const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
