@@ -119,3 +119,8 @@ export function storeUnavailable(cause: unknown): DomainError {
 export function internal(cause: unknown): DomainError {
   return new DomainError("INTERNAL", "The service failed. Try again later.", { cause });
 }
+
+/** The caller's deadline has passed, and nothing has been done. */
+export function deadlineExceeded(): DomainError {
+  return new DomainError("DEADLINE_EXCEEDED", "The deadline has passed. Nothing was changed; allow more time.");
+}

@@ -75,29 +75,26 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
 async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: GatewayOptions): Promise<Answer> {
   const match = routes.match(exchange.method, exchange.path);
   try {
-    return match.route === undefined
-      ? await answerUnrouted(exchange, match.methods, options.unrouted)
-      : await answerRouted(exchange, match.route, match.segments, options);
+    if (match.route === undefined) {
+      return await answerUnrouted(exchange, match.methods, options.unrouted);
+    }
+    const response = await callRouted(exchange, match.route, match.segments, options);
+    return response.stream
+      ? await streamAnswer(exchange, match.route, response, options.errorBody)
+      : unaryAnswer(exchange, match.route, response);
   } catch (error) {
     return errorAnswer(options.toError(error), options.errorBody);
   }
 }
 
-async function answerRouted(
+function callRouted(
   exchange: Exchange,
   binding: Binding,
   segments: readonly string[],
-  { errorBody, maxBodyBytes }: GatewayOptions,
-): Promise<Answer> {
+  { maxBodyBytes }: GatewayOptions,
+): Promise<UnaryResponse | StreamResponse> {
   const request = { exchange, binding, segments, maxBodyBytes };
-  const response: UnaryResponse | StreamResponse = await binding.endpoint.call({
-    exchange,
-    protocolName,
-    read: (deadline) => readRequest(request, deadline),
-  });
-  return response.stream
-    ? streamAnswer(exchange, binding, response, errorBody)
-    : unaryAnswer(exchange, binding, response);
+  return binding.endpoint.call({ exchange, protocolName, read: (deadline) => readRequest(request, deadline) });
 }
 
 const protocolName = "rest";

@@ -24,9 +24,16 @@ export function isAuthority(text: string): boolean {
   return (ipv6 === undefined || isIPv6(ipv6)) && Number(port) <= maxPort;
 }
 
+/** The last one that was found valid: nearly all requests have the same. */
+let lastValid: string | undefined;
+
 /** Throws `malformed` for what is no authority, or missing. */
 export function assertAuthority(text: string | undefined): void {
+  if (text !== undefined && text === lastValid) {
+    return;
+  }
   if (text === undefined || !isAuthority(text)) {
     throw new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
   }
+  lastValid = text;
 }

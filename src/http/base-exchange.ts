@@ -68,7 +68,11 @@ export abstract class BaseExchange implements Exchange {
   }
 
   get headerBytes(): number {
-    return this.#head.rawHeaders.reduce((bytes, text) => bytes + text.length, 0);
+    let bytes = 0;
+    for (const text of this.#head.rawHeaders) {
+      bytes += text.length;
+    }
+    return bytes;
   }
 
   get requestHeader(): Headers {

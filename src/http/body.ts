@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { ProtocolError } from "./protocol-error.ts";
 
@@ -52,12 +53,10 @@ class BodyReader {
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
     deadline?.addEventListener("abort", () => this.#fail(() => deadline.reason), { once: true });
-    // Most bodies arrive with the head, and need no timer.
-    setImmediate(() => {
-      if (!this.#isSettled) {
-        this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
-      }
-    });
+    // Most bodies have come with the head, and need no timer.
+    if ((body as Partial<IncomingMessage>).complete !== true) {
+      this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
+    }
   }
 
   #take(chunk: Buffer): void {
@@ -86,7 +85,9 @@ class BodyReader {
   #settle(): boolean {
     const isFirst = !this.#isSettled;
     this.#isSettled = true;
-    clearTimeout(this.#timer);
+    if (this.#timer !== undefined) {
+      clearTimeout(this.#timer);
+    }
     return isFirst;
   }
 }

@@ -6,6 +6,8 @@ import { exchangeOf } from "../rpc/running-call.ts";
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: DomainError };
 
+type Request = Parameters<ReturnType<Interceptor>>[0];
+
 /** Finds keys by what clients send; undefined for what is no key's secret. */
 export interface KeyFinder {
   find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
@@ -21,20 +23,25 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function authInterceptor(keys: KeyFinder, clock: () => number): Interceptor {
-  return (next) => async (request) => {
-    const lines = exchangeOf(request).headerLines("authorization");
-    request.contextValues.set(callerKey, await identify(lines));
-    return next(request);
-  };
-
-  async function identify(lines: readonly string[]): Promise<Caller> {
+  function identify(lines: readonly string[]): Caller | Promise<Caller> {
     const token = bearerToken(lines);
     if (typeof token !== "string") {
       return stranger(token.refusal);
     }
-    const found = await keys.find(token);
-    return found === undefined ? stranger(apiKeyInvalid()) : holder(found, clock());
+    const found = keys.find(token);
+    return found instanceof Promise ? found.then((later) => callerOf(later, clock())) : callerOf(found, clock());
   }
+  return (next) => {
+    const proceed = (request: Request, caller: Caller) => {
+      request.contextValues.set(callerKey, caller);
+      return next(request);
+    };
+    return (request) => {
+      const caller = identify(exchangeOf(request).headerLines("authorization"));
+      // A key that is known costs no turn of the microtask queue.
+      return caller instanceof Promise ? caller.then((later) => proceed(request, later)) : proceed(request, caller);
+    };
+  };
 }
 
 /** The token of the one `Authorization` header, or why there is none. */
@@ -42,8 +49,13 @@ function bearerToken(lines: readonly string[]): string | { refusal: DomainError 
   if (lines.length > 1) {
     return { refusal: apiKeyInvalid() };
   }
-  const token = /^bearer +(?<token>\S.*)$/i.exec(lines[0]?.trim() ?? "")?.groups?.token;
-  return token ?? { refusal: apiKeyMissing() };
+  const [line = ""] = lines;
+  const token = /^bearer +/i.test(line) ? line.slice("bearer ".length).trim() : "";
+  return token === "" ? { refusal: apiKeyMissing() } : token;
+}
+
+function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
+  return found === undefined ? stranger(apiKeyInvalid()) : holder(found, nowMs);
 }
 
 function holder(found: FoundKey, nowMs: number): Caller {

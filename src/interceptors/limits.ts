@@ -21,13 +21,12 @@ export interface Meter {
 export function limitsInterceptor(meter: Meter): Interceptor {
   return (next) => async (request) => {
     const caller = request.contextValues.get(callerKey) as Caller;
-    const judgement =
-      caller.key === undefined
-        ? meter.judgeStranger(exchangeOf(request).clientAddress)
-        : await meter.judgeKey(caller.key);
+    const judged =
+      caller.key === undefined ? meter.judgeStranger(exchangeOf(request).clientAddress) : meter.judgeKey(caller.key);
+    const judgement = judged instanceof Promise ? await judged : judged;
     return withHeaders(
       (header) => appendLimits(header, judgement),
-      async () => {
+      () => {
         assertAdmitted(judgement);
         if (caller.key === undefined) {
           throw caller.refusal;

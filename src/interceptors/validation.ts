@@ -19,16 +19,17 @@ export function validationInterceptor(inputs: readonly DescMessage[]): Intercept
     thorough.validate(input, create(input));
     quick.validate(input, create(input));
   }
-  return (next) => async (request) => {
+  return (next) => (request) => {
     if (!request.stream) {
       const { input } = request.method;
       const validator = hasLongList(input, request.message) ? quick : thorough;
       const result = validator.validate(input, request.message);
       if (result.kind === "invalid") {
-        throw invalidRequest(result.violations.map(toSentence).join("; "), result.violations.map(toFieldViolation));
+        const { violations } = result;
+        return Promise.reject(invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation)));
       }
       if (result.kind === "error") {
-        throw result.error;
+        return Promise.reject(result.error);
       }
     }
     return next(request);

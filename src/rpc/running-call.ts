@@ -118,19 +118,19 @@ function startDeadline(timeoutMs: number): Deadline {
 
 /** The values that interceptors leave for one another. */
 class CallValues implements ContextValues {
-  readonly #values = new Map<symbol, unknown>();
+  readonly #values: Record<symbol, unknown> = {};
 
   get<T>({ id, defaultValue }: ContextKey<T>): T {
-    return this.#values.has(id) ? (this.#values.get(id) as T) : defaultValue;
+    return id in this.#values ? (this.#values[id] as T) : defaultValue;
   }
 
   set<T>({ id }: ContextKey<T>, value: T): this {
-    this.#values.set(id, value);
+    this.#values[id] = value;
     return this;
   }
 
   delete({ id }: ContextKey<unknown>): this {
-    this.#values.delete(id);
+    delete this.#values[id];
     return this;
   }
 }

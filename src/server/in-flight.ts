@@ -9,7 +9,10 @@ export class InFlight {
 
   add(answer: ServerResponse | ServerHttp2Stream): void {
     this.#answers.add(answer);
-    answer.on("close", () => this.#remove(answer));
+    answer.on("close", () => {
+      this.#answers.delete(answer);
+      this.#resolveWhenEmpty();
+    });
     if (this.#drained !== undefined) {
       endConnection(answer);
     }
@@ -37,11 +40,6 @@ export class InFlight {
       }
       this.#resolveWhenEmpty();
     });
-  }
-
-  #remove(answer: ServerResponse | ServerHttp2Stream): void {
-    this.#answers.delete(answer);
-    this.#resolveWhenEmpty();
   }
 
   #resolveWhenEmpty(): void {

@@ -20,7 +20,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
 export function createRouter({ api, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
-  async function route(exchange: Exchange): Promise<void> {
+  function route(exchange: Exchange): Promise<void> {
     if (exchange.headerBytes > maxHeaderBytes) {
       return exchange.respond(countStranger(exchange, meter, () => refusalAnswer(headersTooLarge())));
     }

@@ -1,5 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { InventoryService, ListInventoryRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { deadlineExceeded } from "../domain/errors.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
 import { type PageRequest, readPage } from "../domain/page.ts";
 import type { PetStatus } from "../domain/pet.ts";
@@ -28,9 +29,11 @@ export function inventoryService(
       return { items: items.map(inventoryItemToMessage), nextPageToken };
     },
 
-    async updateInventory({ petId, update }, { signal }) {
+    async updateInventory({ petId, update }, { timeoutMs }) {
       // A caller whose deadline has passed has been told so: nothing may change after that.
-      signal.throwIfAborted();
+      if ((timeoutMs() ?? 1) <= 0) {
+        throw deadlineExceeded();
+      }
       try {
         const item = await store.updateInventory(petId, update?.quantity as bigint);
         return { item: inventoryItemToMessage(item) };
