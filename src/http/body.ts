@@ -17,6 +17,11 @@ export interface BodyLimits {
  * further then.
  */
 export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
+  // Most bodies over HTTP/1.1 have come with the head: they need not be listened to.
+  if ((body as Partial<IncomingMessage>).complete === true && !body.destroyed) {
+    const bytes: Buffer = body.read() ?? Buffer.alloc(0);
+    return bytes.length > limits.maxBytes ? Promise.reject(bodyTooLarge(limits.maxBytes)) : Promise.resolve(bytes);
+  }
   return new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(body);
   });
@@ -53,10 +58,7 @@ class BodyReader {
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
     deadline?.addEventListener("abort", () => this.#fail(() => deadline.reason), { once: true });
-    // Most bodies have come with the head, and need no timer.
-    if ((body as Partial<IncomingMessage>).complete !== true) {
-      this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
-    }
+    this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
   }
 
   #take(chunk: Buffer): void {
@@ -85,9 +87,7 @@ class BodyReader {
   #settle(): boolean {
     const isFirst = !this.#isSettled;
     this.#isSettled = true;
-    if (this.#timer !== undefined) {
-      clearTimeout(this.#timer);
-    }
+    clearTimeout(this.#timer);
     return isFirst;
   }
 }
