@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
-import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, inPieces, isStream, sendBody } from "./send-body.ts";
+import { type ConnectedRequest, discardUnread, holdUnread } from "./unread-body.ts";
 
 /** An exchange over HTTP/1.1. */
 export class Http1Exchange extends BaseExchange {
   readonly httpVersion = "1.1";
   protected readonly body: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #connected: ConnectedRequest;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   #expectsContinue: boolean;
 
@@ -26,6 +27,7 @@ export class Http1Exchange extends BaseExchange {
     super(head, options);
     this.body = request;
     this.#response = response;
+    this.#connected = { request, socket };
     this.#expectsContinue = request.headers.expect?.toLowerCase() === "100-continue";
   }
 
@@ -53,6 +55,7 @@ export class Http1Exchange extends BaseExchange {
     if (response.destroyed) {
       return;
     }
+    holdUnread(this.#connected);
     const raw = this.rawHeader(header);
     if (!isStream(body) && trailer === undefined) {
       if (status !== 204 && status !== 304) {
@@ -65,19 +68,10 @@ export class Http1Exchange extends BaseExchange {
       response.writeHead(status, raw);
       await (this.method === "HEAD" ? response.end() : sendBody(response, inPieces(body), trailer));
     }
-    if (!this.body.complete) {
-      // Of a body that came with the head the parser has not told yet.
-      setImmediate(() => this.#discardBody());
-    }
-  }
-
-  #discardBody(): void {
-    if (!this.body.complete) {
-      discardBody(this.body, () => this.body.socket.destroy());
-    }
+    discardUnread(this.#connected);
   }
 
   abort(): void {
-    this.body.socket.destroy();
+    this.#connected.socket.destroy();
   }
 }

@@ -6,6 +6,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { assertAuthority } from "../http/authority.ts";
+import { discardUnread, holdUnread } from "../http/unread-body.ts";
 import { healthService } from "../services/health.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { refusalAnswer } from "./refusal.ts";
@@ -50,6 +51,11 @@ export function createConnectServices({ services, reflection, stopping }: Connec
   return {
     serves: (path) => paths.has(path),
     handle(request, response) {
+      if (request.httpVersionMajor === 1) {
+        const connected = { request, socket: request.socket };
+        holdUnread(connected);
+        response.once("finish", () => discardUnread(connected));
+      }
       try {
         assertAuthority(authorityOf(request));
       } catch (reason) {

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { discardBody } from "./body.ts";
+
+/** A request over HTTP/1.1 with its connection, which Node takes from it when it is destroyed. */
+export interface ConnectedRequest {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+}
+
+/**
+ * Keeps Node from what it does with a body that nobody has begun to read when the answer ends: it would take all of
+ * it, however long. To be called before the answer is written.
+ */
+export function holdUnread({ request }: ConnectedRequest): void {
+  if (!request.complete) {
+    request.read(0);
+  }
+}
+
+/**
+ * Throws away what has not been read of a body, within bounds, past which the connection is closed. To be called when
+ * the answer has been written.
+ */
+export function discardUnread({ request, socket }: ConnectedRequest): void {
+  if (request.complete) {
+    return;
+  }
+  // Of a body that came with the head the parser has not told yet.
+  setImmediate(() => {
+    if (!request.complete) {
+      discardBody(request, () => socket.destroy());
+    }
+  });
+}
