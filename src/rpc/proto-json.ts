@@ -6,6 +6,7 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../exact-json/json-number.ts";
 import { parseInteger } from "../exact-json/number.ts";
 import { parseJson } from "../exact-json/parse.ts";
@@ -22,8 +23,12 @@ export function fromProtoJson<Desc extends DescMessage>(desc: Desc, bytes: Uint8
 }
 
 function knownFields(desc: DescMessage, json: unknown): unknown {
-  // The well-known types have JSON of their own, which holds no fields.
-  if (!isObject(json) || desc.typeName.startsWith("google.protobuf.")) {
+  const [value] = desc.fields;
+  if (isWrapperDesc(desc) && value !== undefined) {
+    return knownItem(value, json);
+  }
+  // Most of the well-known types have JSON of their own, which holds no fields.
+  if (!isObject(json) || hasCustomJsonRepresentation(desc)) {
     return plain(json);
   }
   const fields = desc.fields.flatMap((field) =>
@@ -36,22 +41,49 @@ function knownFields(desc: DescMessage, json: unknown): unknown {
 function knownValue(field: DescField, json: unknown): unknown {
   switch (field.fieldKind) {
     case "list":
-      return Array.isArray(json) ? json.map((item) => knownItem(field, item)) : json;
+      return Array.isArray(json) ? json.map((item) => knownItem(field, item)) : plain(json);
     case "map":
-      return isObject(json) ? mapValues(json, (item) => knownItem(field, item)) : json;
+      return isObject(json) ? mapValues(json, (item) => knownItem(field, item)) : plain(json);
     default:
       return knownItem(field, json);
   }
 }
 
-function knownItem({ message, scalar }: DescField, json: unknown): unknown {
-  if (message !== undefined) {
-    return knownFields(message, json);
+function knownItem(field: DescField, json: unknown): unknown {
+  if (field.message !== undefined) {
+    return knownFields(field.message, json);
   }
-  // An integer beyond the doubles is read as what it is; whether it fits its field is for the library to say.
-  const isInteger = scalar !== undefined && scalar !== ScalarType.DOUBLE && scalar !== ScalarType.FLOAT;
-  return (json instanceof JsonNumber && isInteger ? parseInteger(json.source) : undefined) ?? plain(json);
+  return json instanceof JsonNumber && isInteger(field) ? exactInteger(field, json.source) : plain(json);
 }
+
+function isInteger({ scalar, enum: values }: DescField): boolean {
+  return values !== undefined || (scalar !== undefined && !notIntegers.has(scalar));
+}
+
+const notIntegers = new Set([
+  ScalarType.DOUBLE,
+  ScalarType.FLOAT,
+  ScalarType.BOOL,
+  ScalarType.STRING,
+  ScalarType.BYTES,
+]);
+
+/** The integer that a double would change or hide. Whether it fits its field is for the library to say. */
+function exactInteger({ scalar }: DescField, source: string): bigint | number {
+  const integer = parseInteger(source);
+  if (integer === undefined) {
+    throw new Error(`not an integer of 64 bits: ${source}`);
+  }
+  return scalar !== undefined && longs.has(scalar) ? integer : Number(integer);
+}
+
+const longs = new Set([
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+]);
 
 /** A value in which all numbers are doubles. */
 function plain(json: unknown): unknown {

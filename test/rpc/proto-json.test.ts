@@ -1,0 +1,134 @@
+import { fromJson } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fromProtoJson } from "../../src/rpc/proto-json.ts";
+import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
+
+const read = (text: string): Shape => fromProtoJson(ShapeSchema, new TextEncoder().encode(text));
+const readByLibrary = (text: string): Shape => fromJson(ShapeSchema, JSON.parse(text));
+
+/** What a reader makes of a text; undefined when it refuses it. */
+function attempt(reader: (text: string) => Shape, text: string): Shape | undefined {
+  try {
+    return reader(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function expectAsLibrary(text: string): void {
+  expect(attempt(read, text), text).toEqual(attempt(readByLibrary, text));
+}
+
+describe("ProtoJSON that holds nothing unknown", () => {
+  const numbers = ["0", "7", "-7", "1.0", "10e-1", "1.5", "2147483647", "2147483648", "4294967296", "1e40"];
+  const texts = [
+    "",
+    "7",
+    "-7",
+    "1.0",
+    "1e2",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "nan",
+    "COLOUR_RED",
+    "red",
+    "aGk=",
+    "\u{1f600}",
+  ];
+  const special = ["2026-01-02T03:04:05.006Z", "1.5s", "a,bC", "true", " 7", "0x7", "9223372036854775807"];
+  const value = fc.oneof(
+    fc.constantFrom(...numbers, "true", "false", "null", "[]", "{}", "[null]"),
+    fc.constantFrom(...texts, ...special).map((text) => JSON.stringify(text)),
+  );
+  const fields = ShapeSchema.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
+  const maps = ["counts", "names", "painted", "objectMap", "object", "value"];
+  const { object } = fc.letrec<{ object: string; member: string }>((tie) => ({
+    object: fc.array(tie("member"), { maxLength: 4 }).map((members) => `{${members.join()}}`),
+    member: fc.oneof(
+      fc.tuple(fc.constantFrom(...fields), value).map(([name, json]) => `"${name}":${json}`),
+      fc.tuple(fc.constantFrom(...fields), fc.array(value)).map(([name, items]) => `"${name}":[${items.join()}]`),
+      fc
+        .tuple(fc.constantFrom(...maps), fc.constantFrom("1", "true", "a"), value)
+        .map(([name, key, json]) => `"${name}":{"${key}":${json}}`),
+      fc.tuple(fc.constantFrom("child", "shapeChoice"), tie("object")).map(([name, json]) => `"${name}":${json}`),
+      tie("object").map((json) => `"children":[${json}]`),
+    ),
+  }));
+
+  it("is read, or refused, as by the library", () => {
+    fc.assert(fc.property(object, expectAsLibrary), { numRuns: 3_000 });
+  });
+
+  it.each(fields)("is so for the field %s, whatever stands in it", (field) => {
+    const all = [
+      ...numbers,
+      "true",
+      "null",
+      "[]",
+      "{}",
+      "[1]",
+      '{"1":1}',
+      ...[...texts, ...special].map((text) => JSON.stringify(text)),
+    ];
+    for (const json of all.filter((json) => json !== '{"1":1}' || maps.includes(field))) {
+      expectAsLibrary(`{"${field}":${json}}`);
+      expectAsLibrary(`{"${field}":[${json}]}`);
+    }
+  });
+});
+
+describe("an integer that a double would change", () => {
+  const id = 9007199254740993n;
+
+  it.each<[json: string, pick: (shape: Shape) => unknown, value: unknown]>([
+    [`"big":${id}`, ({ big }) => big, id],
+    [`"big":${id}.0`, ({ big }) => big, id],
+    [`"big":9223372036854775807`, ({ big }) => big, 2n ** 63n - 1n],
+    [`"huge":18446744073709551615`, ({ huge }) => huge, 2n ** 64n - 1n],
+    [`"asText":${id}`, ({ asText }) => asText, `${id}`],
+    [`"bigs":[${id}]`, ({ bigs }) => bigs, [id]],
+    [`"counts":{"a":${id}}`, ({ counts }) => counts, { a: id }],
+    [`"bigChoice":${id}`, ({ choice }) => choice.value, id],
+    [`"wrappedBig":${id}`, ({ wrappedBig }) => wrappedBig, id],
+    [`"wrappedBigs":[{"value":${id}}]`, () => undefined, "refused"],
+    [`"wrappedBigs":[${id}]`, ({ wrappedBigs }) => wrappedBigs.map(({ value }) => value), [id]],
+    [`"child":{"big":${id}}`, ({ child }) => child?.big, id],
+    [`"big":9223372036854775808`, () => undefined, "refused"],
+    [`"big":3.0000000000000000001`, () => undefined, "refused"],
+    [`"small":3.0000000000000000001`, () => undefined, "refused"],
+    [`"colour":1.0000000000000000001`, () => undefined, "refused"],
+    [`"wrappedBig":1e400`, () => undefined, "refused"],
+    [`"small":1e999999999`, () => undefined, "refused"],
+    [`"small":-0`, ({ small }) => small, 0],
+    [`"big":-0.0`, ({ big }) => big, 0n],
+    [`"counts":3.0`, () => undefined, "refused"],
+    [`"bigs":3.0`, () => undefined, "refused"],
+  ])("is exact, or refused: %s", (json, pick, value) => {
+    const shape = attempt(read, `{${json}}`);
+    expect(shape === undefined ? "refused" : pick(shape)).toEqual(value);
+  });
+});
+
+describe("a name that is unknown", () => {
+  it.each([
+    '"x":1',
+    '"x":{"y":[{"z":9007199254740993}]}',
+    '"child":{"x":1}',
+    '"children":[{"x":1}]',
+    '"shapes":{"a":{"x":1}}',
+    '"empty":{"x":1}',
+    '"[shapes.v1.extension]":1',
+    '"__proto__":{"small":"no number"}',
+  ])("is ignored as a field's: %s", (json) => {
+    expect(read(`{"name":"n",${json}}`).name).toBe("n");
+  });
+
+  it.each(['"colour":"PINK"', '"colours":["COLOUR_RED","PINK"]', '"painted":{"true":"PINK"}', '"any":{"@type":"x"}'])(
+    "is refused elsewhere: %s",
+    (json) => {
+      expect(attempt(read, `{${json}}`)).toBeUndefined();
+    },
+  );
+});
