@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { JsonNumber } from "../../src/exact-json/json-number.ts";
+import { maxJsonDepth, parseJson } from "../../src/exact-json/parse.ts";
+import { scanJson } from "../../src/exact-json/scan.ts";
+import { parseWithSource } from "../../src/exact-json/source.ts";
+
+const encoder = new TextEncoder();
+
+/** As `parseJson`, with the source of every number looked at. */
+function parseAll(text: string): unknown {
+  return parseWithSource(text, (_key, value, { source }) =>
+    typeof value === "number" && source !== undefined && String(value) !== source ? new JsonNumber(source) : value,
+  );
+}
+
+const digits = fc.oneof(
+  fc.stringMatching(/^[1-9][0-9]{0,20}$/),
+  fc.constantFrom("0", "1", "9".repeat(15), "1".repeat(16)),
+);
+const exponent = fc.oneof(fc.constant(""), fc.stringMatching(/^[eE][+-]?[0-9]{1,3}$/));
+const number = fc
+  .tuple(fc.constantFrom("", "-"), digits, fc.oneof(fc.constant(""), fc.stringMatching(/^\.[0-9]{1,20}$/)), exponent)
+  .map((parts) => parts.join(""));
+/** Full of what a scan could take for something else. */
+const string = fc.array(
+  fc.constantFrom("\\\\", '\\"', "[", "{", "]", "}", "1.5", "e", "-0", "9".repeat(20), "\\u0041", "é"),
+);
+const blank = fc.constantFrom("", " ", "\n\t", "\r\n ");
+
+/** JSON texts, with numbers and strings in every form that the grammar has. */
+const { json } = fc.letrec<{ json: string; member: string }>((tie) => ({
+  member: fc.tuple(string, tie("json")).map(([name, value]) => `"${name.join("")}":${value}`),
+  json: fc
+    .tuple(
+      blank,
+      fc.oneof(
+        { maxDepth: 5 },
+        number,
+        number,
+        string.map((parts) => `"${parts.join("")}"`),
+        fc.constantFrom("true", "false", "null"),
+        fc.array(tie("json"), { maxLength: 4 }).map((items) => `[${items.join()}]`),
+        fc.array(tie("member"), { maxLength: 4 }).map((members) => `{${members.join()}}`),
+      ),
+      blank,
+    )
+    .map((parts) => parts.join("")),
+}));
+
+it("leads to the same value as when every number is looked at", () => {
+  fc.assert(
+    fc.property(json, (text) => {
+      expect(parseJson(encoder.encode(text))).toEqual(parseAll(text));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it("leads to a refusal of whatever is not JSON", () => {
+  const damaged = fc.tuple(json, fc.nat(), fc.constantFrom("", '"', "[", "}", ",", "-", "0", ".", "e", "\\", "1"));
+  fc.assert(
+    fc.property(damaged, ([text, at, put]) => {
+      const index = at % (text.length + 1);
+      const other = text.slice(0, index) + put + text.slice(index + 1);
+      let expected: unknown;
+      try {
+        expected = parseAll(other);
+      } catch {
+        expect(() => parseJson(encoder.encode(other))).toThrow();
+        return;
+      }
+      expect(parseJson(encoder.encode(other))).toEqual(expected);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it.each([
+  ["1", true],
+  ["123456789012345", true],
+  ["-123456789012345", true],
+  ["0", true],
+  ["[0,10,100]", true],
+  ['{"a1.5":"2.5e3"}', true],
+  ["1234567890123456", false],
+  ["-0", false],
+  ["1.5", false],
+  ["1e5", false],
+  ["1E5", false],
+  ["[1,[2,[3.0]]]", false],
+])("tells whether a double gives back all numbers of %s: %s", (text, expected) => {
+  expect(scanJson(text, maxJsonDepth).hasPlainNumbers).toBe(expected);
+});
+
+it.each([
+  ["1", 0],
+  ["[]", 1],
+  ["[[],[[]]]", 3],
+  ['{"a":[{"b":1}]}', 3],
+  ['["[[[[","\\"[["]', 1],
+  ["[".repeat(1_000), maxJsonDepth + 1],
+])("tells how deep %.20s nests: %i", (text, depth) => {
+  expect(scanJson(text, maxJsonDepth).depth).toBe(depth);
+});
