@@ -23,11 +23,11 @@ export function unaryAnswer(exchange: Exchange, binding: Binding, response: Unar
   return answerConditionally(exchange, codeAnswer(exchange, { status: 200, header, body }));
 }
 
-function writeMessage({ writeResponse }: Binding, { message, header }: UnaryResponse): string {
+function writeMessage({ writeResponse }: Binding, { message }: UnaryResponse): string {
   try {
     return writeResponse(message);
   } catch (cause) {
-    throw new ConnectError("the response cannot be written as JSON", Code.Internal, header, undefined, cause);
+    throw new ConnectError("the response cannot be written as JSON", Code.Internal, undefined, undefined, cause);
   }
 }
 

@@ -3,6 +3,7 @@ import type { ConnectError, StreamResponse, UnaryResponse } from "@connectrpc/co
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
+import { withMetadata } from "../rpc/metadata.ts";
 import { callUnrouted } from "../rpc/unrouted.ts";
 import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
@@ -79,9 +80,7 @@ async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: G
       return await answerUnrouted(exchange, match.methods, options.unrouted);
     }
     const response = await callRouted(exchange, match.route, match.segments, options);
-    return response.stream
-      ? await streamAnswer(exchange, match.route, response, options.errorBody)
-      : unaryAnswer(exchange, match.route, response);
+    return await writeAnswer(exchange, match.route, response, options);
   } catch (error) {
     return errorAnswer(options.toError(error), options.errorBody);
   }
@@ -95,6 +94,22 @@ function callRouted(
 ): Promise<UnaryResponse | StreamResponse> {
   const request = { exchange, binding, segments, maxBodyBytes };
   return binding.endpoint.call({ exchange, protocolName, read: (deadline) => readRequest(request, deadline) });
+}
+
+/** Throws an error with the headers that the call has given its answer. */
+async function writeAnswer(
+  exchange: Exchange,
+  binding: Binding,
+  response: UnaryResponse | StreamResponse,
+  { errorBody, toError }: GatewayOptions,
+): Promise<Answer> {
+  try {
+    return response.stream
+      ? await streamAnswer(exchange, binding, response, errorBody)
+      : unaryAnswer(exchange, binding, response);
+  } catch (reason) {
+    throw withMetadata(toError(reason), response.header);
+  }
 }
 
 const protocolName = "rest";

@@ -28,13 +28,16 @@ async function* mapErrors<T>(messages: AsyncIterable<T>, toError: (reason: unkno
 }
 
 /**
- * As `toConnectError`; and `report` hears the causes of those errors for which the service is to blame.
+ * As `toConnectError`; and `report` hears the causes of those errors for which the service is to blame, once for each,
+ * though it passes here at every stage of its way out.
  */
 export function createErrorReporter(report: (code: ErrorCode, cause: unknown) => void): typeof toConnectError {
+  const reported = new WeakSet<ConnectError>();
   return (reason) => {
     const error = toConnectError(reason);
     const code = errorCodeOf(error);
-    if (code === "INTERNAL" || code === "UNAVAILABLE") {
+    if ((code === "INTERNAL" || code === "UNAVAILABLE") && !reported.has(error)) {
+      reported.add(error);
       report(code, error.cause);
     }
     return error;

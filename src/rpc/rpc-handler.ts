@@ -7,6 +7,7 @@ import { connectProtocol } from "./connect.ts";
 import type { UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol } from "./grpc.ts";
 import { grpcWebProtocol } from "./grpc-web.ts";
+import { withMetadata } from "./metadata.ts";
 import type { UnaryProtocol } from "./unary-protocol.ts";
 import { callUnrouted } from "./unrouted.ts";
 
@@ -81,14 +82,6 @@ async function serve(
   } catch (reason) {
     await call.fail(withMetadata(toError(reason), header));
   }
-}
-
-/** An answer that could not be written still has the headers that it was given. */
-function withMetadata(error: ConnectError, header: Headers | undefined): ConnectError {
-  header?.forEach((value, name) => {
-    error.metadata.append(name, value);
-  });
-  return error;
 }
 
 async function refuse(exchange: Exchange, refusal: ProtocolError, options: RpcOptions): Promise<void> {
