@@ -6,7 +6,7 @@ import type { JsonPolicy } from "./json-policy.ts";
 export interface EnumNames {
   /** Throws `ContentFault` for anything but a name, exactly as the policy gives it. */
   readonly parse: (text: unknown) => number;
-  /** The name; undefined for a number that the enum does not define. */
+  /** The name; undefined for a number that has none. */
   readonly name: (value: number) => string | undefined;
 }
 
@@ -16,6 +16,9 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
   const names = new Map<number, string>();
   for (const value of desc.values) {
     const name = policy.enumName(value);
+    if (name === undefined) {
+      continue;
+    }
     const present = numbers.get(name);
     if (present !== undefined && present !== value.number) {
       throw new Error(`the JSON policy gives the name "${name}" to two values of ${desc.typeName}`);
@@ -39,5 +42,5 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
 /** The names to choose from, without the `_UNSPECIFIED` that AIP-126 asks every enum to begin with. */
 function hint(desc: DescEnum, policy: JsonPolicy): string {
   const named = desc.values.filter((value) => !value.name.endsWith("_UNSPECIFIED"));
-  return named.map((value) => policy.enumName(value)).join(", ");
+  return named.flatMap((value) => policy.enumName(value) ?? []).join(", ");
 }

@@ -7,8 +7,11 @@ export interface JsonPolicy {
    * every numeric type; with `string` they are quoted, and numbers are read with or without quotes, as in ProtoJSON.
    */
   readonly int64: "number" | "string";
-  /** The name of an enum value: in bodies, paths and queries alike, and the only one that is read. */
-  readonly enumName: (value: DescEnumValue) => string;
+  /**
+   * The name of an enum value: in bodies, paths and queries alike, and the only one that is read. Undefined for a value
+   * that clients are not offered: it is not read, and written as a number.
+   */
+  readonly enumName: (value: DescEnumValue) => string | undefined;
   /** Whether fields without presence are written when they hold their default. */
   readonly implicitFields: "always" | "unless-default";
 }

@@ -16,8 +16,8 @@ import { hasSpecialJson, wellKnownWriter } from "./well-known-types.ts";
 
 /**
  * The writers of messages, each compiled once, on first use. They write text at once, so that 64-bit integers stay
- * exact. A field that has presence is left out when it is not set; a number that an enum does not define is written as
- * a number.
+ * exact. A field that has presence is left out when it is not set; an enum value that has no name is written as a
+ * number.
  */
 export class JsonWriters {
   readonly #policy: JsonPolicy;
@@ -156,6 +156,6 @@ function createEnumWriter(desc: DescEnum, policy: JsonPolicy): JsonWriter {
     return () => "null";
   }
   const names = createEnumNames(desc, policy);
-  const written = new Map(desc.values.map(({ number }) => [number, JSON.stringify(names.name(number))]));
+  const written = new Map(desc.values.map(({ number }) => [number, JSON.stringify(names.name(number) ?? number)]));
   return (value) => written.get(value as number) ?? String(value);
 }

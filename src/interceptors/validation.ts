@@ -1,4 +1,4 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import type { Interceptor } from "@connectrpc/connect";
@@ -44,11 +44,22 @@ function hasLongList(desc: DescMessage, message: Message): boolean {
 }
 
 /** Names the field as its JSON does, and without the messages around it, which not every protocol shows. */
-function toSentence({ field, message }: Violation): string {
-  const name = field.findLast((part) => part.kind === "field")?.jsonName;
-  return name === undefined ? message : `${name}: ${message}`;
+function toSentence(violation: Violation): string {
+  const name = fieldOf(violation)?.jsonName;
+  return name === undefined ? describe(violation) : `${name}: ${describe(violation)}`;
 }
 
-function toFieldViolation({ field, message }: Violation) {
-  return { field: pathToString(field), description: message };
+function toFieldViolation(violation: Violation) {
+  return { field: pathToString(violation.field), description: describe(violation) };
+}
+
+/** Rules tell the values of an enum by their numbers, and name none of those that there are. */
+function describe(violation: Violation): string {
+  const values = violation.ruleId.startsWith("enum.") ? fieldOf(violation)?.enum?.values : undefined;
+  const offered = values?.filter(({ number }) => number !== 0).map(({ name }) => name);
+  return offered === undefined ? violation.message : `must be one of ${offered.join(", ")}`;
+}
+
+function fieldOf({ field }: Violation): DescField | undefined {
+  return field.findLast((part) => part.kind === "field");
 }

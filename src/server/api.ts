@@ -107,7 +107,7 @@ function implement<S extends DescService>(service: S, implementation: ServiceImp
   return Object.values(createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>).methods);
 }
 
-/** The name of an enum value in REST: without the enum's name before it, and in lower case. */
-function shortEnumName({ localName }: DescEnumValue): string {
-  return localName.toLowerCase();
+/** The name of an enum value in REST: without the enum's name before it, and in lower case. `UNSPECIFIED` has none. */
+function shortEnumName({ localName, number }: DescEnumValue): string | undefined {
+  return number === 0 ? undefined : localName.toLowerCase();
 }

@@ -106,6 +106,23 @@ describe("Connect's JSON", () => {
   });
 });
 
+describe("a status that is none", () => {
+  const names = (prefix: string) => `status: must be one of ${prefix}AVAILABLE, ${prefix}PENDING, ${prefix}SOLD`;
+
+  it("is refused with those that there are", async () => {
+    for (const status of ["[0]", "[99]", '["PET_STATUS_UNSPECIFIED"]', "[1,0]"]) {
+      const { failure } = readConnectOutcome(await connect(list, `{"status":${status}}`));
+      expect(failure?.message, status).toBe(names("PET_STATUS_"));
+    }
+    for (const status of ["unspecified", "", "0", "1", "SOLD", "pet_status_sold"]) {
+      const path = `/v1/inventory?status=${status}`;
+      const answer = await http1.send({ method: "GET", path, headers: { authorization: `Bearer ${key}` } });
+      expectErrorBody(answer, "INVALID_REQUEST");
+      expect(JSON.parse(answer.text).message, status).toBe(`${names("").toLowerCase()}.`);
+    }
+  });
+});
+
 describe("a deadline that is far off", () => {
   const grpc = (path: string, headers: Record<string, string>) => ({
     method: "POST",
