@@ -15,7 +15,8 @@ export function describeListenError(error: unknown): Failure | undefined {
   }
   const { syscall, address, port, hostname } = error as SystemError;
   if (syscall === "listen") {
-    return systemFailure(`listen on ${address} port ${port}`, error);
+    // Node names no port where any would have done.
+    return systemFailure(`listen on ${address}${port === undefined ? "" : ` port ${port}`}`, error);
   }
   if (syscall === "getaddrinfo") {
     return new Failure(`cannot listen on ${hostname}: there is no such host`);

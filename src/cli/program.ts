@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
+import { argument } from "./argument.ts";
 import { addBackup } from "./backup.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { addExport } from "./export.ts";
@@ -40,7 +41,12 @@ function createProgram(): Command {
   const program = new Command("petstore")
     .description("Stock inventory for a pet store, over REST, Connect and gRPC.")
     .version(manifest.version)
-    .addOption(new Option("--db <file>", "the file of the store").env("PETSTORE_DB").default("data/petstore.db"))
+    .addOption(
+      new Option("--db <file>", "the file of the store")
+        .argParser(argument(parseFile, "the name of a file"))
+        .env("PETSTORE_DB")
+        .default("data/petstore.db"),
+    )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
     .exitOverride()
@@ -49,6 +55,10 @@ function createProgram(): Command {
     add(program);
   }
   return program;
+}
+
+function parseFile(text: string): string | undefined {
+  return text === "" ? undefined : text;
 }
 
 function oneLine(text: string): string {

@@ -69,14 +69,18 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const ops = await serveOps({ host: config.opsHost, port: config.opsPort, isReady: () => !stopping.signal.aborted });
 
   const resources = held.move();
+  const url = urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address);
+  const opsUrl = urlOf("http", config.opsHost, ops.address);
+  logger.info({ url, opsUrl, db: config.db }, "the server has started");
   return {
-    url: urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address),
-    opsUrl: urlOf("http", config.opsHost, ops.address),
+    url,
+    opsUrl,
     async stop() {
       stopping.abort();
       await resources.disposeAsync();
       // To the last, it tells that the server is not ready.
       ops.close();
+      logger.info("the server has stopped");
     },
   };
 }

@@ -55,6 +55,26 @@ it("refuses a port that is in use", async () => {
   });
 });
 
+it("refuses an address that is not the machine's, with whatever port", async () => {
+  // An address for documentation alone. Source: RFC 5737
+  expect(await petstore(["serve", ...freePorts, "--host", "203.0.113.9"], { cwd: createFolder() })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "petstore: cannot listen on 203.0.113.9: address not available\n",
+  });
+});
+
+it("logs that it has started, and that it has stopped", async () => {
+  const server = startServe(["--log-level", "info"], { cwd: createFolder() });
+  const url = (await server.nextLine())?.split(" ").at(-1);
+  expect(await server.end("SIGTERM")).toBe(0);
+  const lines = server.log().trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 30, msg: "the server has started", url },
+    { level: 30, msg: "the server has stopped" },
+  ]);
+});
+
 /** Starts the demo and gives its key, out of the `curl` line that it prints. */
 async function startDemo(cwd: string, env: Record<string, string> = {}) {
   const server = startServe(["--demo"], { cwd, env });

@@ -74,6 +74,7 @@ describe.concurrent("a command that was not understood", () => {
       "option '--expires-in <duration>' argument '0d' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not nothing.",
     ],
     ["keys revoke", "missing required argument 'id'"],
+    ["keys list --db ", "option '--db <file>' argument '' is invalid. It must be the name of a file."],
     ["import", "name a file of pets, or --orders FILE"],
     ["import - --orders -", "pets and orders cannot both come from stdin"],
     ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson"],
