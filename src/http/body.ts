@@ -96,8 +96,13 @@ function abandoned(): ProtocolError {
   return new ProtocolError("canceled", "The request was abandoned.");
 }
 
-/** How much of a body, in bytes, and for how long, in milliseconds, is taken from a client that has its answer. */
-const discardMaxBytes = 1024 * 1024;
+/**
+ * How much of a body, in bytes, is taken from a client that has its answer: twice the largest that any call takes, so
+ * that who has sent a little too much can go on using the connection.
+ */
+const discardMaxBytes = 8 * 1024 * 1024;
+
+/** For how long, in milliseconds, it is taken. */
 const discardMs = 1_000;
 
 /**
