@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
 import { beyondDouble, int64Max, int64Min } from "../support/fixture.ts";
@@ -20,8 +20,9 @@ beforeAll(async () => {
   http2 = createHttp2Client(server);
 });
 
+afterEach(() => expectUnharmed(server, key));
+
 afterAll(async () => {
-  await expectUnharmed(server, key);
   http1?.close();
   http2?.close();
   await server?.stop();
