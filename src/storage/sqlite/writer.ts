@@ -9,6 +9,12 @@ import type { WriterThreadData } from "./writer-thread.ts";
 import type { Failure, WriteArgs, Writes } from "./writes.ts";
 
 /**
+ * How many groups are sent to the thread at a time: while it commits one, the next is at hand, so that it need not wait
+ * for this thread's turn.
+ */
+const maxRunning = 2;
+
+/**
  * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
  * commits, the writes that arrive are gathered, and then committed together: one sync for all of them.
  *
@@ -18,7 +24,8 @@ export class Writer {
   readonly #data: WriterThreadData;
   #thread: Worker | undefined;
   #waiting = new Jobs();
-  #running: Jobs | undefined;
+  /** The groups that the thread has been sent, in their order. */
+  #running: Jobs[] = [];
   #isScheduled = false;
 
   constructor(path: string, options: ConnectionOptions) {
@@ -46,7 +53,7 @@ export class Writer {
 
   /** Ends the thread once all that was asked for has been done. */
   async close(): Promise<void> {
-    if (this.#running !== undefined || !this.#waiting.isEmpty) {
+    if (this.#running.length > 0 || !this.#waiting.isEmpty) {
       // This one is done after all that were asked for before it.
       await Promise.allSettled([this.run("foreignRevision")]);
     }
@@ -59,7 +66,7 @@ export class Writer {
 
   /** Requests that arrive in the same turn of the event loop are to share the first group. */
   #schedule(): void {
-    if (!this.#isScheduled && this.#running === undefined) {
+    if (!this.#isScheduled && this.#running.length < maxRunning) {
       this.#isScheduled = true;
       setImmediate(() => {
         this.#isScheduled = false;
@@ -69,39 +76,48 @@ export class Writer {
   }
 
   #runNext(): void {
-    if (this.#running !== undefined || this.#waiting.isEmpty) {
+    if (this.#running.length === maxRunning || this.#waiting.isEmpty) {
       return;
     }
-    this.#running = this.#waiting;
+    const group = this.#waiting;
     this.#waiting = new Jobs();
+    this.#running.push(group);
     this.#thread ??= this.#start();
     this.#thread.ref();
-    this.#thread.postMessage(this.#running.toGroup());
+    this.#thread.postMessage(group.toGroup());
   }
 
   #start(): Worker {
     const file = new URL("./writer-thread.ts", import.meta.url);
     // The process's own flags are not for the thread: with `--input-type` among them it would not start.
     const thread = new Worker(file, { workerData: this.#data, execArgv: [] });
-    thread.on("message", (outcome: GroupOutcome | Failure) =>
-      this.#settle((jobs) => ("error" in outcome ? jobs.fail(failureToError(outcome)) : jobs.settle(outcome))),
-    );
-    // A thread that has died is replaced by the next write.
-    thread.on("error", (error: Error) => {
-      this.#thread = undefined;
-      this.#settle((jobs) => jobs.fail(storeUnavailable(error)));
-    });
+    thread.on("message", (outcome: GroupOutcome | Failure) => this.#settle(outcome));
+    thread.on("error", (error: Error) => this.#replaceThread(error));
     return thread;
   }
 
-  #settle(settle: (jobs: Jobs) => void): void {
-    const jobs = this.#running;
-    this.#running = undefined;
-    this.#thread?.unref();
-    // The next group first: the disk works on it while the answers to this one go out.
+  #settle(outcome: GroupOutcome | Failure): void {
+    const jobs = this.#running.shift();
+    // The next group first: it is to be at hand while the answers to this one go out.
     this.#runNext();
-    if (jobs !== undefined) {
-      settle(jobs);
+    if (this.#running.length === 0) {
+      this.#thread?.unref();
+    }
+    if ("error" in outcome) {
+      jobs?.fail(failureToError(outcome));
+    } else {
+      jobs?.settle(outcome);
+    }
+  }
+
+  /** A thread that has died is replaced by the next write. Of what it was sent, nobody knows what has been done. */
+  #replaceThread(error: Error): void {
+    const groups = this.#running;
+    this.#running = [];
+    this.#thread = undefined;
+    this.#runNext();
+    for (const jobs of groups) {
+      jobs.fail(storeUnavailable(error));
     }
   }
 }
