@@ -108,9 +108,9 @@ export async function startServer(...flags: readonly string[]): Promise<TestServ
 /** Starts a server on a store. Throws when it ends before it is ready, with what it said. */
 export async function serve(
   store: TestStore,
-  { flags = [], ca }: { flags?: readonly string[]; ca?: string } = {},
+  { flags = [], ca, env = {} }: { flags?: readonly string[]; ca?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<TestServer> {
-  const running = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags]);
+  const running = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags], { env });
   const lines = [await running.nextLine(), await running.nextLine()].filter((line) => line !== undefined);
   if (lines.length < 2) {
     throw new Error(`the server ended before it was ready: ${lines.join(" | ")} ${running.log()}`);
