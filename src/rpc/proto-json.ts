@@ -31,11 +31,28 @@ function knownFields(desc: DescMessage, json: unknown): unknown {
   if (!isObject(json) || hasCustomJsonRepresentation(desc)) {
     return plain(json);
   }
-  const fields = desc.fields.flatMap((field) =>
+  const known: Record<string, unknown> = {};
+  for (const [name, field] of namesOf(desc)) {
+    if (Object.hasOwn(json, name)) {
+      known[name] = knownValue(field, json[name]);
+    }
+  }
+  return known;
+}
+
+const names = new WeakMap<DescMessage, readonly (readonly [string, DescField])[]>();
+
+/** The names that a message's fields have in JSON: two of each, where its proto name is another. */
+function namesOf(desc: DescMessage): readonly (readonly [string, DescField])[] {
+  const known = names.get(desc);
+  if (known !== undefined) {
+    return known;
+  }
+  const made = desc.fields.flatMap((field) =>
     [...new Set([field.jsonName, field.name])].map((name) => [name, field] as const),
   );
-  const known = fields.filter(([name]) => Object.hasOwn(json, name));
-  return Object.fromEntries(known.map(([name, field]) => [name, knownValue(field, json[name])]));
+  names.set(desc, made);
+  return made;
 }
 
 function knownValue(field: DescField, json: unknown): unknown {
