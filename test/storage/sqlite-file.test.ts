@@ -205,7 +205,7 @@ describe("the write-ahead log", () => {
     const file = join(folder, "petstore.db");
     const store = openSqliteStore(file);
     await store.importAll({ pets: [createPet({ id: 1n })] });
-    for (let quantity = 1n; quantity <= 5_000n; quantity += 1n) {
+    for (let quantity = 1n; quantity <= 8_000n; quantity += 1n) {
       await store.updateInventory(1n, quantity);
     }
     expect(statSync(`${file}-wal`).size).toBeLessThan(24 * 1024 * 1024);
