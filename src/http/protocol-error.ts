@@ -14,8 +14,6 @@ export type ProtocolErrorKind =
   | "body_too_large"
   /** The request did not arrive in time. */
   | "request_timeout"
-  /** The deadline that the client set has passed. */
-  | "deadline_exceeded"
   /** The client has gone away. */
   | "canceled";
 
@@ -43,6 +41,5 @@ const codes: Record<ProtocolErrorKind, Code> = {
   unsupported_compression: Code.Unimplemented,
   body_too_large: Code.ResourceExhausted,
   request_timeout: Code.DeadlineExceeded,
-  deadline_exceeded: Code.DeadlineExceeded,
   canceled: Code.Canceled,
 };

@@ -35,7 +35,6 @@ export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   unsupported_compression: "MEDIA_TYPE_UNSUPPORTED",
   body_too_large: "BODY_TOO_LARGE",
   request_timeout: "REQUEST_TIMEOUT",
-  deadline_exceeded: "DEADLINE_EXCEEDED",
   canceled: "INVALID_REQUEST",
 };
 
