@@ -16,6 +16,7 @@ const packages = join(import.meta.dirname, "..", "node_modules");
 const sources = {
   "google/api/annotations.proto": "google-gax/build/protos/google/api/annotations.proto",
   "google/api/http.proto": "google-gax/build/protos/google/api/http.proto",
+  "google/rpc/code.proto": "google-gax/build/protos/google/rpc/code.proto",
   "google/rpc/error_details.proto": "google-gax/build/protos/google/rpc/error_details.proto",
   "grpc/health/v1/health.proto": "grpc-health-check/proto/health/v1/health.proto",
   "grpc/reflection/v1/reflection.proto": "@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto",

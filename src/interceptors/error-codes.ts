@@ -1,30 +1,29 @@
+import { type DescEnumValue, getOption } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { error_status } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { type ErrorReason, ErrorReasonSchema } from "../../gen/petstore/v1/error_reason_pb.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { ProtocolErrorKind } from "../http/protocol-error.ts";
 
-/** What each code is over REST and over RPC. Source: the contract, Errors. */
-export const errorStatuses: Record<ErrorCode, { readonly http: number; readonly rpc: Code }> = {
-  INVALID_REQUEST: { http: 400, rpc: Code.InvalidArgument },
-  INVALID_PAGE_TOKEN: { http: 400, rpc: Code.InvalidArgument },
-  API_KEY_MISSING: { http: 401, rpc: Code.Unauthenticated },
-  API_KEY_INVALID: { http: 401, rpc: Code.Unauthenticated },
-  API_KEY_EXPIRED: { http: 401, rpc: Code.Unauthenticated },
-  API_KEY_REVOKED: { http: 401, rpc: Code.Unauthenticated },
-  SCOPE_MISSING: { http: 403, rpc: Code.PermissionDenied },
-  PET_NOT_FOUND: { http: 404, rpc: Code.NotFound },
-  ROUTE_NOT_FOUND: { http: 404, rpc: Code.Unimplemented },
-  METHOD_NOT_ALLOWED: { http: 405, rpc: Code.Unimplemented },
-  REQUEST_TIMEOUT: { http: 408, rpc: Code.DeadlineExceeded },
-  ENDPOINT_SUNSET: { http: 410, rpc: Code.FailedPrecondition },
-  BODY_TOO_LARGE: { http: 413, rpc: Code.ResourceExhausted },
-  MEDIA_TYPE_UNSUPPORTED: { http: 415, rpc: Code.InvalidArgument },
-  RATE_LIMIT_EXCEEDED: { http: 429, rpc: Code.ResourceExhausted },
-  API_KEY_BANNED: { http: 429, rpc: Code.ResourceExhausted },
-  HEADERS_TOO_LARGE: { http: 431, rpc: Code.ResourceExhausted },
-  INTERNAL: { http: 500, rpc: Code.Internal },
-  UNAVAILABLE: { http: 503, rpc: Code.Unavailable },
-  DEADLINE_EXCEEDED: { http: 504, rpc: Code.DeadlineExceeded },
-};
+/** What a code is over REST and over RPC. */
+export interface ErrorStatus {
+  readonly http: number;
+  readonly rpc: Code;
+}
+
+/** The codes that the protos know: those of the domain among them, or the code that looks one up does not compile. */
+type Reason = Exclude<keyof typeof ErrorReason, "UNSPECIFIED">;
+
+/** What each code is over REST and over RPC, from the options of `petstore.v1.ErrorReason`. */
+export const errorStatuses = Object.fromEntries(
+  ErrorReasonSchema.values.filter(({ number }) => number !== 0).map((value) => [value.localName, statusOf(value)]),
+) as Readonly<Record<Reason, ErrorStatus>>;
+
+function statusOf(value: DescEnumValue): ErrorStatus {
+  const { http, canonical } = getOption(value, error_status);
+  // Connect numbers the canonical codes as google.rpc does.
+  return { http, rpc: canonical as number as Code };
+}
 
 /** The codes of what fails before a call reaches its RPC. */
 export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/options.proto.
  */
 export const file_petstore_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEisAEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdCIsCgtEZXByZWNhdGlvbhINCgVzaW5jZRgBIAEoCRIOCgZzdW5zZXQYAiABKAkqbAoJU3RhYmlsaXR5EhkKFVNUQUJJTElUWV9VTlNQRUNJRklFRBAAEhQKEFNUQUJJTElUWV9TVEFCTEUQARISCg5TVEFCSUxJVFlfQkVUQRACEhoKFlNUQUJJTElUWV9FWFBFUklNRU5UQUwQAypICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEizwEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqSAoFVHJ5SXQSFgoSVFJZX0lUX1VOU1BFQ0lGSUVEEAASEgoOVFJZX0lUX0VOQUJMRUQQARITCg9UUllfSVRfRElTQUJMRUQQAjpeCglvcGVyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFigMgASgLMh4ucGV0c3RvcmUub3B0aW9ucy52MS5PcGVyYXRpb25SCW9wZXJhdGlvbmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Operation is what the service promises about one method.
@@ -49,6 +49,20 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
    * @generated from field: petstore.options.v1.TryIt try_it = 4;
    */
   tryIt: TryIt;
+
+  /**
+   * The error reasons that only some methods have, such as `PET_NOT_FOUND`, and this one among them.
+   *
+   * @generated from field: repeated string reasons = 5;
+   */
+  reasons: string[];
+
+  /**
+   * Whether answers over REST carry an `ETag`, which a conditional request may name.
+   *
+   * @generated from field: bool etag = 6;
+   */
+  etag: boolean;
 };
 
 /**
