@@ -1,3 +1,4 @@
+import type { Site } from "../docs/site.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Judgement } from "../domain/judgement.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
@@ -6,10 +7,12 @@ import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
 import { refusalAnswer } from "./refusal.ts";
+import { siteAnswer } from "./site-answer.ts";
 
 /** Where requests can go. */
 export interface RouterOptions {
   readonly api: Api;
+  readonly site: Site;
   readonly cors: Cors;
   readonly meter: Meter;
   readonly logger: Logger;
@@ -19,14 +22,20 @@ export interface RouterOptions {
 const maxHeaderBytes = 16 * 1024;
 
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
-export function createRouter({ api, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
+export function createRouter({ api, site, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
+  /** Pages need no key, and are not counted. */
+  async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
+    const page = site.get(exchange.path);
+    return exchange.respond(page === undefined ? refusalAnswer(nothingHere()) : await siteAnswer(exchange, page));
+  }
+
   function route(exchange: Exchange): Promise<void> {
     if (exchange.headerBytes > maxHeaderBytes) {
       return exchange.respond(countStranger(exchange, meter, () => refusalAnswer(headersTooLarge())));
     }
     const isRest = exchange.path === "/v1" || exchange.path.startsWith("/v1/");
     if (!isRest && !api.rpc.isRpc(exchange)) {
-      return exchange.respond(refusalAnswer(nothingHere()));
+      return respondOutsideOfApi(exchange);
     }
     cors.allow(exchange);
     if (cors.isPreflight(exchange)) {

@@ -1,4 +1,5 @@
 import { type AddressInfo, isIPv6 } from "node:net";
+import { createSite } from "../docs/site.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Meter } from "../interceptors/limits.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
@@ -61,7 +62,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const listener = await listen({
     ...config,
     clientAddress: createClientAddress(config.trustedProxies),
-    handle: createRouter({ api, cors: createCors(config.corsOrigins), meter, logger }),
+    handle: createRouter({ api, site: createSite(), cors: createCors(config.corsOrigins), meter, logger }),
     connectServices,
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, meter),
   });

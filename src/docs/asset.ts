@@ -1,0 +1,62 @@
+import { hash } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { type ContentCoding, chooseCoding } from "../gateway/accept-encoding.ts";
+import { answerConditionally } from "../gateway/conditional.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
+
+/** What an asset is made of. */
+export interface AssetOptions {
+  /** The media type, with its charset where it has one. */
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  /** How long it may be kept without asking again; by default it is asked for each time, by its `ETag`. */
+  readonly cacheControl?: string;
+  /** Further headers of its answers. */
+  readonly header?: Readonly<Record<string, string>>;
+}
+
+/** Answers a GET or a HEAD. */
+export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** The shortest body that is compressed, in bytes: below it an answer is one packet either way. */
+const minBytes = 1024;
+
+/** Slow enough to be small, as it is done but once, and fast enough for the first reader to wait. */
+const brotliParams = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+
+const compress: Record<ContentCoding, (body: Uint8Array) => Promise<Uint8Array>> = {
+  br: (body) => promisify(brotliCompress)(body, { params: brotliParams }),
+  gzip: (body) => promisify(gzip)(body, { level: 9 }),
+};
+
+/**
+ * Makes a page of something that never changes while the server runs. It has an `ETag`, and is compressed when it is
+ * first asked for so: a server that nobody reads from loses no time to it.
+ */
+export function createAsset(options: AssetOptions): Page {
+  const { type, cacheControl = "public, no-cache", header = {} } = options;
+  const body = Buffer.from(options.body);
+  const etag = `W/"${hash("sha256", body, "base64url").slice(0, 22)}"`;
+  const compressed = new Map<ContentCoding, Promise<Uint8Array>>();
+
+  function inCoding(coding: ContentCoding): Promise<Uint8Array> {
+    const made = compressed.get(coding) ?? compress[coding](body);
+    compressed.set(coding, made);
+    return made;
+  }
+
+  return async (exchange) => {
+    const answerHeader = new Headers({ ...header, "content-type": type, "cache-control": cacheControl, etag });
+    if (body.length < minBytes) {
+      return answerConditionally(exchange, { status: 200, header: answerHeader, body });
+    }
+    answerHeader.append("vary", "Accept-Encoding");
+    const coding = chooseCoding(exchange.header("accept-encoding"));
+    if (coding !== undefined) {
+      answerHeader.set("content-encoding", coding);
+    }
+    const sent = coding === undefined ? body : await inCoding(coding);
+    return answerConditionally(exchange, { status: 200, header: answerHeader, body: sent });
+  };
+}

@@ -1,0 +1,26 @@
+import type { Page } from "../docs/asset.ts";
+import { DomainError } from "../domain/errors.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
+import { refusalAnswer } from "./refusal.ts";
+
+const allow = "GET, HEAD, OPTIONS";
+
+/** Answers a request for a page of the site, which takes no method but these. */
+export function siteAnswer(exchange: Exchange, page: Page): Answer | Promise<Answer> {
+  switch (exchange.method) {
+    case "GET":
+    case "HEAD":
+      return page(exchange);
+    case "OPTIONS":
+      return { status: 204, header: new Headers({ allow }) };
+    default:
+      return withAllow(
+        refusalAnswer(new DomainError("METHOD_NOT_ALLOWED", `Use one of these methods here: ${allow}.`)),
+      );
+  }
+}
+
+function withAllow(answer: Answer): Answer {
+  answer.header.set("allow", allow);
+  return answer;
+}
