@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
@@ -88,7 +89,8 @@ export class Writer {
   }
 
   #start(): Worker {
-    const file = new URL("./writer-thread.ts", import.meta.url);
+    // TypeScript in a checkout, JavaScript in the package.
+    const file = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
     // The process's own flags are not for the thread: with `--input-type` among them it would not start.
     const thread = new Worker(file, { workerData: this.#data, execArgv: [] });
     thread.on("message", (outcome: GroupOutcome | Failure) => this.#settle(outcome));
