@@ -1,0 +1,17 @@
+/** The version segment of REST's paths, in which the published base addresses end. RPCs stand beside it, not below. */
+const restVersion = /\/v1\/?$/;
+
+/**
+ * The address that RPC paths are appended to. Takes the published base addresses as they are, their `/v1` included.
+ * Throws a `TypeError` for what is no http or https address, or holds a user or password.
+ */
+export function parseBaseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError("baseUrl: give an address such as https://petstore.example/v1.");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("baseUrl: leave user and password out; the key goes into apiKey.");
+  }
+  return new URL(url.pathname.replace(restVersion, "/"), url.origin);
+}

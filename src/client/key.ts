@@ -1,0 +1,36 @@
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+
+/** An API key, or a function that has it at hand for each call: where keys are rotated, or come from a vault. */
+export type ApiKey = string | (() => string | Promise<string>);
+
+/** What may follow `Bearer ` in a header. Source: RFC 6750, section 2.1 */
+const tokenForm = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/**
+ * Sends the key with every call to `origin`. A call to any other origin fails with `FailedPrecondition` before anything
+ * of it is sent.
+ */
+export function createKeyInterceptor(apiKey: ApiKey, origin: string): Interceptor {
+  if (typeof apiKey === "string") {
+    assertApiKey(apiKey);
+  }
+  return (next) => async (request) => {
+    if (new URL(request.url).origin !== origin) {
+      throw new ConnectError(
+        "The key is not for this origin. Give the transport the client's baseUrl.",
+        Code.FailedPrecondition,
+      );
+    }
+    const key = typeof apiKey === "string" ? apiKey : await apiKey();
+    assertApiKey(key);
+    request.header.set("authorization", `Bearer ${key}`);
+    return next(request);
+  };
+}
+
+/** Throws what does not repeat the key, unlike `Headers`, whose error would. */
+function assertApiKey(key: string): void {
+  if (!tokenForm.test(key)) {
+    throw new ConnectError("apiKey: this is no API key. Is there a space or a line break in it?", Code.InvalidArgument);
+  }
+}

@@ -1,0 +1,24 @@
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { type Limits, parseLimits } from "./limits.ts";
+
+/** Hands on the limits that each answer tells of: of those to failed attempts too. */
+export function createLimitsInterceptor(report: (limits: Limits) => void, now: () => number): Interceptor {
+  function read(headers: Headers): void {
+    const limits = parseLimits(headers, now());
+    if (limits !== undefined) {
+      report(limits);
+    }
+  }
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      read(response.header);
+      return response;
+    } catch (error) {
+      if (error instanceof ConnectError) {
+        read(error.metadata);
+      }
+      throw error;
+    }
+  };
+}

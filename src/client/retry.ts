@@ -1,0 +1,67 @@
+import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
+import { defaultRetryPolicy, isRetriable, nextDelayMs, type RetryPolicy } from "./retry-policy.ts";
+import { setTimeoutOf, timeoutOf } from "./timeout.ts";
+import { systemTiming, type Timing } from "./timing.ts";
+
+/**
+ * Makes a failed unary call again, where that is safe and the policy allows it. The last attempt's error is what the
+ * caller sees. No wait outlasts the call's deadline or its signal: a call that could not be made again in time fails at
+ * once.
+ */
+export function createRetryInterceptor(policy: Partial<RetryPolicy> = {}, timing: Timing = systemTiming): Interceptor {
+  const wholePolicy = { ...defaultRetryPolicy, ...policy };
+  return (next) => async (request) => {
+    if (request.stream) {
+      return next(request);
+    }
+    const retries = new Retries(request, wholePolicy, timing);
+    for (;;) {
+      try {
+        return await next(request);
+      } catch (error) {
+        await retries.waitAfter(error);
+      }
+    }
+  };
+}
+
+/** The retries of one call. */
+class Retries {
+  readonly #request: UnaryRequest;
+  readonly #policy: RetryPolicy;
+  readonly #timing: Timing;
+  /** When the call must be done by, in Unix milliseconds. */
+  readonly #deadline: number;
+  #attempt = 1;
+  #totalDelayMs = 0;
+
+  constructor(request: UnaryRequest, policy: RetryPolicy, timing: Timing) {
+    this.#request = request;
+    this.#policy = policy;
+    this.#timing = timing;
+    this.#deadline = timing.now() + (timeoutOf(request.header) ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Resolves when the call is to be made again. Throws the error when it is not to be. */
+  async waitAfter(error: unknown): Promise<void> {
+    const delayMs = this.#delayAfter(error);
+    if (delayMs === undefined) {
+      throw error;
+    }
+    await this.#timing.sleep(delayMs, this.#request.signal);
+    this.#attempt++;
+    this.#totalDelayMs += delayMs;
+    setTimeoutOf(this.#request.header, this.#deadline - this.#timing.now());
+  }
+
+  #delayAfter(error: unknown): number | undefined {
+    if (this.#request.signal.aborted || !isRetriable(error, this.#request.method)) {
+      return undefined;
+    }
+    const now = this.#timing.now();
+    const failed = { error, attempt: this.#attempt, now, random: this.#timing.random() };
+    const delayMs = nextDelayMs(this.#policy, failed) ?? Number.POSITIVE_INFINITY;
+    const isInTime = this.#totalDelayMs + delayMs <= this.#policy.maxTotalDelayMs && now + delayMs < this.#deadline;
+    return isInTime ? delayMs : undefined;
+  }
+}

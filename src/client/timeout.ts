@@ -1,0 +1,30 @@
+/** The headers by which a transport tells the service a call's timeout, and how each is written. */
+const timeoutHeaders = [
+  { name: "connect-timeout-ms", form: /^(\d+)$/, write: (timeoutMs: number) => String(timeoutMs) },
+  { name: "grpc-timeout", form: /^(\d+)m$/, write: (timeoutMs: number) => `${timeoutMs}m` },
+];
+
+/**
+ * The timeout that a transport has put on a call, in milliseconds; undefined for none. It is the one place where an
+ * interceptor can see it.
+ *
+ * Source: https://connectrpc.com/docs/protocol, https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+export function timeoutOf(header: Headers): number | undefined {
+  for (const { name, form } of timeoutHeaders) {
+    const [, milliseconds] = form.exec(header.get(name) ?? "") ?? [];
+    if (milliseconds !== undefined) {
+      return Number(milliseconds);
+    }
+  }
+  return undefined;
+}
+
+/** Lowers the timeout of a call to what is left of it; 1 ms at least, since 0 would mean none. */
+export function setTimeoutOf(header: Headers, timeoutMs: number): void {
+  for (const { name, write } of timeoutHeaders) {
+    if (header.has(name)) {
+      header.set(name, write(Math.max(1, Math.ceil(timeoutMs))));
+    }
+  }
+}
