@@ -32,10 +32,19 @@ export function sunsetInterceptor(clock: () => number): Interceptor {
   };
 }
 
-function appendDeprecation(header: Headers, method: DescMethod, { since, sunset }: Deprecation): void {
-  header.append("deprecation", `@${dayMs(since) / 1_000}`);
-  header.append("sunset", new Date(dayMs(sunset)).toUTCString());
-  header.append("link", `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`);
+function appendDeprecation(header: Headers, method: DescMethod, deprecation: Deprecation): void {
+  for (const [name, value] of Object.entries(deprecationHeaders(method, deprecation))) {
+    header.append(name, value);
+  }
+}
+
+/** What the answers of a deprecated method say of it, by the names of the headers. */
+export function deprecationHeaders(method: DescMethod, { since, sunset }: Deprecation) {
+  return {
+    Deprecation: `@${dayMs(since) / 1_000}`,
+    Sunset: new Date(dayMs(sunset)).toUTCString(),
+    Link: `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`,
+  };
 }
 
 /** The beginning of a day given as `YYYY-MM-DD`, in milliseconds since the Unix epoch. */

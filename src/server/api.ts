@@ -1,4 +1,4 @@
-import { createRegistry, type DescEnumValue, type DescService } from "@bufbuild/protobuf";
+import { createRegistry, type DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
@@ -26,6 +26,7 @@ import { petService } from "../services/pets.ts";
 import { restInventoryService } from "../services/rest-inventory.ts";
 import type { ForeignWrites } from "./foreign-writes.ts";
 import type { Logger } from "./logger.ts";
+import { restJson } from "./rest-json.ts";
 
 /** The size of the largest message of an RPC, in bytes. Source: the contract, RPCs. */
 const rpcMaxBytes = 4 * 1024 * 1024;
@@ -68,9 +69,8 @@ export function createApi(options: ApiOptions): Api {
   const unrouted = createUnroutedEndpoint(interceptors);
   const connect = (specs: MethodImplSpec[]) => specs.map((spec) => createEndpoint(spec, interceptors) as UnaryEndpoint);
 
-  const json = { int64: "number", enumName: shortEnumName, implicitFields: "always" } as const;
   const registry = createRegistry(...apiServices);
-  const inventory = createInventory(options, new JsonWriters(json, registry));
+  const inventory = createInventory(options, new JsonWriters(restJson, registry));
   const others = connect([
     ...implement(PetService, petService(store)),
     ...implement(StoreService, storeService(store)),
@@ -78,7 +78,15 @@ export function createApi(options: ApiOptions): Api {
   const rest = [...connect(implement(InventoryService, inventory.rest)), ...others];
   const rpc = [...connect(implement(InventoryService, inventory.rpc)), ...others];
   return {
-    rest: createGateway({ endpoints: rest, unrouted, json, toError, errorBody: errorToRest, maxBodyBytes, registry }),
+    rest: createGateway({
+      endpoints: rest,
+      unrouted,
+      json: restJson,
+      toError,
+      errorBody: errorToRest,
+      maxBodyBytes,
+      registry,
+    }),
     rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
   };
 }
@@ -105,9 +113,4 @@ function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWrit
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {
   return Object.values(createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>).methods);
-}
-
-/** The name of an enum value in REST: without the enum's name before it, and in lower case. `UNSPECIFIED` has none. */
-function shortEnumName({ localName, number }: DescEnumValue): string | undefined {
-  return number === 0 ? undefined : localName.toLowerCase();
 }
