@@ -6,13 +6,14 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_petstore_options_v1_options } from "../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file petstore/v1/error.proto.
  */
 export const file_petstore_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChdwZXRzdG9yZS92MS9lcnJvci5wcm90bxILcGV0c3RvcmUudjEiNgoFRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg4KBnN0YXR1cxgDIAEoBWIGcHJvdG8z");
+  fileDesc("ChdwZXRzdG9yZS92MS9lcnJvci5wcm90bxILcGV0c3RvcmUudjEimQEKBUVycm9yEiEKBGNvZGUYASABKAlCE6rUGA8iUEVUX05PVF9GT1VORCISVAoHbWVzc2FnZRgCIAEoCUJDqtQYPyJUaGVyZSBpcyBubyBwZXQgNy4gTGlzdCB0aGUgaW52ZW50b3J5IHRvIHNlZSB3aGljaCB0aGVyZSBhcmUuIhIXCgZzdGF0dXMYAyABKAVCB6rUGAM0MDRiBnByb3RvMw", [file_petstore_options_v1_options]);
 
 /**
  * Error is the body of every failed answer over REST.

@@ -7,6 +7,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { file_petstore_options_v1_options } from "../options/v1/options_pb.ts";
 import type { PetStatus } from "./pet_status_pb.ts";
 import { file_petstore_v1_pet_status } from "./pet_status_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/inventory.proto.
  */
 export const file_petstore_v1_inventory: GenFile = /*@__PURE__*/
-  fileDesc("ChtwZXRzdG9yZS92MS9pbnZlbnRvcnkucHJvdG8SC3BldHN0b3JlLnYxIlkKDUludmVudG9yeUl0ZW0SDgoGcGV0X2lkGAEgASgDEhAKCHF1YW50aXR5GAIgASgDEiYKBnN0YXR1cxgDIAEoDjIWLnBldHN0b3JlLnYxLlBldFN0YXR1cyI9Cg9JbnZlbnRvcnlVcGRhdGUSHQoIcXVhbnRpdHkYASABKANCBrpIA8gBAUgAiAEBQgsKCV9xdWFudGl0eWIGcHJvdG8z", [file_buf_validate_validate, file_petstore_v1_pet_status]);
+  fileDesc("ChtwZXRzdG9yZS92MS9pbnZlbnRvcnkucHJvdG8SC3BldHN0b3JlLnYxInkKDUludmVudG9yeUl0ZW0SFQoGcGV0X2lkGAEgASgDQgWq1BgBNxIYCghxdWFudGl0eRgCIAEoA0IGqtQYAjEyEjcKBnN0YXR1cxgDIAEoDjIWLnBldHN0b3JlLnYxLlBldFN0YXR1c0IPqtQYCyJhdmFpbGFibGUiIkMKD0ludmVudG9yeVVwZGF0ZRIjCghxdWFudGl0eRgBIAEoA0IMukgDyAEBqtQYAjEySACIAQFCCwoJX3F1YW50aXR5YgZwcm90bzM", [file_buf_validate_validate, file_petstore_options_v1_options, file_petstore_v1_pet_status]);
 
 /**
  * InventoryItem is the current stock entry of one pet.

@@ -6,15 +6,17 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_petstore_options_v1_options } from "../options/v1/options_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file petstore/v1/order.proto.
  */
 export const file_petstore_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("ChdwZXRzdG9yZS92MS9vcmRlci5wcm90bxILcGV0c3RvcmUudjEioAEKBU9yZGVyEgoKAmlkGAEgASgDEg4KBnBldF9pZBgCIAEoAxIQCghxdWFudGl0eRgDIAEoAxItCglzaGlwX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBnN0YXR1cxgFIAEoDjIYLnBldHN0b3JlLnYxLk9yZGVyU3RhdHVzEhAKCGNvbXBsZXRlGAYgASgIKnsKC09yZGVyU3RhdHVzEhwKGE9SREVSX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE09SREVSX1NUQVRVU19QTEFDRUQQARIZChVPUkRFUl9TVEFUVVNfQVBQUk9WRUQQAhIaChZPUkRFUl9TVEFUVVNfREVMSVZFUkVEEANiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChdwZXRzdG9yZS92MS9vcmRlci5wcm90bxILcGV0c3RvcmUudjEi8AEKBU9yZGVyEhEKAmlkGAEgASgDQgWq1BgBMRIVCgZwZXRfaWQYAiABKANCBarUGAE3EhcKCHF1YW50aXR5GAMgASgDQgWq1BgBMhJPCglzaGlwX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQiC6SAPIAQGq1BgWIjIwMjYtMDUtMDFUMTI6MzA6MDBaIhI2CgZzdGF0dXMYBSABKA4yGC5wZXRzdG9yZS52MS5PcmRlclN0YXR1c0IMqtQYCCJwbGFjZWQiEhsKCGNvbXBsZXRlGAYgASgIQgmq1BgFZmFsc2UqewoLT3JkZXJTdGF0dXMSHAoYT1JERVJfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTT1JERVJfU1RBVFVTX1BMQUNFRBABEhkKFU9SREVSX1NUQVRVU19BUFBST1ZFRBACEhoKFk9SREVSX1NUQVRVU19ERUxJVkVSRUQQA2IGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_petstore_options_v1_options]);
 
 /**
  * Order is one order for a pet.

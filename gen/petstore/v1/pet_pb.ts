@@ -6,6 +6,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_petstore_options_v1_options } from "../options/v1/options_pb.ts";
 import type { PetStatus } from "./pet_status_pb.ts";
 import { file_petstore_v1_pet_status } from "./pet_status_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/pet.proto.
  */
 export const file_petstore_v1_pet: GenFile = /*@__PURE__*/
-  fileDesc("ChVwZXRzdG9yZS92MS9wZXQucHJvdG8SC3BldHN0b3JlLnYxInsKA1BldBIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJEhAKCGNhdGVnb3J5GAMgASgJEhIKCnBob3RvX3VybHMYBCADKAkSDAoEdGFncxgFIAMoCRImCgZzdGF0dXMYBiABKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNiBnByb3RvMw", [file_petstore_v1_pet_status]);
+  fileDesc("ChVwZXRzdG9yZS92MS9wZXQucHJvdG8SC3BldHN0b3JlLnYxIuUBCgNQZXQSEQoCaWQYASABKANCBarUGAE3EhcKBG5hbWUYAiABKAlCCarUGAUiUmV4IhIbCghjYXRlZ29yeRgDIAEoCUIJqtQYBSJkb2ciEjYKCnBob3RvX3VybHMYBCADKAlCIqrUGB5bImh0dHBzOi8vcGV0cy5leGFtcGxlLzcuanBnIl0SJAoEdGFncxgFIAMoCUIWqtQYElsiVGVycmllciIsICJNaXgiXRI3CgZzdGF0dXMYBiABKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNCD6rUGAsiYXZhaWxhYmxlImIGcHJvdG8z", [file_petstore_options_v1_options, file_petstore_v1_pet_status]);
 
 /**
  * Pet is one pet of the store.
