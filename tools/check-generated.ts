@@ -11,19 +11,21 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** The folders that `buf generate` writes, and how it is called for each. */
+/** The folders that `buf generate` writes, and how it is called for each, once or more. */
 const outputs = [
-  { folder: "gen", args: [] },
+  { folder: "gen", args: [[], ["--template", "buf.gen.openapi.yaml"]] },
   {
     folder: "test/gateway/gen",
-    args: ["--config", "test/gateway/buf.yaml", "--template", "test/gateway/buf.gen.yaml"],
+    args: [["--config", "test/gateway/buf.yaml", "--template", "test/gateway/buf.gen.yaml"]],
   },
 ];
 
 const scratch = mkdtempSync(join(tmpdir(), "petstore-gen-"));
 try {
   const differences = outputs.flatMap(({ folder, args }) => {
-    run("buf", "generate", ...args, "--output", scratch);
+    for (const pass of args) {
+      run("buf", "generate", ...pass, "--output", scratch);
+    }
     return compare(join(root, folder), join(scratch, folder)).map((name) => join(folder, name));
   });
   for (const name of differences) {

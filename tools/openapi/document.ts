@@ -1,0 +1,98 @@
+import type { DescFile } from "@bufbuild/protobuf";
+import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
+import { httpRules } from "../../src/gateway/http-rule.ts";
+import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
+import { restJson } from "../../src/server/rest-json.ts";
+import { description } from "./comments.ts";
+import { headerComponents, limitHeaders, refer } from "./headers.ts";
+import type { Info } from "./info.ts";
+import { bindMethod, createOperation, type Shared } from "./operation.ts";
+import { basePath, pathOf } from "./path.ts";
+import { type Reason, readReasons } from "./reasons.ts";
+import { failure, Responses } from "./responses.ts";
+import { Schemas } from "./schemas.ts";
+import type { Document, PathItem, Response, Schema } from "./types.ts";
+
+/** Describes the REST of all services in these files. Throws an `Error` for what cannot be described. */
+export function createDocument(files: readonly DescFile[], { title, version }: Info): Document {
+  const services = files.flatMap((file) => file.services);
+  const shared = createShared(files);
+  const paths = createPaths(files, shared);
+  return {
+    openapi: "3.1.1",
+    info: { title, version, license: { name: "Apache 2.0", identifier: "Apache-2.0" } },
+    externalDocs: { description: "The API reference", url: "/docs" },
+    servers: [{ url: basePath }],
+    tags: services.map((service) => ({ name: service.name, description: description(service) })),
+    paths,
+    components: {
+      securitySchemes: { apiKey },
+      schemas: withCodes(shared),
+      headers: headerComponents,
+      responses: { ...shared.responses.components, Options: options, UnknownPath: unknownPath(shared) },
+    },
+    "x-options": { $ref: "#/components/responses/Options" },
+    "x-unknown-path": { $ref: "#/components/responses/UnknownPath" },
+    "x-error-reasons": shared.reasons.map(({ code, status, canonical, meaning, remedy }) => ({
+      code,
+      status,
+      canonical,
+      meaning,
+      remedy,
+    })),
+  };
+}
+
+function createShared(files: readonly DescFile[]): Shared {
+  const schemas = new Schemas(restJson);
+  const error = files.flatMap(({ messages }) => messages).find(({ typeName }) => typeName === ErrorSchema.typeName);
+  if (error === undefined) {
+    throw new Error(`there is no message ${ErrorSchema.typeName}`);
+  }
+  return {
+    schemas,
+    queries: new QueryFieldSets(restJson),
+    responses: new Responses(),
+    reasons: readReasons(files),
+    error: schemas.message(error),
+  };
+}
+
+function createPaths(files: readonly DescFile[], shared: Shared): Record<string, PathItem> {
+  const methods = files.flatMap(({ services }) => services.flatMap((service) => service.methods));
+  const byPath = Map.groupBy(methods.flatMap(httpRules).map(bindMethod), pathOf);
+  const items = [...byPath].map(([path, bounds]): [string, PathItem] => {
+    const operations = bounds.map((bound) => [bound.rule.httpMethod.toLowerCase(), createOperation(bound, shared)]);
+    return [path, Object.fromEntries(operations)];
+  });
+  return Object.fromEntries(items);
+}
+
+const apiKey = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "psk_…",
+  description: "An API key. Operations name the scope that it needs.",
+};
+
+/** The answer to OPTIONS on any path that there is. */
+const options: Response = {
+  description: "The methods that the path takes. HEAD is among them wherever GET is, and answers as it does.",
+  headers: { ...limitHeaders, ...refer("Allow") },
+};
+
+function unknownPath({ reasons, error }: Shared): Response {
+  return failure(
+    reasons.filter(({ occurrence }) => occurrence === Occurrence.UNROUTED),
+    error,
+  );
+}
+
+/** The codes of errors are a string in the protos, since there may be more of them one day. */
+function withCodes({ schemas, reasons }: Shared): Readonly<Record<string, Schema>> {
+  const { components } = schemas;
+  const error = components.Error as { properties: Record<string, Schema> };
+  const code = { ...error.properties.code, enum: reasons.map((reason: Reason) => reason.code) };
+  return { ...components, Error: { ...error, properties: { ...error.properties, code } } };
+}

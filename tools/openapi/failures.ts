@@ -1,0 +1,51 @@
+import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { nameOf } from "../../src/gateway/route-error.ts";
+import { deprecationOf } from "./headers.ts";
+import type { BoundMethod, Shared } from "./operation.ts";
+import type { Reason } from "./reasons.ts";
+import { failure } from "./responses.ts";
+import type { Operation } from "./types.ts";
+
+/** What is refused by these is not yet known for a call of the method, and so says nothing of its deprecation. */
+const beforeCalls = new Set([405, 408, 431]);
+
+/**
+ * The failed answers that an operation can give, by status. Throws an `Error` when its options name a reason that there
+ * is not, or one that is not theirs to name.
+ */
+export function failures(bound: BoundMethod, shared: Shared): Operation["responses"] {
+  assertNamed(bound, shared.reasons);
+  const possible = shared.reasons.filter((reason) => canFailFor(reason, bound));
+  const byStatus = Map.groupBy(possible, ({ status }) => status);
+  const responses = [...byStatus].map(([status, reasons]) => {
+    const headers = beforeCalls.has(status) ? {} : deprecationOf(bound.method, bound.option);
+    return [status, shared.responses.share(status, failure(reasons, shared.error, headers))];
+  });
+  return Object.fromEntries(responses);
+}
+
+function assertNamed({ method, option }: BoundMethod, reasons: readonly Reason[]): void {
+  const named = reasons.filter(({ occurrence }) => occurrence === Occurrence.NAMED).map(({ code }) => code);
+  const unknown = option.reasons.find((code) => !named.includes(code));
+  if (unknown !== undefined) {
+    throw new Error(`${nameOf(method)} names the reason ${unknown}, which is none that methods name`);
+  }
+}
+
+function canFailFor({ code, occurrence }: Reason, { option, rule }: BoundMethod): boolean {
+  switch (occurrence) {
+    case Occurrence.ALWAYS:
+      return true;
+    case Occurrence.BODY:
+      return rule.body !== "";
+    case Occurrence.SUNSET:
+      return option.deprecation !== undefined;
+    case Occurrence.NAMED:
+      return option.reasons.includes(code);
+    case Occurrence.UNROUTED:
+    case Occurrence.RPC:
+      return false;
+    default:
+      throw new Error(`the protos do not say when ${code} occurs`);
+  }
+}

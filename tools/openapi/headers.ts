@@ -1,0 +1,96 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Operation } from "../../gen/petstore/options/v1/options_pb.ts";
+import { deprecationHeaders } from "../../src/interceptors/deprecation.ts";
+import type { Header, Reference, Response } from "./types.ts";
+
+/** The headers of answers that are described once, for all operations. */
+export const headerComponents = {
+  "X-RateLimit-Limit": number("The limit of the window that has the fewest requests remaining.", 1, 60),
+  "X-RateLimit-Remaining": number("How many requests remain in that window.", 0, 59),
+  "X-RateLimit-Reset": number("When that window ends, in Unix seconds.", 0, 1_780_272_060),
+  "RateLimit-Policy": text("The limits: of each window its quota `q`, and its length `w` in seconds.", {
+    pattern: '^"\\w+";q=\\d+;w=\\d+(, "\\w+";q=\\d+;w=\\d+)*$',
+    example: '"minute";q=60;w=60, "day";q=1000;w=86400',
+  }),
+  RateLimit: text("Of each window the requests that remain `r`, and the seconds until it ends `t`.", {
+    pattern: '^"\\w+";r=\\d+;t=\\d+(, "\\w+";r=\\d+;t=\\d+)*$',
+    example: '"minute";r=59;t=60, "day";r=999;t=86400',
+  }),
+  "Retry-After": number("How many seconds to wait: whoever waits as long is admitted.", 1, 42),
+  "WWW-Authenticate": text("How to authenticate, and what is wrong with the key that was sent (RFC 6750).", {
+    pattern: '^Bearer realm="[^"]*"(, error="\\w+")?$',
+    example: 'Bearer realm="petstore"',
+  }),
+  Allow: text("The methods that the path takes.", { pattern: "^[A-Z]+(, [A-Z]+)*$", example: "GET, HEAD, OPTIONS" }),
+  ETag: text("The version of the answer. Send it back in `If-None-Match`.", {
+    pattern: '^(W/)?"[^"]*"$',
+    example: '"1-42"',
+  }),
+  "Cache-Control": text("Who may keep the answer, and that it is asked for each time.", {
+    example: "private, no-cache",
+  }),
+  NextLink: optional(
+    text('Where the next page is, with `rel="next"` (RFC 8288). It is left out on the last page.', {
+      pattern: '^<[^>]*>; rel="next"$',
+      example: '<https://api.example.com/v1/inventory?pageSize=100&pageToken=abc>; rel="next"',
+    }),
+  ),
+  "Content-Encoding": optional(
+    text("How the body is compressed, where the request's `Accept-Encoding` asks for it.", {
+      enum: ["br", "gzip"],
+      example: "br",
+    }),
+  ),
+  Vary: optional(text("What else of the request the answer depends on.", { example: "Accept-Encoding" })),
+} as const satisfies Record<string, Header>;
+
+export type HeaderComponent = keyof typeof headerComponents;
+
+type Headers = Response["headers"];
+
+/** On every answer, whatever its outcome. */
+export const limitHeaders = refer(
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "RateLimit-Policy",
+  "RateLimit",
+);
+
+/** References to headers, by their names. */
+export function refer(...names: readonly HeaderComponent[]): Headers {
+  const entries = names.map((name): [string, Reference] => [
+    name === "NextLink" ? "Link" : name,
+    { $ref: `#/components/headers/${name}` },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** What the answers of a deprecated method say of it: always the same. None for all other methods. */
+export function deprecationOf(method: DescMethod, { deprecation }: Operation): Headers {
+  if (deprecation === undefined) {
+    return {};
+  }
+  const { Deprecation, Sunset, Link } = deprecationHeaders(method, deprecation);
+  return {
+    Deprecation: constant("Since when the operation is deprecated, in Unix seconds (RFC 9745).", Deprecation),
+    Sunset: constant("When the operation may end (RFC 8594).", Sunset),
+    Link: constant("Where to read of the deprecation.", Link),
+  };
+}
+
+function number(description: string, minimum: number, example: number): Header {
+  return { description, required: true, schema: { type: "integer", minimum }, example };
+}
+
+function text(description: string, { example, ...keywords }: { example: string } & Record<string, unknown>): Header {
+  return { description, required: true, schema: { type: "string", ...keywords }, example };
+}
+
+function constant(description: string, value: string): Header {
+  return text(description, { const: value, example: value });
+}
+
+function optional(header: Header): Header {
+  return { ...header, required: false };
+}

@@ -1,0 +1,19 @@
+/** What a description says of the API as a whole. */
+export interface Info {
+  readonly title: string;
+  /** The version of the interface, not of the program. */
+  readonly version: string;
+}
+
+/** Reads the plugin's options. Throws an `Error` when one is missing, or unknown. */
+export function parseInfo(options: { key: string; value: string }[]): Info {
+  const { title, version, ...others } = Object.fromEntries(options.map(({ key, value }) => [key, value]));
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw new Error(`there is no option ${unknown}`);
+  }
+  if (title === undefined || version === undefined) {
+    throw new Error("the options title and version are needed");
+  }
+  return { title, version };
+}

@@ -1,0 +1,74 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { resolveFieldPath } from "../../src/gateway/field-path.ts";
+import type { PathTemplate } from "../../src/gateway/path-template.ts";
+import type { QueryField, QueryFields } from "../../src/gateway/query-fields.ts";
+import { description } from "./comments.ts";
+import { fieldExample } from "./examples.ts";
+import { isRequired } from "./rules.ts";
+import type { Schemas } from "./schemas.ts";
+import type { Parameter } from "./types.ts";
+
+/** The parameters that a path template takes out of the path. */
+export function pathParameters(input: DescMessage, template: PathTemplate, schemas: Schemas): readonly Parameter[] {
+  return template.variables.map(({ fieldPath }) => {
+    const { leaf } = resolveFieldPath(input, fieldPath);
+    const name = pathParameterName(input, fieldPath);
+    return { ...parameter(name, "path", leaf, schemas), required: true, example: fieldExample(leaf) };
+  });
+}
+
+/** The JSON name of a field of the request; a field of a field keeps the path that the template has. */
+export function pathParameterName(input: DescMessage, fieldPath: string): string {
+  return fieldPath.includes(".") ? fieldPath : resolveFieldPath(input, fieldPath).leaf.jsonName;
+}
+
+/** Where a query stands, on its way down the fields of messages. */
+interface QueryPlace {
+  /** The paths, in proto names, of fields that come from elsewhere. */
+  readonly bound: ReadonlySet<string>;
+  readonly protoPath: readonly string[];
+  readonly jsonPath: readonly string[];
+  readonly within: readonly QueryFields[];
+}
+
+/** The parameters that a query may have, under their JSON names; the gateway knows them by their proto names, too. */
+export function queryParameters(
+  fields: QueryFields,
+  bound: ReadonlySet<string>,
+  schemas: Schemas,
+): readonly Parameter[] {
+  return parametersOf(fields, { bound, protoPath: [], jsonPath: [], within: [] }, schemas);
+}
+
+function parametersOf(fields: QueryFields, place: QueryPlace, schemas: Schemas): readonly Parameter[] {
+  const distinct = new Set(fields.values());
+  return [...distinct].flatMap((queried) => {
+    const { name, jsonName } = queried.field;
+    const protoPath = [...place.protoPath, name];
+    const isBound = place.bound.has(protoPath.join("."));
+    return isBound
+      ? []
+      : parametersAt(queried, { ...place, protoPath, jsonPath: [...place.jsonPath, jsonName] }, schemas);
+  });
+}
+
+/** A message that holds itself is described to where it begins anew. */
+function parametersAt(queried: QueryField, place: QueryPlace, schemas: Schemas): readonly Parameter[] {
+  switch (queried.kind) {
+    case "leaf": {
+      const required = isRequired(queried.field) && { required: true };
+      return [{ ...parameter(place.jsonPath.join("."), "query", queried.field, schemas), ...required }];
+    }
+    case "branch": {
+      const { fields } = queried;
+      const isKnown = place.within.includes(fields);
+      return isKnown ? [] : parametersOf(fields, { ...place, within: [...place.within, fields] }, schemas);
+    }
+    case "unsettable":
+      return [];
+  }
+}
+
+function parameter(name: string, place: "path" | "query", field: DescField, schemas: Schemas): Parameter {
+  return { name, in: place, description: description(field), schema: schemas.field(field) };
+}

@@ -1,0 +1,59 @@
+import { STATUS_CODES } from "node:http";
+import { isDeepStrictEqual } from "node:util";
+import { limitHeaders, refer } from "./headers.ts";
+import type { Reason } from "./reasons.ts";
+import type { Reference, Response, Schema } from "./types.ts";
+
+/** The responses that operations share: each is a component where it is met first, and its equals refer to it. */
+export class Responses {
+  readonly #components = new Map<string, Response>();
+
+  get components(): Readonly<Record<string, Response>> {
+    return Object.fromEntries(this.#components);
+  }
+
+  /** A reference to a response, which becomes the component of its status if there is none; or the response itself. */
+  share(status: number, response: Response): Reference | Response {
+    const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, "");
+    const present = this.#components.get(name);
+    if (present === undefined) {
+      this.#components.set(name, response);
+    }
+    return present === undefined || isDeepStrictEqual(present, response)
+      ? { $ref: `#/components/responses/${name}` }
+      : response;
+  }
+}
+
+/** The answer to requests that fail with a status, for one of these reasons. `error` is the schema of its body. */
+export function failure(reasons: readonly Reason[], error: Schema, headers: Response["headers"] = {}): Response {
+  const status = reasons[0]?.status ?? 500;
+  const examples = reasons.map(({ code, meaning, remedy }) => [
+    code,
+    { summary: meaning, value: { code, message: `${meaning} ${remedy}`.replace(/\s+/g, " "), status } },
+  ]);
+  return {
+    description: reasons.map(describe).join("\n\n"),
+    headers: { ...limitHeaders, ...headersOf(status), ...headers },
+    content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
+  };
+}
+
+function describe({ code, meaning, remedy }: Reason): string {
+  return `\`${code}\`: ${meaning} ${remedy}`;
+}
+
+/** The headers that a failure of a status has, and no other. */
+function headersOf(status: number): Response["headers"] {
+  switch (status) {
+    case 401:
+    case 403:
+      return refer("WWW-Authenticate");
+    case 405:
+      return refer("Allow");
+    case 429:
+      return refer("Retry-After");
+    default:
+      return {};
+  }
+}

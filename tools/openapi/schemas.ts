@@ -1,0 +1,132 @@
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { hasPresence } from "../../src/gateway/field-access.ts";
+import { valueShape } from "../../src/gateway/field-shape.ts";
+import { integerTypeOf } from "../../src/gateway/integer-type.ts";
+import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import { description, paragraphs } from "./comments.ts";
+import { exampleOf } from "./examples.ts";
+import { constraintsOf, isRequired } from "./rules.ts";
+import type { Schema } from "./types.ts";
+
+/**
+ * The schemas of messages and enums, in the JSON that the gateway makes of them under a policy; each is a component,
+ * made when it is first referred to.
+ */
+export class Schemas {
+  readonly #policy: JsonPolicy;
+  readonly #components = new Map<string, { readonly desc: DescMessage | DescEnum; schema: Schema }>();
+
+  constructor(policy: JsonPolicy) {
+    this.#policy = policy;
+  }
+
+  /** All that have been referred to, by name. */
+  get components(): Readonly<Record<string, Schema>> {
+    const sorted = [...this.#components].sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(sorted.map(([name, { schema }]) => [name, schema]));
+  }
+
+  /** A reference to a message's schema. Throws an `Error` for what cannot be described. */
+  message(desc: DescMessage): Schema {
+    return this.#refer(desc, () => this.#object(desc));
+  }
+
+  /** The schema of a field's value: of the whole list or map, where it is one. */
+  field(field: DescField): Schema {
+    const { value, items } = constraintsOf(field);
+    switch (field.fieldKind) {
+      case "list":
+        return { type: "array", items: { ...this.#value(field), ...items }, ...value };
+      case "map":
+        return { type: "object", additionalProperties: this.#value(field), ...value };
+      default:
+        return { ...this.#value(field), ...value };
+    }
+  }
+
+  #value(field: DescField): Schema {
+    const shape = valueShape(field);
+    switch (shape.kind) {
+      case "scalar":
+        return this.#scalar(shape.scalar);
+      case "enum":
+        return this.#refer(shape.enum, () => this.#enum(shape.enum));
+      case "message":
+        return this.#wellKnown(shape.message) ?? this.message(shape.message);
+    }
+  }
+
+  #object(desc: DescMessage): Schema {
+    const required = desc.fields.filter((field) => this.#isAlwaysThere(field)).map(({ jsonName }) => jsonName);
+    const properties = desc.fields.map((field) => [field.jsonName, this.#property(field)]);
+    return {
+      type: "object",
+      description: description(desc),
+      ...(required.length > 0 && { required }),
+      properties: Object.fromEntries(properties),
+      example: exampleOf(desc),
+    };
+  }
+
+  /** In an answer, as the policy has it written; and in a request, as the rules ask for it. */
+  #isAlwaysThere(field: DescField): boolean {
+    return isRequired(field) || (!hasPresence(field) && this.#policy.implicitFields === "always");
+  }
+
+  #property(field: DescField): Schema {
+    return { description: description(field), ...this.field(field) };
+  }
+
+  #enum(desc: DescEnum): Schema {
+    const named = desc.values.flatMap((value) => {
+      const name = this.#policy.enumName(value);
+      return name === undefined ? [] : [{ name, text: paragraphs(value).join(" ") }];
+    });
+    const list = named.map(({ name, text }) => `- \`${name}\`: ${text}`).join("\n");
+    return { type: "string", description: `${description(desc)}\n\n${list}`, enum: named.map(({ name }) => name) };
+  }
+
+  #scalar(scalar: ScalarType): Schema {
+    const integer = integerTypeOf(scalar);
+    if (integer === undefined) {
+      return otherScalars[scalar] ?? { type: "string" };
+    }
+    const format = `${integer.min === 0n ? "uint" : "int"}${integer.bits}`;
+    if (integer.bits === 64) {
+      // Its bounds are told by the format alone: most readers of JSON would take them for other numbers.
+      return { type: this.#policy.int64 === "number" ? "integer" : "string", format };
+    }
+    return { type: "integer", format, minimum: Number(integer.min), maximum: Number(integer.max) };
+  }
+
+  #wellKnown({ typeName }: DescMessage): Schema | undefined {
+    if (typeName === "google.protobuf.Timestamp") {
+      return { type: "string", format: "date-time" };
+    }
+    if (typeName.startsWith("google.protobuf.")) {
+      throw new Error(`${typeName} has no schema here`);
+    }
+    return undefined;
+  }
+
+  #refer(desc: DescMessage | DescEnum, create: () => Schema): Schema {
+    const present = this.#components.get(desc.name);
+    if (present === undefined) {
+      // It is there before its fields are described, for messages that hold themselves.
+      const component = { desc, schema: {} };
+      this.#components.set(desc.name, component);
+      component.schema = create();
+    } else if (present.desc !== desc) {
+      throw new Error(`${desc.typeName} and ${present.desc.typeName} are both called ${desc.name}`);
+    }
+    return { $ref: `#/components/schemas/${desc.name}` };
+  }
+}
+
+/** Those of the scalars that are neither integers nor strings. */
+const otherScalars: Partial<Record<ScalarType, Schema>> = {
+  [ScalarType.BOOL]: { type: "boolean" },
+  [ScalarType.BYTES]: { type: "string", contentEncoding: "base64" },
+  [ScalarType.DOUBLE]: { type: "number", format: "double" },
+  [ScalarType.FLOAT]: { type: "number", format: "float" },
+};
