@@ -14,6 +14,7 @@ export function readServerConfig(options: ServeOptions): ServerConfig {
     opsPort: options.opsPort,
     tls: readTls(options.tlsCert, options.tlsKey),
     reflection: options.reflection,
+    baseUrls: { production: options.baseUrl, staging: options.stagingBaseUrl },
     corsOrigins: options.corsOrigin ?? [],
     maxBodyBytes: options.maxBody,
     requestTimeoutMs: options.requestTimeout,

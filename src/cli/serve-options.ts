@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { argument, listArgument } from "./argument.ts";
+import { parseBaseUrl } from "./base-url.ts";
 import { parseByteSize } from "./byte-size.ts";
 import { parseCidr } from "./cidr.ts";
 import { durationOption, parseGrace, parseTimeout } from "./duration-option.ts";
@@ -18,6 +19,8 @@ export interface ServeOptions {
   readonly reflection: boolean;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly baseUrl?: string;
+  readonly stagingBaseUrl?: string;
   readonly corsOrigin?: readonly string[];
   /** In bytes. */
   readonly maxBody: number;
@@ -36,6 +39,7 @@ const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"];
 export function addServeOptions(command: Command): void {
   const port = argument(parsePort, "a port from 0 to 65535, 0 for any that is free");
   const size = argument(parseByteSize, "a number of bytes such as 1048576, 512KiB or 1MiB");
+  const baseUrl = argument(parseBaseUrl, "an address that ends in /v1, such as https://api.example.com/v1");
   const origins = listArgument(parseOrigin, "an origin such as https://example.com, without a path");
   const networks = listArgument(parseCidr, "a network such as 10.0.0.0/8 or fd00::/8, or an address");
   const options = [
@@ -48,6 +52,12 @@ export function addServeOptions(command: Command): void {
       .env("PETSTORE_OPS_PORT"),
     new Option("--tls-cert <file>", "speak TLS, with this certificate chain in PEM").env("PETSTORE_TLS_CERT"),
     new Option("--tls-key <file>", "the certificate's private key in PEM").env("PETSTORE_TLS_KEY"),
+    new Option("--base-url <url>", "where the reference says that the API is, ending in /v1")
+      .argParser(baseUrl)
+      .env("PETSTORE_BASE_URL"),
+    new Option("--staging-base-url <url>", "where the reference says that staging is, ending in /v1")
+      .argParser(baseUrl)
+      .env("PETSTORE_STAGING_BASE_URL"),
     new Option("--cors-origin <origin>", "an origin whose pages may call the API; may be repeated")
       .argParser(origins)
       .env("PETSTORE_CORS_ORIGIN"),

@@ -1,3 +1,5 @@
+import type { BaseUrls } from "../docs/openapi.ts";
+
 /** How a server runs. The command line has the defaults. */
 export interface ServerConfig {
   /** The store's file. */
@@ -12,6 +14,8 @@ export interface ServerConfig {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether gRPC server reflection is served. */
   readonly reflection: boolean;
+  /** Where the API is reached, for the reference. */
+  readonly baseUrls: BaseUrls;
   /** The origins whose pages may call the API; empty for none. */
   readonly corsOrigins: readonly string[];
   /** The size of the largest REST request body. */

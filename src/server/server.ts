@@ -62,7 +62,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const listener = await listen({
     ...config,
     clientAddress: createClientAddress(config.trustedProxies),
-    handle: createRouter({ api, site: createSite(), cors: createCors(config.corsOrigins), meter, logger }),
+    handle: createRouter({
+      api,
+      site: createSite(config.baseUrls),
+      cors: createCors(config.corsOrigins),
+      meter,
+      logger,
+    }),
     connectServices,
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, meter),
   });

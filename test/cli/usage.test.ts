@@ -18,6 +18,7 @@ const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
 const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
 const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not nothing.";
+const baseUrlForm = "It must be an address that ends in /v1, such as https://api.example.com/v1.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
 describe.concurrent("a command that was not understood", () => {
@@ -41,6 +42,16 @@ describe.concurrent("a command that was not understood", () => {
     [
       "serve --cors-origin https://a.example/",
       "option '--cors-origin <origin>' argument 'https://a.example/' is invalid. It must be an origin such as https://example.com, without a path.",
+    ],
+    ...["https://api.example.com", "api.example.com/v1", "https://api.example.com/v1/", "https://a:b@c.example/v1"].map(
+      (url): [string, string] => [
+        `serve --base-url ${url}`,
+        `option '--base-url <url>' argument '${url}' is invalid. ${baseUrlForm}`,
+      ],
+    ),
+    [
+      "serve --staging-base-url ftp://a.example/v1",
+      `option '--staging-base-url <url>' argument 'ftp://a.example/v1' is invalid. ${baseUrlForm}`,
     ],
     [
       "serve --trusted-proxy 10.0.0.0/33",
@@ -87,6 +98,11 @@ describe.concurrent("a command that was not understood", () => {
       "PETSTORE_REQUEST_TIMEOUT",
       "1",
       `option '--request-timeout <duration>' value '1' from env 'PETSTORE_REQUEST_TIMEOUT' is invalid. ${timeoutForm}`,
+    ],
+    [
+      "PETSTORE_BASE_URL",
+      "x",
+      `option '--base-url <url>' value 'x' from env 'PETSTORE_BASE_URL' is invalid. ${baseUrlForm}`,
     ],
     ["PETSTORE_DEMO", "maybe", 'PETSTORE_DEMO must be true or false, not "maybe"'],
   ])("may come from the environment: %s=%s", ([name, value, line]) => check("serve", 2, line, { [name]: value }));
