@@ -1,10 +1,37 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
 import { type BaseUrls, openApiDocument } from "./openapi.ts";
 
-/** The pages for people and their tools, by their paths: without a key, and not counted. */
-export type Site = ReadonlyMap<string, Page>;
+/** The pages for people and their tools: without a key, and not counted. */
+export interface Site {
+  /** The page at a path; undefined where there is none. */
+  find(path: string): Promise<Page | undefined>;
+}
 
-/** Makes the site, for an API that is reached at these addresses. */
-export function createSite(baseUrls: BaseUrls): Site {
-  return new Map([["/openapi.json", createAsset({ type: "application/json", body: openApiDocument(baseUrls) })]]);
+/**
+ * Makes the site, for an API of these services that is reached at these addresses. The reference is written when it is
+ * first asked for: a server that nobody reads from starts without it.
+ */
+export function createSite(baseUrls: BaseUrls, services: readonly DescService[]): Site {
+  const description = openApiDocument(baseUrls);
+  const openApi = createAsset({ type: "application/json", body: description });
+  let reference: Promise<ReadonlyMap<string, Page>> | undefined;
+
+  async function writeReference(): Promise<ReadonlyMap<string, Page>> {
+    const { createReference } = await import("./reference.ts");
+    return createReference({ document: JSON.parse(description), services });
+  }
+
+  return {
+    async find(path) {
+      if (path === "/openapi.json") {
+        return openApi;
+      }
+      if (path !== "/" && path !== "/docs" && !path.startsWith("/docs/")) {
+        return undefined;
+      }
+      reference ??= writeReference();
+      return (await reference).get(path);
+    },
+  };
 }

@@ -25,7 +25,7 @@ const maxHeaderBytes = 16 * 1024;
 export function createRouter({ api, site, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
   /** Pages need no key, and are not counted. */
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
-    const page = site.get(exchange.path);
+    const page = await site.find(exchange.path);
     return exchange.respond(page === undefined ? refusalAnswer(nothingHere()) : await siteAnswer(exchange, page));
   }
 

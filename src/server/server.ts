@@ -64,7 +64,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     clientAddress: createClientAddress(config.trustedProxies),
     handle: createRouter({
       api,
-      site: createSite(config.baseUrls),
+      site: createSite(config.baseUrls, apiServices),
       cors: createCors(config.corsOrigins),
       meter,
       logger,

@@ -1,0 +1,55 @@
+import { describeAnswer } from "./answer-notice.js";
+import { formatJson } from "./exact-json.js";
+
+/** How answers are shown: JSON with all of its digits, and failures with what to do about them. */
+export function answerPlugin({ React }) {
+  const h = React.createElement;
+
+  function Notice({ notice }) {
+    const facts = notice.facts.flatMap(([name, value]) => [
+      h("dt", { key: name }, name),
+      h("dd", { key: value }, value),
+    ]);
+    return h(
+      "div",
+      { className: "notice", role: "status" },
+      h("strong", null, notice.title),
+      h("p", null, notice.text),
+      facts.length > 0 && h("dl", null, facts),
+      notice.waitSeconds !== undefined && h("p", null, "Time left: ", h("count-down", { seconds: notice.waitSeconds })),
+      h("a", { href: notice.href }, notice.linkText),
+    );
+  }
+
+  return {
+    wrapComponents: {
+      liveResponse: (LiveResponse) => (props) => {
+        const { status, headers, text } = props.response.toJS();
+        const notice = describeAnswer({ status, headers, text });
+        return h(React.Fragment, null, notice && h(Notice, { notice, key: text }), h(LiveResponse, props));
+      },
+      responseBody: (ResponseBody) => (props) => {
+        if (typeof props.content !== "string" || !/json/.test(props.contentType)) {
+          return h(ResponseBody, props);
+        }
+        const text = formatJson(props.content);
+        return h("div", null, h("h5", null, "Response body"), h("pre", { className: "body", tabIndex: 0 }, text));
+      },
+      // What each failure is stands in the chapter on errors; here one line each is enough.
+      response: (Response) => (props) => {
+        if (Number(props.code) < 400) {
+          return h(Response, props);
+        }
+        const Markdown = props.getComponent("Markdown", true);
+        return h(
+          "tr",
+          { className: "response failure" },
+          h("td", { className: "response-col_status" }, props.code),
+          h("td", null, h(Markdown, { source: props.response.get("description") })),
+        );
+      },
+      headers: (Headers) => (props) =>
+        h("details", { className: "headers" }, h("summary", null, `${props.headers.size} headers`), h(Headers, props)),
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** `<count-down seconds="42">` shows the time that is left, second by second. Nobody reads it aloud each time. */
+class CountDown extends HTMLElement {
+  #timer;
+
+  connectedCallback() {
+    const endsAtMs = Date.now() + Number(this.getAttribute("seconds")) * 1_000;
+    const show = () => {
+      const left = Math.max(0, Math.ceil((endsAtMs - Date.now()) / 1_000));
+      this.textContent = left > 0 ? `${left} s` : "none: try again";
+      if (left === 0) {
+        clearInterval(this.#timer);
+      }
+    };
+    this.#timer = setInterval(show, 1_000);
+    show();
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.#timer);
+  }
+}
+
+customElements.define("count-down", CountDown);

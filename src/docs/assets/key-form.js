@@ -1,0 +1,37 @@
+const form = document.querySelector("form.key");
+const input = form.querySelector("input");
+const forget = form.querySelector("button.forget");
+const note = form.querySelector("[role=status]");
+
+/** Has the key that the reader enters sent with what is tried. It is kept for this tab alone. */
+export function connectKeyForm(ui) {
+  const [scheme] = ui.specSelectors.specJson().getIn(["components", "securitySchemes"]).keySeq();
+
+  function use(key) {
+    ui.preauthorizeApiKey(scheme, key);
+    sessionStorage.setItem("api-key", key);
+    forget.hidden = false;
+    note.textContent = `In use: the key that ends in ${key.slice(-4)}. It stays in this tab, and is forgotten when the tab is closed.`;
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const key = input.value.trim();
+    if (key !== "") {
+      use(key);
+    }
+  });
+  forget.addEventListener("click", () => {
+    ui.authActions.logout([scheme]);
+    sessionStorage.removeItem("api-key");
+    forget.hidden = true;
+    input.value = "";
+    note.textContent = "The key is forgotten.";
+  });
+
+  const known = sessionStorage.getItem("api-key");
+  if (known !== null) {
+    input.value = known;
+    use(known);
+  }
+}

@@ -1,0 +1,33 @@
+import { operationBadges } from "./badge.ts";
+import { anchorOf, type OperationEntry } from "./operation-entry.ts";
+
+/** Each operation with its stability, as a Markdown table. */
+export function stabilityTable(entries: readonly OperationEntry[]): string {
+  return table(["Operation", "Stability"], entries, (entry) => [
+    operationLink(entry),
+    operationBadges(entry.operation),
+  ]);
+}
+
+/** Each operation with the scope that a key needs, as a Markdown table. */
+export function scopeTable(entries: readonly OperationEntry[]): string {
+  return table(["Operation", "Scope"], entries, (entry) => [operationLink(entry), `\`${entry.operation["x-scope"]}\``]);
+}
+
+/** Each operation with the path of its RPC, as a Markdown table. */
+export function rpcTable(entries: readonly OperationEntry[]): string {
+  return table(["REST", "RPC"], entries, (entry) => [operationLink(entry), `\`${entry.operation["x-rpc"]}\``]);
+}
+
+function operationLink(entry: OperationEntry): string {
+  return `[\`${entry.method} ${entry.path}\`](${anchorOf(entry)})`;
+}
+
+function table(
+  head: readonly string[],
+  entries: readonly OperationEntry[],
+  cells: (entry: OperationEntry) => readonly string[],
+): string {
+  const rows = [head, head.map(() => "---"), ...entries.map(cells)];
+  return rows.map((row) => `| ${row.join(" | ")} |`).join("\n");
+}

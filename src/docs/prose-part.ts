@@ -1,0 +1,54 @@
+import { judgeStranger } from "../domain/stranger.ts";
+import { banTable } from "./ban-table.ts";
+import type { Placeholders } from "./chapter.ts";
+import { codeBlock } from "./code-block.ts";
+import { deprecationExample } from "./deprecation-example.ts";
+import { errorList } from "./error-list.ts";
+import type { OpenApiDocument } from "./openapi-view.ts";
+import type { OperationEntry } from "./operation-entry.ts";
+import { sampleCall, sampleTabs } from "./operation-sample.ts";
+import { rpcTable, scopeTable, stabilityTable } from "./operation-table.ts";
+import { planTable } from "./plan-table.ts";
+import { refusalExample } from "./refusal-example.ts";
+import { connectTabs, reflectionTabs } from "./rpc-sample.ts";
+import type { ApiServer } from "./server-list.ts";
+
+/** What the chapters speak of. */
+export interface Subject {
+  readonly document: OpenApiDocument;
+  readonly operations: readonly OperationEntry[];
+  readonly servers: readonly ApiServer[];
+  /** The address that the code samples call. */
+  readonly baseUrl: string;
+}
+
+/** What the chapters name and do not say themselves, each from its one source. */
+export function proseParts({ document, operations, servers, baseUrl }: Subject): Placeholders {
+  const entryOf = (id: string) => operations.find(({ operation }) => operation.operationId === id) as OperationEntry;
+  const [list, update] = [entryOf("listInventory"), entryOf("updateInventory")];
+  const refusal = refusalExample();
+  return {
+    markdown: {
+      servers: servers.map(({ name, url }) => `| ${name} | \`${url}\` |`).join("\n"),
+      plans: planTable(),
+      bans: banTable(),
+      operations: stabilityTable(operations),
+      scopes: scopeTable(operations),
+      rpcs: rpcTable(operations),
+      "stranger-limit": String(judgeStranger(undefined, 0).standing.limit),
+      "refusal-limit": String(refusal.limit),
+      "refusal-wait": String(refusal.waitSeconds),
+      "refusal-reset": String(refusal.resetSeconds),
+      "refusal-time": refusal.resetTime,
+    },
+    html: {
+      errors: errorList(document),
+      deprecation: deprecationExample(operations),
+      "sample-listInventory": sampleTabs(list, baseUrl),
+      "sample-updateInventory": sampleTabs(update, baseUrl),
+      "sample-grpcurl": reflectionTabs(sampleCall(list, baseUrl)),
+      "sample-connect": connectTabs(sampleCall(update, baseUrl), sampleCall(list, baseUrl)),
+      "refusal-answer": codeBlock(refusal.answer, "http"),
+    },
+  };
+}

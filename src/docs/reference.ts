@@ -1,0 +1,40 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { createAsset, type Page } from "./asset.ts";
+import { readAssetFolder } from "./asset-folder.ts";
+import { readChapters } from "./chapter.ts";
+import type { OpenApiDocument } from "./openapi-view.ts";
+import { listOperations } from "./operation-entry.ts";
+import { writePage } from "./page.ts";
+import { proseParts } from "./prose-part.ts";
+import { securityHeader } from "./security-header.ts";
+import { foreignOrigins, listServers } from "./server-list.ts";
+
+/** What the reference is about. */
+export interface ReferenceOptions {
+  /** The description that is served at `/openapi.json`. Its first server is the one that the samples call. */
+  readonly document: OpenApiDocument;
+  readonly services: readonly DescService[];
+}
+
+/** Makes the pages of the reference, by their paths: `/docs`, what it is made of, and `/`, which leads there. */
+export function createReference({ document, services }: ReferenceOptions): ReadonlyMap<string, Page> {
+  const assets = readAssetFolder();
+  const operations = listOperations(document, services);
+  const servers = listServers(document);
+  const baseUrl = servers[0]?.url ?? "";
+  const origins = foreignOrigins(document);
+  const body = writePage({
+    version: document.info.version,
+    assets: assets.path,
+    chapters: readChapters(proseParts({ document, operations, servers, baseUrl })),
+    operations,
+    baseUrl,
+    hasOwnAddress: origins.length === 0,
+  });
+  const page = createAsset({ type: "text/html; charset=utf-8", body, header: securityHeader(origins) });
+  return new Map([["/", leadTo("/docs")], ["/docs", page], ["/docs/", leadTo("/docs")], ...assets.pages]);
+}
+
+function leadTo(location: string): Page {
+  return () => ({ status: 308, header: new Headers({ location }) });
+}

@@ -1,0 +1,27 @@
+import type { OpenApiDocument } from "./openapi-view.ts";
+
+/** A server of the API, as the reference names it. */
+export interface ApiServer {
+  readonly name: string;
+  /** Absolute, and ending in `/v1`. */
+  readonly url: string;
+}
+
+/**
+ * Where the server is that a description names by a path alone: the address that `petstore serve` takes by default.
+ * In a browser `assets/own-address.js` puts the page's own address in its place.
+ */
+export const ownOrigin = "http://127.0.0.1:8080";
+
+/** The servers of a description. */
+export function listServers({ servers }: OpenApiDocument): ApiServer[] {
+  return servers.map(({ url, description = "This server" }) => ({
+    name: description,
+    url: new URL(url, ownOrigin).href,
+  }));
+}
+
+/** The origins of the servers that are named by more than a path. */
+export function foreignOrigins({ servers }: OpenApiDocument): string[] {
+  return servers.filter(({ url }) => URL.canParse(url)).map(({ url }) => new URL(url).origin);
+}

@@ -1,0 +1,16 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+
+/** Where Debian has its Chromium; `CHROMIUM` names another. */
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Why there is no browser to test with; undefined where there is one. */
+export const browserMissing = existsSync(executablePath)
+  ? undefined
+  : `there is no browser at ${executablePath}: install Chromium, or name one by CHROMIUM`;
+
+/** Starts the browser, without anything that would call its maker. */
+export function launchBrowser(): Promise<Browser> {
+  const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"];
+  return chromium.launch({ executablePath, args: ["--no-sandbox", ...quiet] });
+}
