@@ -1,0 +1,27 @@
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { createPetstoreClient, reasonOf } from "petstore-inventory/client";
+
+const form = document.querySelector("form");
+const status = document.querySelector("[role=status]");
+const rows = document.querySelector("tbody");
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  rows.replaceChildren();
+  try {
+    await list(Object.fromEntries(new FormData(form)));
+  } catch (error) {
+    status.textContent = `${reasonOf(error) ?? "FAILED"}: ${error.message}`;
+  }
+});
+
+async function list({ baseUrl, apiKey }) {
+  const petstore = createPetstoreClient({ baseUrl, apiKey, transport: createConnectTransport });
+  for await (const { petId, quantity } of petstore.listInventory({ pageSize: 5 })) {
+    const row = rows.insertRow();
+    row.insertCell().textContent = petId;
+    row.insertCell().textContent = quantity;
+  }
+  const { remaining, limit } = petstore.limits;
+  status.textContent = `${remaining} of ${limit} requests left`;
+}

@@ -1,0 +1,33 @@
+/**
+ * The client in Node, over Connect: a list page by page, an update, an error, and the limits.
+ *
+ *     KEY=psk_… npm run example examples/connect.ts
+ *
+ * `createGrpcTransport`, from the same package, makes all of it gRPC.
+ */
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { createPetstoreClient, PetStatus, reasonOf } from "petstore-inventory/client";
+
+const petstore = createPetstoreClient({
+  baseUrl: process.env.BASE_URL ?? "http://127.0.0.1:8080/v1",
+  apiKey: process.env.KEY ?? "",
+  transport: (options) => createConnectTransport({ httpVersion: "2", ...options }),
+});
+
+for await (const { petId, quantity } of petstore.listInventory({ status: [PetStatus.PENDING], pageSize: 100 })) {
+  console.log(`pet ${petId}: ${quantity} in stock`);
+}
+
+const { item } = await petstore.inventory.updateInventory({ petId: 7n, update: { quantity: 5n } });
+console.log(`pet ${item?.petId} now has ${item?.quantity}`);
+
+try {
+  await petstore.inventory.updateInventory({ petId: 404404n, update: { quantity: 5n } });
+} catch (error) {
+  if (reasonOf(error) !== "PET_NOT_FOUND") {
+    throw error;
+  }
+  console.log("there is no pet 404404");
+}
+
+console.log(`${petstore.limits?.remaining} requests left until ${petstore.limits?.reset.toISOString()}`);
