@@ -4,7 +4,7 @@ import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
 import { exchangeOf } from "../rpc/running-call.ts";
 
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
-export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: DomainError };
+export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
 
 type Request = Parameters<ReturnType<Interceptor>>[0];
 
@@ -39,7 +39,9 @@ export function authInterceptor(keys: KeyFinder, clock: () => number): Intercept
     return (request) => {
       const caller = identify(exchangeOf(request).headerLines("authorization"));
       // A key that is known costs no turn of the microtask queue.
-      return caller instanceof Promise ? caller.then((later) => proceed(request, later)) : proceed(request, caller);
+      return caller instanceof Promise
+        ? caller.catch(stranger).then((later) => proceed(request, later))
+        : proceed(request, caller);
     };
   };
 }
@@ -63,6 +65,7 @@ function holder(found: FoundKey, nowMs: number): Caller {
   return refusal === undefined ? { key: found.key } : stranger(refusal);
 }
 
-function stranger(refusal: DomainError): Caller {
+/** Somebody whose key cannot be looked up is a stranger too, whose answer owes the same headers. */
+function stranger(refusal: unknown): Caller {
   return { key: undefined, refusal };
 }

@@ -55,3 +55,26 @@ describe("when something fails that is not meant to", () => {
     expect(outcome.failure?.message).not.toMatch(/pets|table|sqlite/i);
   });
 });
+
+/** A server whose store has lost its keys. */
+describe("when keys cannot be looked up", () => {
+  const store = new TestStore();
+  let server: TestServer;
+  let key: MintedKey;
+
+  beforeAll(async () => {
+    key = await store.mintQuota(1_000, 1_000);
+    server = await serve(store, { flags: ["--log-level", "silent"] });
+    const database = new Database(store.db);
+    database.exec("ALTER TABLE secrets RENAME TO hidden_secrets");
+    database.close();
+  });
+
+  afterAll(() => server?.stop());
+
+  it.each(protocols)("the answer over $name is INTERNAL, with the limits of the address", async (protocol) => {
+    const outcome = await server.call(protocol, "listInventory", {}, { key: key.key });
+    expectFailure(outcome, "INTERNAL");
+    expect(expectLimits(outcome.headers).limit).toBe(300);
+  });
+});
