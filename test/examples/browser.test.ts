@@ -24,33 +24,6 @@ beforeAll(async () => {
   }
 });
 
-afterAll, beforeAll, describe, expect, it } from "vitest";
-
-import { browserMissing, launchBrowser } from "../browser/browser.ts";
-import { pets } from "../support/fixture.ts";
-import { projectRoot } from "../support/petstore.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-
-if (browserMissing !== undefined) {
-  console.warn(browserMissing);
-}
-
-let endPageServer: () => void;
-let pageUrl: string;
-let server: TestServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (hasBrowser) {
-    await startPageServer();
-    server = await startServer("--cors-origin", pageUrl);
-    browser = await chromium.launch({
-      executablePath,
-      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update"],
-    });
-  }
-});
-
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
