@@ -33,7 +33,7 @@ export function readChapters(placeholders: Placeholders): Chapter[] {
 
 /** Renders a chapter: its title is the first line, `# Title`. */
 export function renderChapter(text: string, { markdown, html }: Placeholders): Chapter {
-  const [, title, prose] = /^# (.+)\n(.*)$/s.exec(text) ?? [];
+  const [, title, prose] = /^# ([^\n]+)\n(.*)$/s.exec(text) ?? [];
   if (title === undefined || prose === undefined) {
     throw new Error(`a chapter begins without a title: ${text.slice(0, 40)}`);
   }

@@ -34,7 +34,7 @@ function describeRefusal(code, headers) {
     title: isBanned ? "This key is banned for a while" : "The rate limit is exceeded",
     text: isBanned
       ? `It went on after its limit was exceeded. Send nothing for ${waitSeconds} seconds, until ${until}.`
-      : `All ${limit} requests ${windowOf(limit, headers)} are used up. Wait ${waitSeconds} seconds, until ${until}. The key is not banned, and this request was not charged.`,
+      : `${usedUp(limit, headers)} used up. Wait ${waitSeconds} seconds, until ${until}. The key is not banned, and this request was not charged.`,
     facts: [
       ["Limit", limit],
       ["Remaining", headers["x-ratelimit-remaining"]],
@@ -47,8 +47,9 @@ function describeRefusal(code, headers) {
   };
 }
 
-/** Which window has the limit, from `"minute";q=60;w=60, "day";q=1000;w=86400`. */
-function windowOf(limit, headers) {
-  const [, name] = new RegExp(`"(\\w+)";q=${limit};`).exec(headers["ratelimit-policy"] ?? "") ?? [];
-  return name === undefined ? "of this window" : `of this ${name}`;
+/** Which window has the limit is told by its policy, such as `"minute";q=60;w=60, "day";q=1000;w=86400`. */
+function usedUp(limit, headers) {
+  const policy = headers["ratelimit-policy"] ?? "";
+  const [, window = "window"] = new RegExp(`"(\\w+)";q=${limit};`).exec(policy) ?? [];
+  return limit === "1" ? `The one request of this ${window} is` : `All ${limit} requests of this ${window} are`;
 }

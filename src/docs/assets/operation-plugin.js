@@ -13,6 +13,9 @@ export function operationPlugin({ React }) {
         const id = props.operationProps.get("operationId");
         return h("span", { className: "summary-path" }, h(Path, props), h(Template, { name: `badges-${id}` }));
       },
+      // Its choices among the values of an enum have no name of their own.
+      JsonSchemaForm: (Form) => (props) =>
+        h("label", null, h("span", { className: "unseen" }, props.description), h(Form, props)),
       parameters: (Parameters, system) => (props) => {
         const [path, method] = props.pathMethod;
         return h(

@@ -1,0 +1,82 @@
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { seriousFaults } from "./axe.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { executed, openOperation, useKey } from "./reference-page.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([serve(new TestStore(), { flags: ["--demo"] }), launchBrowser()]);
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const desktop = { viewport: { width: 1280, height: 900 } };
+const phone = { viewport: { width: 375, height: 812 } };
+
+const looks: readonly (readonly [string, BrowserContextOptions])[] = [
+  ["light", { ...desktop, colorScheme: "light" }],
+  ["dark", { ...desktop, colorScheme: "dark" }],
+  ["phone", { ...phone, colorScheme: "light" }],
+];
+
+const ground = "getComputedStyle(document.body).backgroundColor";
+const light = "rgb(255, 255, 255)";
+
+describe.skipIf(browserMissing !== undefined)("the look of the reference", () => {
+  it.each(looks)("can be used by everybody: %s", async (_, options) => {
+    const { page } = await visit(await createReader(browser, options), `${server.origin}/docs`);
+    await useKey(page, (await server.store.mintQuota(1, 100)).key);
+    for (const operationId of ["updateInventory", "getPet", "listOrders", "listInventory"]) {
+      await openOperation(page, operationId);
+    }
+    await executed(page, "listInventory");
+    await executed(page, "listInventory");
+    await page.locator(".notice").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  it("fits a phone: nothing but code and tables is scrolled sideways", async () => {
+    const { page } = await visit(await createReader(browser, phone), `${server.origin}/docs`);
+    for (const operationId of ["updateInventory", "listInventory"]) {
+      await openOperation(page, operationId);
+    }
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+  });
+
+  it("has its navigation behind a button on a phone", async () => {
+    const { page } = await visit(await createReader(browser, phone), `${server.origin}/docs`);
+    const navigation = page.getByRole("navigation");
+    expect(await navigation.isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await navigation.getByText("Plans and limits").click();
+    await page.waitForURL(/#plans-and-limits$/);
+    expect(await navigation.isVisible()).toBe(false);
+  });
+
+  it("follows the system's colours until the reader chooses others, which are kept", async () => {
+    const { page } = await visit(await createReader(browser, { colorScheme: "dark" }), `${server.origin}/docs`);
+    expect(await page.evaluate(ground)).not.toBe(light);
+    await page.getByRole("button", { name: "Switch to light colours" }).click();
+    expect(await page.evaluate(ground)).toBe(light);
+    await page.reload();
+    expect(await page.evaluate(ground)).toBe(light);
+  });
+
+  it("lets a keyboard skip the navigation", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#content$/);
+    expect(await page.evaluate("document.activeElement.id")).toBe("content");
+  });
+});
