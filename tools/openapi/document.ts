@@ -1,9 +1,10 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
-import { httpRules } from "../../src/gateway/http-rule.ts";
+import { type HttpRule, httpRules } from "../../src/gateway/http-rule.ts";
 import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
 import { restJson } from "../../src/server/rest-json.ts";
+import { messagesInBodies } from "./body-messages.ts";
 import { description } from "./comments.ts";
 import { headerComponents, limitHeaders, refer } from "./headers.ts";
 import type { Info } from "./info.ts";
@@ -17,8 +18,9 @@ import type { Document, PathItem, Response, Schema } from "./types.ts";
 /** Describes the REST of all services in these files. Throws an `Error` for what cannot be described. */
 export function createDocument(files: readonly DescFile[], { title, version }: Info): Document {
   const services = files.flatMap((file) => file.services);
-  const shared = createShared(files);
-  const paths = createPaths(files, shared);
+  const rules = services.flatMap(({ methods }) => methods).flatMap(httpRules);
+  const shared = createShared(files, rules);
+  const paths = createPaths(rules, shared);
   return {
     openapi: "3.1.1",
     info: { title, version, license: { name: "Apache 2.0", identifier: "Apache-2.0" } },
@@ -44,8 +46,8 @@ export function createDocument(files: readonly DescFile[], { title, version }: I
   };
 }
 
-function createShared(files: readonly DescFile[]): Shared {
-  const schemas = new Schemas(restJson);
+function createShared(files: readonly DescFile[], rules: readonly HttpRule[]): Shared {
+  const schemas = new Schemas(restJson, messagesInBodies(rules));
   const error = files.flatMap(({ messages }) => messages).find(({ typeName }) => typeName === ErrorSchema.typeName);
   if (error === undefined) {
     throw new Error(`there is no message ${ErrorSchema.typeName}`);
@@ -59,9 +61,8 @@ function createShared(files: readonly DescFile[]): Shared {
   };
 }
 
-function createPaths(files: readonly DescFile[], shared: Shared): Record<string, PathItem> {
-  const methods = files.flatMap(({ services }) => services.flatMap((service) => service.methods));
-  const byPath = Map.groupBy(methods.flatMap(httpRules).map(bindMethod), pathOf);
+function createPaths(rules: readonly HttpRule[], shared: Shared): Record<string, PathItem> {
+  const byPath = Map.groupBy(rules.map(bindMethod), pathOf);
   const items = [...byPath].map(([path, bounds]): [string, PathItem] => {
     const operations = bounds.map((bound) => [bound.rule.httpMethod.toLowerCase(), createOperation(bound, shared)]);
     return [path, Object.fromEntries(operations)];

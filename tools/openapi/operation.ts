@@ -93,9 +93,13 @@ const ifNoneMatch: Parameter = {
   schema: { type: "string" },
 };
 
-function createRequestBody({ method: { input }, rule }: BoundMethod, schemas: Schemas) {
+function createRequestBody({ method, rule, template }: BoundMethod, schemas: Schemas) {
+  const { input } = method;
   if (rule.body === "") {
     return {};
+  }
+  if (rule.body === "*" && template.variables.length > 0) {
+    throw new Error(`${nameOf(method)}: a body of all that the path leaves has no schema here`);
   }
   const content = createContent(input, rule.body === "*" ? "" : rule.body, schemas);
   const text = rule.body === "*" ? input : requireField(input, rule.body);

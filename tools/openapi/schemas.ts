@@ -14,10 +14,13 @@ import type { Schema } from "./types.ts";
  */
 export class Schemas {
   readonly #policy: JsonPolicy;
+  readonly #inBodies: ReadonlySet<DescMessage>;
   readonly #components = new Map<string, { readonly desc: DescMessage | DescEnum; schema: Schema }>();
 
-  constructor(policy: JsonPolicy) {
+  /** `inBodies` are the messages that requests hold: callers may leave out of them what is not required. */
+  constructor(policy: JsonPolicy, inBodies: ReadonlySet<DescMessage>) {
     this.#policy = policy;
+    this.#inBodies = inBodies;
   }
 
   /** All that have been referred to, by name. */
@@ -68,9 +71,10 @@ export class Schemas {
     };
   }
 
-  /** In an answer, as the policy has it written; and in a request, as the rules ask for it. */
+  /** As the rules ask for it; and as the policy has it written, where answers alone hold the message. */
   #isAlwaysThere(field: DescField): boolean {
-    return isRequired(field) || (!hasPresence(field) && this.#policy.implicitFields === "always");
+    const isWritten = !hasPresence(field) && this.#policy.implicitFields === "always";
+    return isRequired(field) || (isWritten && !this.#inBodies.has(field.parent));
   }
 
   #property(field: DescField): Schema {

@@ -1,0 +1,22 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { requireField } from "../../src/gateway/field-path.ts";
+import type { HttpRule } from "../../src/gateway/http-rule.ts";
+
+/** The types of messages that the bodies of requests hold, those within others included. */
+export function messagesInBodies(rules: readonly HttpRule[]): ReadonlySet<DescMessage> {
+  const found = new Set<DescMessage>();
+  for (const { method, body } of rules) {
+    const root = body === "*" ? method.input : body === "" ? undefined : requireField(method.input, body).message;
+    collect(root, found);
+  }
+  return found;
+}
+
+function collect(desc: DescMessage | undefined, found: Set<DescMessage>): void {
+  if (desc !== undefined && !found.has(desc)) {
+    found.add(desc);
+    for (const { message } of desc.fields) {
+      collect(message, found);
+    }
+  }
+}
