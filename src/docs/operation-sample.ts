@@ -34,7 +34,12 @@ function pathExamples({ parameters = [] }: OpenApiOperation): Record<string, unk
 
 /** JSON on one line, spaced as people write it. */
 function writeJson(value: unknown): string {
-  return JSON.stringify(value, null, 1)
-    .replace(/\n\s*/g, " ")
-    .replace(/\{ (.*?) ?\}/g, (text) => text.replace("{ ", "{").replace(/ \}/g, "}"));
+  if (Array.isArray(value)) {
+    return `[${value.map(writeJson).join(", ")}]`;
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${writeJson(member)}`);
+    return `{${members.join(", ")}}`;
+  }
+  return JSON.stringify(value);
 }

@@ -11,7 +11,7 @@ import { rpcTable, scopeTable, stabilityTable } from "./operation-table.ts";
 import { planTable } from "./plan-table.ts";
 import { refusalExample } from "./refusal-example.ts";
 import { connectTabs, reflectionTabs } from "./rpc-sample.ts";
-import type { ApiServer } from "./server-list.ts";
+import { type ApiServer, serverTable } from "./server-list.ts";
 
 /** What the chapters speak of. */
 export interface Subject {
@@ -29,7 +29,7 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
   const refusal = refusalExample();
   return {
     markdown: {
-      servers: servers.map(({ name, url }) => `| ${name} | \`${url}\` |`).join("\n"),
+      servers: serverTable(servers),
       plans: planTable(),
       bans: banTable(),
       operations: stabilityTable(operations),

@@ -1,8 +1,10 @@
 const menu = document.querySelector("button.menu");
 const navigation = document.querySelector("nav");
 
-/** Opens and closes the navigation on a phone, and marks in it the chapter that is being read. */
+/** Lets a keyboard skip the navigation. Opens and closes the navigation on a phone, and marks in it the chapter that is being read. */
 export function connectNavigation() {
+  // Not every browser moves the focus to where a link leads.
+  document.querySelector(".skip").addEventListener("click", () => document.querySelector("main").focus());
   menu.addEventListener("click", () => show(menu.getAttribute("aria-expanded") === "false"));
   navigation.addEventListener("click", ({ target }) => target.closest("a") !== null && show(false));
   addEventListener("keydown", ({ key }) => key === "Escape" && show(false));

@@ -1,0 +1,91 @@
+import { execFile, execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fromJson } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openApiDocument } from "../../src/docs/openapi.ts";
+import { listOperations, type OperationEntry } from "../../src/docs/operation-entry.ts";
+import { sampleCall } from "../../src/docs/operation-sample.ts";
+import { keyVariable } from "../../src/docs/samples/call.ts";
+import { writeCurl } from "../../src/docs/samples/curl.ts";
+import { writeGo } from "../../src/docs/samples/go.ts";
+import { writeGrpcurl } from "../../src/docs/samples/grpcurl.ts";
+import { writePython } from "../../src/docs/samples/python.ts";
+import { writeTypeScript } from "../../src/docs/samples/typescript.ts";
+import { apiServices } from "../../src/server/api.ts";
+import { createFolder } from "../support/folder.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const description = openApiDocument({ production: undefined, staging: undefined });
+const operations = listOperations(JSON.parse(description), apiServices);
+const updateInventory = operations.find(({ operation }) => operation.operationId === "updateInventory");
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  key = (await server.store.mintKey()).key;
+});
+
+afterAll(() => server?.stop());
+
+/** How each language runs a sample, as its readers would. */
+const languages = [
+  { name: "curl", write: writeCurl, program: "sh", file: "sample.sh", args: [] },
+  { name: "TypeScript", write: writeTypeScript, program: process.execPath, file: "sample.mts", args: [] },
+  { name: "Python", write: writePython, program: "python3", file: "sample.py", args: [] },
+  { name: "Go", write: writeGo, program: "go", file: "sample.go", args: ["run"] },
+] as const;
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync("sh", ["-c", `command -v ${program}`]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function runSample({ write, program, file, args }: (typeof languages)[number], entry: OperationEntry) {
+  const path = join(createFolder(), file);
+  writeFileSync(path, write(sampleCall(entry, `${server.origin}/v1`)));
+  const env = { ...process.env, [keyVariable]: key };
+  return (await promisify(execFile)(program, [...args, path], { env })).stdout;
+}
+
+describe("the code samples", () => {
+  for (const language of languages) {
+    describe.skipIf(!isInstalled(language.program))(`in ${language.name}`, () => {
+      it.each(operations.map((entry) => [entry.operation.operationId, entry] as const))(
+        "call %s",
+        async (id, entry) => {
+          expect(await runSample(language, entry)).toContain(id === "listOrders" ? "shipDate" : "pending");
+        },
+      );
+    });
+  }
+
+  it("for grpcurl have messages that their methods take", () => {
+    for (const entry of operations) {
+      const { message, rpc } = sampleCall(entry, "http://127.0.0.1:8080/v1");
+      expect(() => fromJson(entry.rpc.input, JSON.parse(message))).not.toThrow();
+      expect(rpc).toBe(`${entry.rpc.parent.typeName}/${entry.rpc.name}`);
+    }
+  });
+
+  it("have JSON on one line", () => {
+    const { body, message } = sampleCall(updateInventory as OperationEntry, "http://127.0.0.1:8080/v1");
+    expect([body, message]).toEqual(['{"quantity": 12}', '{"petId": 7, "update": {"quantity": 12}}']);
+  });
+
+  it.each([
+    ["http://127.0.0.1:8080/v1", "grpcurl -plaintext", "  127.0.0.1:8080 petstore.v1.InventoryService/UpdateInventory"],
+    ["http://pets.example/v1", "grpcurl -plaintext", "  pets.example:80 petstore.v1.InventoryService/UpdateInventory"],
+    ["https://pets.example/v1", "grpcurl", "  pets.example:443 petstore.v1.InventoryService/UpdateInventory"],
+  ])("for grpcurl have the port of %s", (baseUrl, first, last) => {
+    const lines = writeGrpcurl(sampleCall(updateInventory as OperationEntry, baseUrl)).split(" \\\n");
+    expect([lines.at(0), lines.at(-1)]).toEqual([first, last]);
+  });
+});

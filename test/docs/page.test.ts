@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ErrorReasonSchema } from "../../gen/petstore/v1/error_reason_pb.ts";
+import { planQuotas } from "../../src/domain/plan.ts";
+import { createHttp1Client, type HttpAnswer, type HttpClient } from "../support/http.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+
+let server: TestServer;
+let client: HttpClient;
+let html: string;
+
+beforeAll(async () => {
+  const addresses = [
+    "--base-url",
+    "https://api.pets.example/v1",
+    "--staging-base-url",
+    "https://staging.pets.example/v1",
+  ];
+  server = await serve(new TestStore(), { flags: addresses });
+  client = createHttp1Client(server);
+  html = (await get("/docs")).text;
+});
+
+afterAll(async () => {
+  client?.close();
+  await server?.stop();
+});
+
+function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
+  return client.send({ method: "GET", path, headers });
+}
+
+/** The paths that the page's links and sources name. */
+function named(attribute: "href" | "src"): string[] {
+  return [...html.matchAll(new RegExp(` ${attribute}="([^"]*)"`, "g"))].map(([, value = ""]) => value);
+}
+
+describe("the pages of the reference", () => {
+  it.each(["/", "/docs/"])("leads from %s to the reference", async (path) => {
+    const { status, headers } = await get(path);
+    expect([status, headers.get("location")]).toEqual([308, "/docs"]);
+  });
+
+  it("needs no key, and is not counted", async () => {
+    const { status, headers } = await get("/docs");
+    expect(status).toBe(200);
+    expect([...headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([]);
+  });
+
+  it("allows no script and no style but its own, and calls to the API alone", async () => {
+    const { headers } = await get("/docs");
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+        "connect-src 'self' https://api.pets.example https://staging.pets.example; " +
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(html).not.toMatch(/<style|<script(?! src=)|\son\w+=|\sstyle=/);
+  });
+
+  it("is sent once, and compressed", async () => {
+    const { headers, bytes } = await get("/docs", { "accept-encoding": "br" });
+    expect(headers.get("content-encoding")).toBe("br");
+    expect(bytes.length).toBeLessThan(html.length / 3);
+    expect((await get("/docs", { "if-none-match": headers.get("etag") ?? "" })).status).toBe(304);
+  });
+
+  it("has scripts and styles that may be kept for ever, as their path changes with them", async () => {
+    const assets = [...named("src"), ...named("href")].filter((path) => path.startsWith("/docs/assets/"));
+    expect(assets.length).toBeGreaterThan(6);
+    for (const path of new Set(assets)) {
+      const { status, headers } = await get(path, { "accept-encoding": "gzip" });
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+  });
+
+  it.each(["/docs/assets/0000000000000000/page.css", "/docs/nothing", "/docs/assets/../page.ts"])(
+    "answers 404 at %s",
+    async (path) => {
+      const { status, text } = await get(path);
+      expect([status, JSON.parse(text).code]).toEqual([404, "ROUTE_NOT_FOUND"]);
+    },
+  );
+
+  it("takes no method but GET, HEAD and OPTIONS", async () => {
+    const { status, headers } = await client.send({ method: "POST", path: "/docs", body: "{}" });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    const head = await client.send({ method: "HEAD", path: "/docs" });
+    expect([head.status, head.bytes.length]).toEqual([200, 0]);
+  });
+});
+
+describe("what the reference says", () => {
+  it("has each error code, where links to it lead", () => {
+    const codes = ErrorReasonSchema.values.filter(({ number }) => number !== 0).map(({ localName }) => localName);
+    expect([...html.matchAll(/class="error" id="(\w+)"/g)].map(([, code]) => code)).toEqual(codes);
+  });
+
+  it("has no link within the page that leads nowhere", () => {
+    const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => `#${id}`));
+    const anchors = named("href").filter((href) => href.startsWith("#") && !href.startsWith("#/"));
+    expect(anchors.filter((anchor) => !ids.has(anchor))).toEqual([]);
+  });
+
+  it("has each id once", () => {
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  });
+
+  it("names the addresses that are configured", () => {
+    const shown = ["api", "staging"].filter((name) => html.includes(`<code>https://${name}.pets.example/v1</code>`));
+    expect(shown).toEqual(["api", "staging"]);
+    expect(html.includes("curl</span> https://api.pets.example/v1/inventory")).toBe(true);
+  });
+
+  it.each(Object.entries(planQuotas))("has the limits of the %s plan", (plan, { perMinute, perDay }) => {
+    const cells = new RegExp(`<td>${plan}</td>\\s*<td[^>]*>([\\d,]+)</td>\\s*<td[^>]*>([\\d,]+)</td>`, "i").exec(html);
+    expect(cells?.slice(1).map((cell) => Number(cell.replaceAll(",", "")))).toEqual([perMinute, perDay]);
+  });
+
+  it("shows a 429 as the service answers it, but for the numbers", async () => {
+    const { key } = await server.store.mintQuota(1, 1_000);
+    const authorization = `Bearer ${key}`;
+    await get("/v1/inventory", { authorization });
+    const { headers, text } = await get("/v1/inventory", { authorization });
+    const shown = html
+      .slice(html.indexOf("429 Too Many Requests"))
+      .replaceAll(/<[^>]+>/g, "")
+      .replaceAll("&quot;", '"');
+    const [head = "", body = ""] = shown.split("\n\n");
+    const names = head
+      .split("\n")
+      .slice(1)
+      .map((line) => line.slice(0, line.indexOf(":")));
+    const connection = ["connection", "content-length", "date", "keep-alive"];
+    expect(names.toSorted()).toEqual([...headers.keys()].filter((name) => !connection.includes(name)));
+    const withoutNumbers = (value: string) => value.replaceAll(/\d+/g, "0");
+    for (const line of head.split("\n").slice(1)) {
+      const [name = "", value = ""] = line.split(": ");
+      expect([name, withoutNumbers(value)]).toEqual([name, withoutNumbers(headers.get(name) ?? "")]);
+    }
+    expect(withoutNumbers(body.slice(0, body.indexOf("\n}") + 2))).toBe(
+      withoutNumbers(JSON.stringify(JSON.parse(text), null, 2)),
+    );
+  });
+});
