@@ -1,7 +1,7 @@
 import { judgeStranger } from "../domain/stranger.ts";
 import { banTable } from "./ban-table.ts";
 import type { Placeholders } from "./chapter.ts";
-import { codeBlock } from "./code-block.ts";
+import { codeBlock, codeTabs } from "./code-block.ts";
 import { deprecationExample } from "./deprecation-example.ts";
 import { errorList } from "./error-list.ts";
 import type { OpenApiDocument } from "./openapi-view.ts";
@@ -10,7 +10,7 @@ import { sampleCall, sampleTabs } from "./operation-sample.ts";
 import { rpcTable, scopeTable, stabilityTable } from "./operation-table.ts";
 import { planTable } from "./plan-table.ts";
 import { refusalExample } from "./refusal-example.ts";
-import { connectTabs, reflectionTabs } from "./rpc-sample.ts";
+import { connectSamples, reflectionSamples } from "./rpc-sample.ts";
 import { type ApiServer, serverTable } from "./server-list.ts";
 
 /** What the chapters speak of. */
@@ -46,8 +46,8 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
       deprecation: deprecationExample(operations),
       "sample-listInventory": sampleTabs(list, baseUrl),
       "sample-updateInventory": sampleTabs(update, baseUrl),
-      "sample-grpcurl": reflectionTabs(sampleCall(list, baseUrl)),
-      "sample-connect": connectTabs(sampleCall(update, baseUrl), sampleCall(list, baseUrl)),
+      "sample-grpcurl": codeTabs("grpcurl", reflectionSamples(sampleCall(list, baseUrl))),
+      "sample-connect": codeTabs("Connect", connectSamples(sampleCall(update, baseUrl), sampleCall(list, baseUrl))),
       "refusal-answer": codeBlock(refusal.answer, "http"),
     },
   };

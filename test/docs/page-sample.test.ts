@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
 import { listOperations, type OperationEntry } from "../../src/docs/operation-entry.ts";
 import { sampleCall } from "../../src/docs/operation-sample.ts";
-import { keyVariable } from "../../src/docs/samples/call.ts";
+import { connectSamples } from "../../src/docs/rpc-sample.ts";
+import { keyVariable, type SampleCall } from "../../src/docs/samples/call.ts";
 import { writeCurl } from "../../src/docs/samples/curl.ts";
 import { writeGo } from "../../src/docs/samples/go.ts";
 import { writeGrpcurl } from "../../src/docs/samples/grpcurl.ts";
@@ -55,6 +56,11 @@ async function runSample({ write, program, file, args }: (typeof languages)[numb
   return (await promisify(execFile)(program, [...args, path], { env })).stdout;
 }
 
+function callOf(operationId: string): SampleCall {
+  const entry = operations.find(({ operation }) => operation.operationId === operationId);
+  return sampleCall(entry as OperationEntry, `${server.origin}/v1`);
+}
+
 describe("the code samples", () => {
   for (const language of languages) {
     describe.skipIf(!isInstalled(language.program))(`in ${language.name}`, () => {
@@ -66,6 +72,14 @@ describe("the code samples", () => {
       );
     });
   }
+
+  it("of Connect call by POST and by GET", async () => {
+    const [update, list] = ["updateInventory", "listInventory"].map(callOf);
+    const env = { ...process.env, [keyVariable]: key };
+    for (const { code } of connectSamples(update as SampleCall, list as SampleCall)) {
+      expect((await promisify(execFile)("sh", ["-c", code], { env })).stdout).toContain('"petId":"7"');
+    }
+  });
 
   it("for grpcurl have messages that their methods take", () => {
     for (const entry of operations) {

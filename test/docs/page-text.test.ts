@@ -6,7 +6,7 @@ import { listServers } from "../../src/docs/server-list.ts";
 
 /** The scripts of the page have no types. */
 const { formatJson } = (await import(new URL("../../src/docs/assets/exact-json.js", import.meta.url).href)) as {
-  formatJson(text: string): string;
+  readonly formatJson: (text: string) => string;
 };
 
 const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
