@@ -125,7 +125,7 @@ function* examples(part: Located): Generator<{ pointer: string; schema: Located;
       yield { pointer: `${pointer}/example`, schema, value: value.example };
     }
     for (const [name, example] of Object.entries((value.examples ?? {}) as Record<string, Json>)) {
-      yield { pointer: `${pointer}/examples/${name}`, schema, value: example.value };
+      yield { pointer: `${pointer}/examples/${name}`, schema, value: isSchema ? example : example.value };
     }
   }
   for (const [name, child] of Object.entries(value)) {

@@ -67,7 +67,7 @@ export class Schemas {
       description: description(desc),
       ...(required.length > 0 && { required }),
       properties: Object.fromEntries(properties),
-      example: exampleOf(desc),
+      examples: [exampleOf(desc)],
     };
   }
 
