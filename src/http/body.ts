@@ -22,6 +22,10 @@ export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array
     const bytes: Buffer = body.read() ?? Buffer.alloc(0);
     return bytes.length > limits.maxBytes ? Promise.reject(bodyTooLarge(limits.maxBytes)) : Promise.resolve(bytes);
   }
+  // An empty body over HTTP/2 may end by itself while its call is judged, and would not say so again.
+  if (body.readableEnded) {
+    return Promise.resolve(new Uint8Array());
+  }
   return new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(body);
   });
