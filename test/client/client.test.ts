@@ -1,0 +1,275 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { createConnectTransport as createWebTransport } from "@connectrpc/connect-web";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  createPetstoreClient,
+  fieldViolationsOf,
+  type Limits,
+  OrderStatus,
+  PetStatus,
+  type PetstoreClient,
+  type PetstoreClientOptions,
+  reasonOf,
+  retryDelayMsOf,
+  type TransportOptions,
+} from "../../src/client/index.ts";
+import { systemTiming, type Timing } from "../../src/client/timing.ts";
+import { orders, pets } from "../support/fixture.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { FakeTiming } from "./fake-timing.ts";
+
+const transports: { name: string; transport: (options: TransportOptions) => Transport }[] = [
+  { name: "Connect", transport: (options) => createConnectTransport({ httpVersion: "1.1", ...options }) },
+  { name: "Connect, HTTP/2", transport: (options) => createConnectTransport({ httpVersion: "2", ...options }) },
+  { name: "gRPC", transport: createGrpcTransport },
+  { name: "gRPC-Web", transport: (options) => createGrpcWebTransport({ httpVersion: "1.1", ...options }) },
+  { name: "fetch", transport: createWebTransport },
+];
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  key = (await server.store.mintKey()).key;
+});
+
+afterAll(() => server?.stop());
+
+type Parts = Partial<PetstoreClientOptions> & Pick<PetstoreClientOptions, "transport">;
+
+function open(parts: Parts): PetstoreClient {
+  return createPetstoreClient({ baseUrl: server.origin, apiKey: key, ...parts });
+}
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ConnectError);
+  return error as ConnectError;
+}
+
+describe.each(transports)("over $name", ({ transport }) => {
+  it("lists the inventory page by page", async () => {
+    const answers: Limits[] = [];
+    const client = open({ transport, onLimits: (limits) => answers.push(limits) });
+    const items = await Array.fromAsync(client.listInventory({ pageSize: 4 }));
+    expect(items.map(({ petId }) => petId)).toEqual(pets.map(({ id }) => id));
+    expect(answers).toHaveLength(Math.ceil(pets.length / 4));
+  });
+
+  it("lists the orders that are asked for", async () => {
+    const client = open({ transport });
+    const found = await Array.fromAsync(client.listOrders({ pageSize: 1, status: [OrderStatus.PLACED] }));
+    const placed = orders.filter(({ status }) => status === "placed");
+    expect(found.map(({ id }) => id)).toEqual(placed.map(({ id }) => id));
+  });
+
+  it("goes on from a page's token", async () => {
+    const client = open({ transport });
+    const { nextPageToken: pageToken } = await client.inventory.listInventory({ pageSize: 4 });
+    const items = await Array.fromAsync(client.listInventory({ pageToken }));
+    expect(items.map(({ petId }) => petId)).toEqual(pets.slice(4).map(({ id }) => id));
+  });
+
+  it("asks for no page that is not read", async () => {
+    const answers: Limits[] = [];
+    const client = open({ transport, onLimits: (limits) => answers.push(limits) });
+    const calls: number[] = [];
+    for await (const _item of client.listInventory({ pageSize: 2 })) {
+      calls.push(answers.length);
+      if (calls.length === 5) {
+        break;
+      }
+    }
+    expect(calls).toEqual([1, 1, 2, 2, 3]);
+    expect(answers).toHaveLength(3);
+  });
+
+  it("updates the stock, and reads a pet", async () => {
+    const client = open({ transport });
+    const { item } = await client.inventory.updateInventory({ petId: 5n, update: { quantity: 9n } });
+    expect(item).toMatchObject({ petId: 5n, quantity: 9n, status: PetStatus.SOLD });
+    expect((await client.pets.getPet({ petId: 7n })).pet?.name).toBe("Zoë 犬");
+  });
+
+  it("tells why a call failed", async () => {
+    const client = open({ transport });
+    const missing = await failureOf(client.inventory.updateInventory({ petId: 404404n, update: { quantity: 1n } }));
+    expect(reasonOf(missing)).toBe("PET_NOT_FOUND");
+    const invalid = await failureOf(client.inventory.updateInventory({ petId: 7n, update: {} }));
+    expect(reasonOf(invalid)).toBe("INVALID_REQUEST");
+    expect(fieldViolationsOf(invalid).map(({ field }) => field)).toEqual(["update.quantity"]);
+  });
+
+  it("shows the limits of the last answer, failures included", async () => {
+    const client = open({ transport, apiKey: (await server.store.mintQuota(50, 900)).key });
+    expect(client.limits).toBeUndefined();
+    await client.inventory.listInventory({});
+    await failureOf(client.pets.getPet({ petId: 404404n }));
+    expect(client.limits).toMatchObject({
+      limit: 50,
+      remaining: 48,
+      windows: [
+        { name: "minute", limit: 50, lengthSeconds: 60, remaining: 48 },
+        { name: "day", limit: 900, lengthSeconds: 86_400, remaining: 898 },
+      ],
+    });
+    for (const [window, lengthMs] of [
+      [client.limits, 60_000],
+      [client.limits?.windows[0], 60_000],
+      [client.limits?.windows[1], 86_400_000],
+    ] as const) {
+      const untilReset = Number(window?.reset) - Date.now();
+      expect(untilReset).toBeGreaterThan(lengthMs - 10_000);
+      expect(untilReset).toBeLessThanOrEqual(lengthMs + 1_000);
+    }
+  });
+
+  it("waits as a 429 says, for as often as it may", async () => {
+    const timing = new FakeTiming({ now: Date.now(), random: 0 });
+    const { key: apiKey } = await server.store.mintQuota(1, 900);
+    const client = open({ transport, apiKey, timing });
+    await client.inventory.listInventory({});
+    const refused = await failureOf(client.inventory.listInventory({}));
+    expect(reasonOf(refused)).toBe("RATE_LIMIT_EXCEEDED");
+    expect(timing.delaysMs).toHaveLength(2);
+    expect(timing.delaysMs.every((delayMs) => delayMs > 50_000 && delayMs <= 60_000)).toBe(true);
+    expect(retryDelayMsOf(refused)).toBe(timing.delaysMs[1]);
+    expect(client.limits).toMatchObject({ limit: 1, remaining: 0 });
+  });
+
+  it("neither waits past a deadline nor for a ban", async () => {
+    const timing = new FakeTiming({ now: Date.now() });
+    const { key: apiKey } = await server.store.mintQuota(1, 900);
+    const client = open({ transport, apiKey, timing });
+    const reasons: unknown[] = [];
+    await client.inventory.listInventory({});
+    for (let made = 0; made < 20; made++) {
+      reasons.push(reasonOf(await failureOf(client.inventory.listInventory({}, { timeoutMs: 5_000 }))));
+    }
+    expect(reasonOf(await failureOf(client.inventory.listInventory({})))).toBe("API_KEY_BANNED");
+    expect(reasons).toEqual([...Array(19).fill("RATE_LIMIT_EXCEEDED"), "API_KEY_BANNED"]);
+    expect(timing.delaysMs).toEqual([]);
+  });
+
+  it("stops waiting when it is aborted", async () => {
+    const { key: apiKey } = await server.store.mintQuota(1, 900);
+    const controller = new AbortController();
+    const sleep: Timing["sleep"] = (delayMs, signal) => {
+      const sleeping = systemTiming.sleep(delayMs, signal);
+      controller.abort();
+      return sleeping;
+    };
+    const client = open({ transport, apiKey, timing: { ...systemTiming, sleep } });
+    await client.inventory.listInventory({});
+    const refused = await failureOf(client.inventory.listInventory({}, { signal: controller.signal }));
+    expect(refused.code).toBe(Code.Canceled);
+  });
+
+  it("tries again when nobody listens", async () => {
+    const timing = new FakeTiming();
+    const client = open({ transport, timing, baseUrl: "http://127.0.0.1:1" });
+    await failureOf(client.inventory.listInventory({}));
+    expect(timing.delaysMs).toEqual([100, 200, 400]);
+  });
+
+  it("sends the key to no other origin", async () => {
+    const stranger = await startStranger();
+    const client = open({
+      transport: (options) => transport({ ...options, baseUrl: stranger.origin }),
+    });
+    expect((await failureOf(client.inventory.listInventory({}))).code).toBe(Code.FailedPrecondition);
+    expect(stranger.keys).toEqual([]);
+    stranger.server.close();
+  });
+
+  it("follows no redirect with the key", async () => {
+    const stranger = await startStranger();
+    const redirecting = await startStranger(`${stranger.origin}/elsewhere`);
+    const client = open({ transport, baseUrl: redirecting.origin, retry: { maxAttempts: 1 } });
+    await failureOf(client.inventory.listInventory({}, { timeoutMs: 2_000 }));
+    expect(stranger.keys).toEqual([]);
+    stranger.server.close();
+    redirecting.server.close();
+  });
+
+  it("shows the key in no error, and nowhere in itself", async () => {
+    const client = open({ transport, apiKey: `${key.slice(0, -1)}-` });
+    const refused = await failureOf(client.inventory.listInventory({}));
+    expect(reasonOf(refused)).toBe("API_KEY_INVALID");
+    for (const shown of [refused, refused.cause, client]) {
+      expect(inspect(shown, { depth: 20, showHidden: true })).not.toContain(key.slice(0, -1));
+    }
+  });
+
+  it("asks for the key before each call, where it is a function", async () => {
+    const keys = [key, "psk_wrong"];
+    const client = open({ transport, apiKey: async () => keys.shift() ?? "" });
+    await client.inventory.listInventory({});
+    expect(reasonOf(await failureOf(client.inventory.listInventory({})))).toBe("API_KEY_INVALID");
+    expect((await failureOf(client.inventory.listInventory({}))).code).toBe(Code.InvalidArgument);
+  });
+});
+
+interface Stranger {
+  readonly server: Server;
+  readonly origin: string;
+  /** The `Authorization` of each request that came. */
+  readonly keys: unknown[];
+}
+
+/** Somebody else's server, which leads on to an address, if there is one. */
+function startStranger(location?: string): Promise<Stranger> {
+  const keys: unknown[] = [];
+  const stranger = createServer((request, response) => {
+    keys.push(request.headers.authorization);
+    response.writeHead(location === undefined ? 404 : 307, location === undefined ? {} : { location }).end();
+  });
+  return new Promise((resolve) => {
+    stranger.listen(0, "127.0.0.1", () => {
+      const { port } = stranger.address() as AddressInfo;
+      resolve({ server: stranger, origin: `http://127.0.0.1:${port}`, keys });
+    });
+  });
+}
+
+describe("the address", () => {
+  it.each(["", "/", "/v1", "/v1/"])("may end in '%s'", async (end) => {
+    const client = open({ transport: createWebTransport, baseUrl: `${server.origin}${end}` });
+    await expect(client.inventory.listInventory({})).resolves.toBeDefined();
+  });
+
+  it.each([
+    ["https://shop.example/petstore/v1", "https://shop.example/petstore/"],
+    ["https://shop.example/v1/petstore", "https://shop.example/v1/petstore"],
+    ["https://shop.example/v1?x=y#z", "https://shop.example/"],
+  ])("%s leads to %s", (baseUrl, expected) => {
+    let given = "";
+    const transport = (options: TransportOptions) => {
+      given = options.baseUrl;
+      return createWebTransport(options);
+    };
+    open({ transport, baseUrl });
+    expect(given).toBe(expected);
+  });
+
+  it.each(["", "shop.example", "ftp://shop.example", "https://me:secret@shop.example"])(
+    "'%s' is refused",
+    (baseUrl) => {
+      expect(() => open({ transport: createWebTransport, baseUrl })).toThrow(/^baseUrl: (?!.*secret)/);
+    },
+  );
+});
+
+it.each(["", " ", "psk_x y", "psk_x\n", "psk_ü"])("the key '%s' is refused, and not repeated", (apiKey) => {
+  const create = () => open({ transport: createWebTransport, apiKey });
+  expect(create).toThrow(/apiKey: /);
+  expect(create).not.toThrow(/psk_/);
+});

@@ -1,0 +1,124 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { pets } from "../support/fixture.ts";
+import { projectRoot } from "../support/petstore.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+/** A folder outside of the project, whose owner has installed the package. */
+const consumer = mkdtempSync(join(tmpdir(), "petstore-consumer-"));
+/** Without what npm tells its scripts: it would be meant for the npm of the consumer, too. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+
+let server: TestServer;
+let key: string;
+let packed: string[];
+
+async function run(command: string, args: readonly string[], cwd = consumer): Promise<string> {
+  const env = { ...environment, KEY: key, BASE_URL: `${server.origin}/v1`, npm_config_loglevel: "error" };
+  return (await promisify(execFile)(command, [...args], { cwd, env })).stdout;
+}
+
+beforeAll(async () => {
+  server = await startServer();
+  key = (await server.store.mintKey()).key;
+  const report = JSON.parse(await run("npm", ["pack", "--json", "--pack-destination", consumer], projectRoot));
+  const [{ filename, files }] = Object.values(report) as [{ filename: string; files: { path: string }[] }];
+  packed = files.map(({ path }) => path);
+  writeFileSync(join(consumer, "package.json"), '{"private": true, "type": "module"}');
+  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", join(consumer, filename)]);
+}, 120_000);
+
+afterAll(async () => {
+  await server?.stop();
+  rmSync(consumer, { recursive: true, force: true });
+});
+
+describe("the npm package", () => {
+  it("has what runs, the protos and the papers, and no source", () => {
+    expect(new Set(packed.map((path) => path.split("/")[0]))).toEqual(
+      new Set(["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json", "proto"]),
+    );
+    expect(packed.filter((path) => /(?<!\.d)\.ts$/.test(path))).toEqual([]);
+    expect(packed).toContain("dist/src/cli/demo/pets.csv");
+  });
+
+  it("has a client for JavaScript", async () => {
+    writeFileSync(
+      join(consumer, "list.js"),
+      `import { createConnectTransport } from "@connectrpc/connect-node";
+       import { createPetstoreClient } from "petstore-inventory/client";
+       const { KEY: apiKey, BASE_URL: baseUrl } = process.env;
+       const transport = (options) => createConnectTransport({ httpVersion: "1.1", ...options });
+       const petstore = createPetstoreClient({ baseUrl, apiKey, transport });
+       const items = await Array.fromAsync(petstore.listInventory({ pageSize: 5 }));
+       console.log(items.length);`,
+    );
+    expect(await run(process.execPath, ["list.js"])).toBe(`${pets.length}\n`);
+  });
+
+  it("has the types that the example is checked by", async () => {
+    cpSync(join(projectRoot, "examples/connect.ts"), join(consumer, "connect.ts"));
+    writeFileSync(
+      join(consumer, "wrong.ts"),
+      'import { createPetstoreClient } from "petstore-inventory/client";\ncreatePetstoreClient({ apiKey: 7 });\n',
+    );
+    const tsc = join(projectRoot, "node_modules/.bin/tsc");
+    const types = ["--types", "node", "--typeRoots", join(projectRoot, "node_modules/@types")];
+    const check = (file: string) =>
+      run(tsc, [
+        "--noEmit",
+        "--strict",
+        "--skipLibCheck",
+        "--target",
+        "esnext",
+        "--module",
+        "nodenext",
+        ...types,
+        file,
+      ]);
+    expect(await check("connect.ts")).toBe("");
+    await expect(check("wrong.ts")).rejects.toMatchObject({ stdout: expect.stringMatching(/wrong\.ts\(2,/) });
+  });
+
+  it("runs the example as it stands", async () => {
+    expect(await run(process.execPath, ["connect.ts"])).toContain("pet 7 now has 5\n");
+  });
+
+  it("has the command line", async () => {
+    expect(await run("npx", ["petstore", "--version"])).toBe(`${manifest.version}\n`);
+    const created = await run("npx", ["petstore", "keys", "create", "--plan", "pro", "--json", "--db", "fresh.db"]);
+    expect(JSON.parse(created)).toMatchObject({ plan: "pro" });
+    await run("npx", [
+      "petstore",
+      "import",
+      join(consumer, "node_modules/petstore-inventory/dist/src/cli/demo/pets.csv"),
+      "--db",
+      "fresh.db",
+    ]);
+    expect(await run("npx", ["petstore", "export", "--db", "fresh.db"])).toMatch(/^id,name/);
+  });
+
+  it("serves, and keeps what it is told", async () => {
+    const bin = join(consumer, "node_modules/petstore-inventory/bin/petstore.js");
+    const flags = ["--demo", "--port", "0", "--ops-port", "0", "--db", "served.db"];
+    const serving = spawn(process.execPath, [bin, "serve", ...flags], { cwd: consumer, env: environment });
+    const ended = once(serving, "exit");
+    const { value: line } = await createInterface({ input: serving.stdout })[Symbol.asyncIterator]().next();
+    const created = await run("npx", ["petstore", "keys", "create", "--plan", "pro", "--json", "--db", "served.db"]);
+    const answer = await fetch(`${String(line).split(" ").at(-1)}/v1/inventory/7`, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${JSON.parse(created).key}`, "content-type": "application/json" },
+      body: '{"quantity": 70}',
+    });
+    serving.kill();
+    expect(await answer.json()).toMatchObject({ petId: 7, quantity: 70 });
+    expect(await ended).toEqual([0, null]);
+  });
+});

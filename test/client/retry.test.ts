@@ -1,0 +1,166 @@
+import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { createPetstoreClient, InventoryService } from "../../src/client/index.ts";
+import { createRetryInterceptor } from "../../src/client/retry.ts";
+import { defaultRetryPolicy, nextDelayMs, type RetryPolicy } from "../../src/client/retry-policy.ts";
+import { failure, overLimit } from "./failures.ts";
+import { FakeTiming } from "./fake-timing.ts";
+
+const { Unavailable, Aborted, ResourceExhausted, Internal, NotFound, DeadlineExceeded, Unauthenticated } = Code;
+
+/** A service that fails as it is told to, one call after the other, and answers from then on. */
+function failing(failures: readonly ConnectError[]) {
+  const timeouts: (number | undefined)[] = [];
+  const fail = (timeoutMs: number | undefined) => {
+    timeouts.push(timeoutMs);
+    const next = failures[timeouts.length - 1];
+    if (next !== undefined) {
+      throw next;
+    }
+    return {};
+  };
+  return {
+    timeouts,
+    routes: ({ service }: Parameters<Parameters<typeof createRouterTransport>[0]>[0]) => {
+      const call = (_request: unknown, context: { timeoutMs(): number | undefined }) => fail(context.timeoutMs());
+      service(InventoryService, { updateInventory: call });
+      service(Health, { check: call });
+    },
+  };
+}
+
+interface Run {
+  readonly failures: readonly ConnectError[];
+  readonly policy?: Partial<RetryPolicy>;
+  readonly timeoutMs?: number;
+}
+
+/** Updates a pet's stock by a client whose sleeps take no time. */
+async function update({ failures, policy = {}, timeoutMs }: Run) {
+  const timing = new FakeTiming();
+  const { routes, timeouts } = failing(failures);
+  const client = createPetstoreClient({
+    baseUrl: "https://in-memory",
+    apiKey: "psk_x",
+    transport: (transport) => createRouterTransport(routes, { transport }),
+    retry: policy,
+    timing,
+  });
+  const call = client.inventory.updateInventory({ petId: 7n }, timeoutMs === undefined ? {} : { timeoutMs });
+  const code = await call.then(
+    () => undefined,
+    (error: ConnectError) => error.code,
+  );
+  return { attempts: timeouts.length, delaysMs: timing.delaysMs, code, timeouts };
+}
+
+const down = failure(Unavailable, { reason: "UNAVAILABLE" });
+const banned = (retrySeconds: number) => failure(ResourceExhausted, { reason: "API_KEY_BANNED", retrySeconds });
+
+describe("a call that fails", () => {
+  it.each<[title: string, run: Run, delaysMs: number[], code: Code | undefined]>([
+    ["is not made again when it succeeds", { failures: [] }, [], undefined],
+    ["is made again when nobody answered", { failures: [down] }, [100], undefined],
+    ["is made again when the connection broke", { failures: [failure(Aborted)] }, [100], undefined],
+    ["waits for ever longer", { failures: [down, down, down] }, [100, 200, 400], undefined],
+    ["ends with the last error", { failures: [down, down, down, down] }, [100, 200, 400], Unavailable],
+    ["is made as often as the policy says", { failures: [down], policy: { maxAttempts: 1 } }, [], Unavailable],
+    [
+      "waits no longer than the policy says",
+      { failures: [down, down, down], policy: { maxDelayMs: 300 } },
+      [100, 150, 150],
+      undefined,
+    ],
+    [
+      "waits no longer in all than the policy says",
+      { failures: [down, down, down], policy: { maxTotalDelayMs: 300 } },
+      [100, 200],
+      Unavailable,
+    ],
+    ["waits for as long as the service asks, and a little", { failures: [overLimit(17)] }, [17_100], undefined],
+    ["heeds a Retry-After header", { failures: [failure(Unavailable, { retryAfter: "3" })] }, [3_100], undefined],
+    [
+      "heeds one with a date",
+      { failures: [failure(Unavailable, { retryAfter: "Thu, 01 Jan 1970 00:00:09 GMT" })] },
+      [9_100],
+      undefined,
+    ],
+    ["does not wait for the next day", { failures: [overLimit(86_400)] }, [], ResourceExhausted],
+    ["does not wait for the end of a ban", { failures: [banned(120)] }, [], ResourceExhausted],
+    ["waits for what is left of a ban", { failures: [banned(5)] }, [5_100], undefined],
+    ["does not wait past its deadline", { failures: [overLimit(17)], timeoutMs: 17_000 }, [], ResourceExhausted],
+    ["waits before its deadline", { failures: [overLimit(17)], timeoutMs: 18_000 }, [17_100], undefined],
+    [
+      "is not made again when it is too large",
+      { failures: [failure(ResourceExhausted, { reason: "BODY_TOO_LARGE" })] },
+      [],
+      ResourceExhausted,
+    ],
+    [
+      "is not made again when others than the service say so",
+      { failures: [failure(ResourceExhausted, { reason: "RATE_LIMIT_EXCEEDED", domain: "other.example" })] },
+      [],
+      ResourceExhausted,
+    ],
+    ["is not made again when there is a fault", { failures: [failure(Internal)] }, [], Internal],
+    ["is not made again when there is no such pet", { failures: [failure(NotFound)] }, [], NotFound],
+    ["is not made again when its time is over", { failures: [failure(DeadlineExceeded)] }, [], DeadlineExceeded],
+    ["is not made again when its key is refused", { failures: [failure(Unauthenticated)] }, [], Unauthenticated],
+  ])("%s", async (_title, run, delaysMs, code) => {
+    expect(await update(run)).toMatchObject({ delaysMs, code, attempts: delaysMs.length + 1 });
+  });
+
+  it("tells the service what is left of its time", async () => {
+    const { timeouts } = await update({ failures: [overLimit(17)], timeoutMs: 60_000 });
+    expect(timeouts[0]).toBeGreaterThan(59_000);
+    expect(timeouts[1]).toBeGreaterThan(41_900);
+    expect(timeouts[1]).toBeLessThanOrEqual(42_900);
+  });
+
+  it.each([
+    ["is made again when the limits refused it", overLimit(1), 2],
+    ["is not made again when it may have been carried out", down, 1],
+  ])("and is not idempotent %s", async (_title, error, attempts) => {
+    const { routes, timeouts } = failing([error]);
+    const interceptors = [createRetryInterceptor({}, new FakeTiming())];
+    const health = createClient(Health, createRouterTransport(routes, { transport: { interceptors } }));
+    await health.check({}).catch(() => undefined);
+    expect(timeouts).toHaveLength(attempts);
+  });
+});
+
+describe("back-off", () => {
+  it.each([
+    [0, 1, 0],
+    [0.25, 1, 50],
+    [0.999, 1, 199.8],
+    [0.25, 3, 200],
+    [0.5, 60, 30_000],
+  ])("of %d drawn after attempt %d is %d ms", (random, attempt, delayMs) => {
+    const policy = { ...defaultRetryPolicy, maxAttempts: 100 };
+    expect(nextDelayMs(policy, { error: down, attempt, now: 0, random })).toBeCloseTo(delayMs);
+  });
+
+  it.each([0, 0.5, 0.999])("after %d drawn is never shorter than what the service asks for", (random) => {
+    const delayMs = nextDelayMs(defaultRetryPolicy, { error: overLimit(17), attempt: 1, now: 0, random });
+    expect(delayMs).toBeGreaterThanOrEqual(17_000);
+  });
+});
+
+describe("a wait", () => {
+  it("ends as soon as its call is aborted", async () => {
+    const { routes, timeouts } = failing([overLimit(50)]);
+    const client = createPetstoreClient({
+      baseUrl: "https://in-memory",
+      apiKey: "psk_x",
+      transport: (transport) => createRouterTransport(routes, { transport }),
+    });
+    const controller = new AbortController();
+    const call = client.inventory.updateInventory({}, { signal: controller.signal });
+    await expect.poll(() => timeouts.length).toBe(1);
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: Code.Canceled });
+    expect(timeouts).toHaveLength(1);
+  });
+});
