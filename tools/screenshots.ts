@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "../test/browser/browser.ts";
-import { executed, openOperation, useKey } from "../test/browser/reference-page.ts";
+import { executed, openOperation, operation, useKey } from "../test/browser/reference-page.ts";
 import { projectRoot } from "../test/support/petstore.ts";
 import { startServer } from "../test/support/server.ts";
 
@@ -31,7 +31,9 @@ const views: Readonly<Record<string, View>> = {
   rpc: (page) => showAnchor(page, "grpc-and-connect"),
   operations: (page) => showAnchor(page, "operations"),
   operation: (page) => openOperation(page, "updateInventory"),
+  answer: showAnswer,
   refused: showRefusal,
+  schema: showSchema,
 };
 
 const looks: Readonly<Record<string, BrowserContextOptions>> = {
@@ -58,6 +60,22 @@ export async function takeScreenshots(stage: Stage): Promise<void> {
 
 async function showAnchor(page: Page, anchor: string): Promise<void> {
   await page.locator(`[id="${anchor}"]`).evaluate((element) => element.scrollIntoView());
+}
+
+async function showAnswer(page: Page, { mintSmallKey }: Stage): Promise<void> {
+  await useKey(page, await mintSmallKey());
+  await openOperation(page, "updateInventory");
+  await executed(page, "updateInventory");
+  await operation(page, "updateInventory")
+    .locator(".live-responses-table")
+    .evaluate((element) => element.scrollIntoView());
+}
+
+async function showSchema(page: Page): Promise<void> {
+  await openOperation(page, "getPet");
+  const tab = operation(page, "getPet").getByRole("tab", { name: "Schema" }).first();
+  await tab.click();
+  await tab.evaluate((element) => element.scrollIntoView());
 }
 
 async function showRefusal(page: Page, { mintSmallKey }: Stage): Promise<void> {

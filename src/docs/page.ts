@@ -32,6 +32,7 @@ export function writePage({ version, assets, chapters, operations, baseUrl, hasO
 <link rel="stylesheet" href="${assets}/prose.css">
 <link rel="stylesheet" href="${assets}/code.css">
 <link rel="stylesheet" href="${assets}/operations.css">
+<link rel="stylesheet" href="${assets}/schema.css">
 <script src="${assets}/color-scheme.js"></script>
 <script src="${assets}/swagger-ui-bundle.js" defer></script>
 <script src="${assets}/reference.js" type="module"></script>

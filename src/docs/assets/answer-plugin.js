@@ -1,5 +1,11 @@
 import { describeAnswer } from "./answer-notice.js";
 import { formatJson } from "./exact-json.js";
+import { writeSentRequest } from "./sent-request.js";
+
+/** Swagger UI takes headers apart at every comma, that of a date included. */
+function wholeHeaders(headers) {
+  return headers?.map((value) => (typeof value === "string" ? value : value.join(", ")));
+}
 
 /** How answers are shown: JSON with all of its digits, and failures with what to do about them. */
 export function answerPlugin({ React }) {
@@ -24,10 +30,24 @@ export function answerPlugin({ React }) {
   return {
     wrapComponents: {
       liveResponse: (LiveResponse) => (props) => {
-        const { status, headers, text } = props.response.toJS();
-        const notice = describeAnswer({ status, headers, text });
-        return h(React.Fragment, null, notice && h(Notice, { notice, key: text }), h(LiveResponse, props));
+        const response = props.response.update("headers", wholeHeaders);
+        const notice = describeAnswer(response.toJS());
+        return h(
+          React.Fragment,
+          null,
+          notice && h(Notice, { notice, key: response.get("text") }),
+          h(LiveResponse, { ...props, response }),
+        );
       },
+      curl:
+        () =>
+        ({ request }) =>
+          h(
+            "details",
+            { className: "sent" },
+            h("summary", null, "The request, for curl"),
+            h("pre", { tabIndex: 0 }, writeSentRequest(request.toJS())),
+          ),
       responseBody: (ResponseBody) => (props) => {
         if (typeof props.content !== "string" || !/json/.test(props.contentType)) {
           return h(ResponseBody, props);

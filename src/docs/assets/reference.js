@@ -18,7 +18,6 @@ const ui = globalThis.SwaggerUIBundle({
   deepLinking: true,
   docExpansion: "list",
   defaultModelExpandDepth: 3,
-  displayRequestDuration: true,
   // The colours of code are the page's own.
   syntaxHighlight: { activated: false },
   // No other host is asked whether the description is valid.
