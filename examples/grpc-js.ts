@@ -59,7 +59,7 @@ try {
 } catch (error) {
   const { code, details, metadata: trailers } = error as ServiceError;
   console.log(`${status[code]}: ${details}`);
-  console.log(`${trailers.get("x-ratelimit-remaining")[0]} requests left`);
+  console.log(`${trailers.get("x-ratelimit-remaining").join()} requests left`);
 }
 
 channel.close();

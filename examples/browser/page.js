@@ -5,14 +5,12 @@ const form = document.querySelector("form");
 const status = document.querySelector("[role=status]");
 const rows = document.querySelector("tbody");
 
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
   rows.replaceChildren();
-  try {
-    await list(Object.fromEntries(new FormData(form)));
-  } catch (error) {
+  list(Object.fromEntries(new FormData(form))).catch((error) => {
     status.textContent = `${reasonOf(error) ?? "FAILED"}: ${error.message}`;
-  }
+  });
 });
 
 async function list({ baseUrl, apiKey }) {

@@ -5,7 +5,7 @@
  *     npm run example examples/browser/serve.ts
  */
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
 import { extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,7 +46,7 @@ async function moduleAt(path: string): Promise<string> {
 
 const home = `${pathOf(import.meta.dirname)}/`;
 
-const server = createServer(async (request, response) => {
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   try {
     if (pathname === "/") {
@@ -61,7 +61,9 @@ const server = createServer(async (request, response) => {
   } catch {
     response.writeHead(404).end();
   }
-});
+}
+
+const server = createServer((request, response) => void answer(request, response));
 
 server.listen(Number(process.env.PORT ?? 8090), "127.0.0.1", () => {
   const { port } = server.address() as { port: number };

@@ -75,7 +75,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
       createLimitsInterceptor((told) => {
         limits = told;
         onLimits?.(told);
-      }, timing.now),
+      }, timing),
       createKeyInterceptor(apiKey, baseUrl.origin),
     ],
   });

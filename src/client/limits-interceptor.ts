@@ -1,10 +1,11 @@
 import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { type Limits, parseLimits } from "./limits.ts";
+import type { Timing } from "./timing.ts";
 
 /** Hands on the limits that each answer tells of: of those to failed attempts too. */
-export function createLimitsInterceptor(report: (limits: Limits) => void, now: () => number): Interceptor {
+export function createLimitsInterceptor(report: (limits: Limits) => void, timing: Timing): Interceptor {
   function read(headers: Headers): void {
-    const limits = parseLimits(headers, now());
+    const limits = parseLimits(headers, timing.now());
     if (limits !== undefined) {
       report(limits);
     }
