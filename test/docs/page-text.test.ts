@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { operationBadges } from "../../src/docs/badge.ts";
 import { renderChapter } from "../../src/docs/chapter.ts";
 import { highlight } from "../../src/docs/highlight.ts";
 import { listServers } from "../../src/docs/server-list.ts";
@@ -45,6 +46,19 @@ describe("JSON as it is shown", () => {
     expect(formatJson('[{"petId":9007199254740993},-9223372036854775808]')).toBe(
       '[\n  {\n    "petId": 9007199254740993\n  },\n  -9223372036854775808\n]',
     );
+  });
+});
+
+describe("the badges of an operation", () => {
+  it.each([
+    [{ "x-stability": "beta" }, '<span class="badge beta">beta</span>'],
+    [{ "x-stability": "experimental" }, '<span class="badge experimental">experimental</span>'],
+    [
+      { "x-stability": "stable", deprecated: true, "x-sunset": "2030-01-02" },
+      '<span class="badge deprecated">deprecated · sunset 2030-01-02</span>',
+    ],
+  ])("say what it promises: %j", (operation, html) => {
+    expect(operationBadges(operation as Parameters<typeof operationBadges>[0])).toBe(html);
   });
 });
 
