@@ -4,13 +4,20 @@ import type { Socket } from "node:net";
 
 /** The answers that are under way, from the request's head on until the last byte has been handed to the system. */
 export class InFlight {
-  readonly #answers = new Set<ServerResponse | ServerHttp2Stream>();
+  /**
+   * Each in a place of its own, taken again once it is free. A `Set` would be made anew every few hundred answers, and the
+   * garbage collector takes what the old ones hold, long answered, for alive.
+   */
+  readonly #answers: (ServerResponse | ServerHttp2Stream | undefined)[] = [];
+  readonly #freePlaces: number[] = [];
   #drained: (() => void) | undefined;
 
   add(answer: ServerResponse | ServerHttp2Stream): void {
-    this.#answers.add(answer);
+    const place = this.#freePlaces.pop() ?? this.#answers.length;
+    this.#answers[place] = answer;
     answer.on("close", () => {
-      this.#answers.delete(answer);
+      this.#answers[place] = undefined;
+      this.#freePlaces.push(place);
       this.#resolveWhenEmpty();
     });
     if (this.#drained !== undefined) {
@@ -35,15 +42,13 @@ export class InFlight {
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve;
-      for (const answer of this.#answers) {
-        endConnection(answer);
-      }
+      this.#answers.forEach((answer) => answer && endConnection(answer));
       this.#resolveWhenEmpty();
     });
   }
 
   #resolveWhenEmpty(): void {
-    if (this.#answers.size === 0) {
+    if (this.#freePlaces.length === this.#answers.length) {
       this.#drained?.();
     }
   }

@@ -1,19 +1,20 @@
 import { type PetStatus, petStatuses } from "../../domain/pet.ts";
-import type { Outcome, Write } from "./writes.ts";
+import type { Failure, Outcome } from "./writes.ts";
 
-/**
- * What is committed together, as it is sent to the writing thread. Stock updates are most of it: they go as numbers in
- * a row, pet id and quantity in turn, which cross between threads at a tenth of the cost of objects.
- */
-export interface Group {
-  readonly updates: BigInt64Array;
-  readonly writes: readonly Write[];
-}
+/** What has become of what was committed together, as the writing thread tells it. */
+export type GroupOutcome = CommittedGroup | FailedGroup;
 
-/** What has become of a group, as it is sent back: of each update the pet's status, by its place in `petStatuses`. */
-export interface GroupOutcome {
+interface CommittedGroup {
+  /** Of each update the pet's status, by its place in `petStatuses`. */
   readonly updates: Int8Array;
   readonly writes: readonly Outcome[];
+}
+
+/** Nothing of it has been done. */
+interface FailedGroup {
+  readonly failure: Failure;
+  readonly updateCount: number;
+  readonly writeCount: number;
 }
 
 /** In the place of a status: there is no such pet. */

@@ -1,35 +1,62 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { openDatabase } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
-import { type Group, type GroupOutcome, statusToCode } from "./group.ts";
+import { type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
-import { type Failure, type Outcome, type Write, writes } from "./writes.ts";
+import { UpdateQueue } from "./update-queue.ts";
+import { type Failure, type Outcome, type Write, writes as writesByName } from "./writes.ts";
 
 /** What the thread is started with. */
 export interface WriterThreadData {
   readonly path: string;
   readonly options: ConnectionOptions;
+  /** The memory of the queue that updates come by. */
+  readonly updates: SharedArrayBuffer;
 }
 
-const { path, options } = workerData as WriterThreadData;
-const connection = openDatabase(path, options);
+/** What the thread is told: to look at the queue of updates, to do another write, or to end. */
+export type WriterMessage = "wake" | Write | "close";
 
-parentPort?.on("message", (group: Group | "close") => {
-  if (group === "close") {
+const { path, options, updates: memory } = workerData as WriterThreadData;
+const connection = openDatabase(path, options);
+const queue = new UpdateQueue(memory);
+const port = parentPort as MessagePort;
+
+port.on("message", (first: WriterMessage) => {
+  const messages = [first, ...waitingMessages()];
+  commitAll(messages.filter((message) => typeof message === "object"));
+  if (messages.includes("close")) {
     connection.close();
-    parentPort?.close();
-  } else {
-    parentPort?.postMessage(runGroup(group));
+    port.close();
   }
 });
 
+/** What was sent while the last group was committed. */
+function* waitingMessages(): Generator<WriterMessage> {
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+    yield next.message;
+  }
+}
+
+/** Commits the writes and all updates that there are, and those that arrive meanwhile after that. */
+function commitAll(writes: readonly Write[]): void {
+  const updates = queue.take();
+  if (updates.length > 0 || writes.length > 0) {
+    port.postMessage(commit(updates, writes));
+  }
+  if (!queue.sleep()) {
+    // Messages may wait as well.
+    setImmediate(commitAll, []);
+  }
+}
+
 /** Commits a group with one sync. When that fails, none of it has been done. */
-function runGroup({ updates, writes }: Group): GroupOutcome | Failure {
+function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome {
   try {
     return connection.atomically(() => ({ updates: runUpdates(updates), writes: writes.map(runWrite) }));
   } catch (error) {
-    return toFailure(error);
+    return { failure: toFailure(error), updateCount: updates.length / 2, writeCount: writes.length };
   }
 }
 
@@ -44,7 +71,7 @@ function runUpdates(updates: BigInt64Array): Int8Array {
 
 /** A failed statement leaves the others of its group alone, unless SQLite has rolled the whole transaction back. */
 function runWrite({ name, args }: Write): Outcome {
-  const write = writes[name] as (connection: Connection, ...args: unknown[]) => unknown;
+  const write = writesByName[name] as (connection: Connection, ...args: unknown[]) => unknown;
   try {
     return { value: write(connection, ...args) };
   } catch (error) {

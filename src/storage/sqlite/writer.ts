@@ -4,16 +4,22 @@ import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import type { GroupOutcome } from "./group.ts";
-import { failureToError, Jobs } from "./jobs.ts";
-import type { WriterThreadData } from "./writer-thread.ts";
-import type { Failure, WriteArgs, Writes } from "./writes.ts";
+import { type GroupOutcome, statusFromCode } from "./group.ts";
+import { UpdateQueue } from "./update-queue.ts";
+import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
+import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
+
+/** Who waits for a write. */
+interface Waiter<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
 
 /**
- * How many groups are sent to the thread at a time: while it commits one, the next is at hand, so that it need not wait
- * for this thread's turn.
+ * So many updates wake the thread at once; fewer wait for the end of the turn, to be committed with those that the same
+ * turn brings.
  */
-const maxRunning = 2;
+const eagerUpdates = 8;
 
 /**
  * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
@@ -22,15 +28,19 @@ const maxRunning = 2;
  * The thread is started by the first write, and keeps no process alive by itself.
  */
 export class Writer {
-  readonly #data: WriterThreadData;
+  readonly #path: string;
+  readonly #options: ConnectionOptions;
   #thread: Worker | undefined;
-  #waiting = new Jobs();
-  /** The groups that the thread has been sent, in their order. */
-  #running: Jobs[] = [];
-  #isScheduled = false;
+  #queue = new UpdateQueue();
+  /** Those who wait, in the order in which the thread answers them. */
+  #updates: Waiter<PetStatus | undefined>[] = [];
+  #writes: Waiter<unknown>[] = [];
+  /** How many updates this turn of the event loop has brought. */
+  #updatesThisTurn = 0;
 
   constructor(path: string, options: ConnectionOptions) {
-    this.#data = { path, options };
+    this.#path = path;
+    this.#options = options;
   }
 
   /**
@@ -39,87 +49,115 @@ export class Writer {
    */
   update(petId: bigint, quantity: bigint): Promise<PetStatus | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.updates.push({ petId, quantity, resolve, reject });
-      this.#schedule();
+      if (!this.#queue.put(petId, quantity)) {
+        reject(storeUnavailable(new Error("too many updates wait for the disk")));
+        return;
+      }
+      this.#updates.push({ resolve, reject });
+      this.#updatesThisTurn += 1;
+      if (this.#updatesThisTurn === 1) {
+        setImmediate(() => this.#endTurn());
+      } else if (this.#updatesThisTurn % eagerUpdates === 0) {
+        this.#wake();
+      }
     });
   }
 
   /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
   run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>> {
     return new Promise((resolve, reject) => {
-      this.#waiting.writes.push({ write: { name, args }, resolve: resolve as (value: unknown) => void, reject });
-      this.#schedule();
+      this.#writes.push({ resolve: resolve as (value: unknown) => void, reject });
+      this.#send({ name, args });
     });
   }
 
   /** Ends the thread once all that was asked for has been done. */
   async close(): Promise<void> {
-    if (this.#running.length > 0 || !this.#waiting.isEmpty) {
+    if (this.#isBusy) {
       // This one is done after all that were asked for before it.
       await Promise.allSettled([this.run("foreignRevision")]);
     }
     if (this.#thread !== undefined) {
-      this.#thread.ref();
-      this.#thread.postMessage("close");
+      this.#send("close");
       await once(this.#thread, "exit");
     }
   }
 
-  /** Requests that arrive in the same turn of the event loop are to share the first group. */
-  #schedule(): void {
-    if (!this.#isScheduled && this.#running.length < maxRunning) {
-      this.#isScheduled = true;
-      setImmediate(() => {
-        this.#isScheduled = false;
-        this.#runNext();
-      });
+  get #isBusy(): boolean {
+    return this.#updates.length > 0 || this.#writes.length > 0;
+  }
+
+  #endTurn(): void {
+    this.#updatesThisTurn = 0;
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#thread === undefined || this.#queue.mustWake()) {
+      this.#send("wake");
+    } else if (this.#isBusy) {
+      this.#thread.ref();
     }
   }
 
-  #runNext(): void {
-    if (this.#running.length === maxRunning || this.#waiting.isEmpty) {
-      return;
-    }
-    const group = this.#waiting;
-    this.#waiting = new Jobs();
-    this.#running.push(group);
+  #send(message: WriterMessage): void {
     this.#thread ??= this.#start();
     this.#thread.ref();
-    this.#thread.postMessage(group.toGroup());
+    this.#thread.postMessage(message);
   }
 
   #start(): Worker {
     // TypeScript in a checkout, JavaScript in the package.
     const file = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
+    const workerData: WriterThreadData = { path: this.#path, options: this.#options, updates: this.#queue.memory };
     // The process's own flags are not for the thread: with `--input-type` among them it would not start.
-    const thread = new Worker(file, { workerData: this.#data, execArgv: [] });
-    thread.on("message", (outcome: GroupOutcome | Failure) => this.#settle(outcome));
+    const thread = new Worker(file, { workerData, execArgv: [] });
+    thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));
     thread.on("error", (error: Error) => this.#replaceThread(error));
     return thread;
   }
 
-  #settle(outcome: GroupOutcome | Failure): void {
-    const jobs = this.#running.shift();
-    // The next group first: it is to be at hand while the answers to this one go out.
-    this.#runNext();
-    if (this.#running.length === 0) {
-      this.#thread?.unref();
-    }
-    if ("error" in outcome) {
-      jobs?.fail(failureToError(outcome));
+  #settle(outcome: GroupOutcome): void {
+    if ("failure" in outcome) {
+      failAll(this.#updates.splice(0, outcome.updateCount), failureToError(outcome.failure));
+      failAll(this.#writes.splice(0, outcome.writeCount), failureToError(outcome.failure));
     } else {
-      jobs?.settle(outcome);
+      const updates = this.#updates.splice(0, outcome.updates.length);
+      updates.forEach(({ resolve }, index) => resolve(statusFromCode(outcome.updates[index])));
+      const writes = this.#writes.splice(0, outcome.writes.length);
+      writes.forEach((waiter, index) => settleWrite(waiter, outcome.writes[index] as Outcome));
+    }
+    if (!this.#isBusy) {
+      this.#thread?.unref();
     }
   }
 
   /** A thread that has died is replaced by the next write. Of what it was sent, nobody knows what has been done. */
   #replaceThread(error: Error): void {
-    const groups = this.#running;
-    this.#running = [];
+    const waiters = [...this.#updates, ...this.#writes];
+    this.#updates = [];
+    this.#writes = [];
+    this.#queue = new UpdateQueue();
     this.#thread = undefined;
-    this.#runNext();
-    for (const jobs of groups) {
-      jobs.fail(storeUnavailable(error));
-    }
+    failAll(waiters, storeUnavailable(error));
   }
+}
+
+function settleWrite({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
+  if ("value" in outcome) {
+    resolve(outcome.value);
+  } else {
+    reject(failureToError(outcome));
+  }
+}
+
+function failAll(waiters: readonly { reject(reason: unknown): void }[], reason: Error): void {
+  for (const { reject } of waiters) {
+    reject(reason);
+  }
+}
+
+/** The error that a failure on the writing thread means. */
+function failureToError({ error, isMediumFailure }: Failure): Error {
+  return isMediumFailure ? storeUnavailable(error) : error;
 }
