@@ -68,10 +68,10 @@ function jsonHeader(source: Headers): Headers {
 
 /** Trailers of a unary response go with its headers, except where these have the same name already. */
 function joinTrailer({ header, trailer }: UnaryResponse): Headers {
-  for (const [name, value] of trailer) {
+  trailer.forEach((value, name) => {
     if (!header.has(name)) {
       header.append(name, value);
     }
-  }
+  });
   return header;
 }

@@ -7,9 +7,12 @@ import type { Answer, Exchange } from "../http/exchange.ts";
  * Source: RFC 9110, 13.1.2 and 15.4.5
  */
 export function answerConditionally(exchange: Exchange, answer: Answer): Answer {
+  if (exchange.method !== "GET" && exchange.method !== "HEAD") {
+    return answer;
+  }
   const { header } = answer;
   const etag = header.get("etag");
-  if (etag === null || (exchange.method !== "GET" && exchange.method !== "HEAD")) {
+  if (etag === null) {
     return answer;
   }
   if (!header.has("cache-control")) {

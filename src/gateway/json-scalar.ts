@@ -33,8 +33,8 @@ const readerMakers: Partial<Record<ScalarType, (policy: JsonPolicy) => JsonReade
 function createIntegerReader(type: IntegerType, longAsString: boolean, { int64 }: JsonPolicy): JsonReader {
   const reason = `must be ${describeInteger(type)}${int64 === "number" ? ", without quotes" : ""}`;
   return (json) => {
-    const source = numberSource(json) ?? (int64 === "string" && typeof json === "string" ? json : undefined);
-    const value = source === undefined ? undefined : integerFromJsonNumber(source, type);
+    const number = typeof json === "number" ? json : integerSource(json, int64);
+    const value = number === undefined ? undefined : integerFromJsonNumber(number, type);
     if (value === undefined) {
       throw new ContentFault(reason);
     }
@@ -53,6 +53,10 @@ function createFloatReader(parse: (text: string) => number, { int64 }: JsonPolic
     }
     return parse(json);
   };
+}
+
+function integerSource(json: unknown, int64: JsonPolicy["int64"]): string | undefined {
+  return int64 === "string" && typeof json === "string" ? json : numberSource(json);
 }
 
 function numberSource(json: unknown): string | undefined {

@@ -31,7 +31,7 @@ export async function readRequest(
   return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
 }
 
-async function readBody({ exchange, maxBodyBytes }: RoutedRequest, deadline?: AbortSignal): Promise<Uint8Array> {
+function readBody({ exchange, maxBodyBytes }: RoutedRequest, deadline?: AbortSignal): Promise<Uint8Array> {
   assertJsonBody(exchange);
   return exchange.readBody(maxBodyBytes, deadline);
 }
@@ -43,9 +43,9 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
   if (query !== undefined) {
     readQueryFields(exchange, query, message);
   }
-  for (const [index, variable] of variables.entries()) {
+  variables.forEach((variable, index) => {
     variable.set(message, fromPath[index]);
-  }
+  });
   return message;
 }
 

@@ -129,6 +129,7 @@ export abstract class BaseExchange implements Exchange {
   /** The names and values in turn of an answer's headers, and of those that were added. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
-    return raw.concat(this.#addedHeaders);
+    raw.push(...this.#addedHeaders);
+    return raw;
   }
 }

@@ -16,17 +16,18 @@ export interface BodyLimits {
  * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. It reads no
  * further then.
  */
-export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
-  // Most bodies over HTTP/1.1 have come with the head: they need not be listened to.
+export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
+  // Most bodies over HTTP/1.1 come with the head, and need not be listened to. The parser is in the midst of them: it
+  // tells of the rest before anything else happens.
+  await Promise.resolve();
   if ((body as Partial<IncomingMessage>).complete === true && !body.destroyed) {
     const bytes: Buffer = body.read() ?? Buffer.alloc(0);
-    return bytes.length > limits.maxBytes ? Promise.reject(bodyTooLarge(limits.maxBytes)) : Promise.resolve(bytes);
+    if (bytes.length > limits.maxBytes) {
+      throw bodyTooLarge(limits.maxBytes);
+    }
+    return bytes;
   }
-  // An empty body over HTTP/2 may end by itself while its call is judged, and would not say so again.
-  if (body.readableEnded) {
-    return Promise.resolve(new Uint8Array());
-  }
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(body);
   });
 }

@@ -31,7 +31,8 @@ export class HeaderList implements Headers {
   }
 
   has(name: string): boolean {
-    return this.#lines(name).length > 0;
+    const wanted = name.toLowerCase();
+    return this.raw.some((text, i) => text === wanted && i % 2 === 0);
   }
 
   getSetCookie(): string[] {
@@ -39,8 +40,8 @@ export class HeaderList implements Headers {
   }
 
   forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
-    for (const [name, value] of this) {
-      visit.call(thisArg, value, name, this);
+    for (let i = 0; i < this.raw.length; i += 2) {
+      visit.call(thisArg, this.raw[i + 1] as string, this.raw[i] as string, this);
     }
   }
 

@@ -27,8 +27,6 @@ export class Http2Exchange extends BaseExchange {
     };
     super(head, options);
     this.body = stream;
-    // A reset stream reports an error; all that it means is that the client has gone away.
-    stream.on("error", () => {});
   }
 
   protected startBody(): void {
@@ -60,7 +58,7 @@ export class Http2Exchange extends BaseExchange {
     const waitForTrailers = trailer !== undefined;
     stream.respond(raw, { endStream: isHeadersOnly && !waitForTrailers, waitForTrailers });
     if (waitForTrailers) {
-      stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer)));
+      stream.on("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer)));
     }
     if (isHeadersOnly) {
       stream.end();

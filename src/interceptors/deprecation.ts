@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
-import { withHeaders } from "./answer-headers.ts";
+import { answerHeaderOf } from "../rpc/running-call.ts";
 import { operationOf } from "./operation.ts";
 
 /**
@@ -12,18 +12,15 @@ import { operationOf } from "./operation.ts";
  */
 export const deprecationInterceptor: Interceptor = (next) => (request) => {
   const deprecation = operationOf(request.method)?.deprecation;
-  if (deprecation === undefined) {
-    return next(request);
+  if (deprecation !== undefined) {
+    appendDeprecation(answerHeaderOf(request), request.method, deprecation);
   }
-  return withHeaders(
-    (header) => appendDeprecation(header, request.method, deprecation),
-    () => next(request),
-  );
+  return next(request);
 };
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
 export function sunsetInterceptor(clock: () => number): Interceptor {
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const sunset = operationOf(request.method)?.deprecation?.sunset;
     if (sunset !== undefined && clock() >= dayMs(sunset)) {
       throw endpointSunset(sunset);

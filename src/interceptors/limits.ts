@@ -2,8 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
 import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
-import { exchangeOf } from "../rpc/running-call.ts";
-import { withHeaders } from "./answer-headers.ts";
+import { answerHeaderOf, exchangeOf } from "../rpc/running-call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 
 /** Counts requests, and judges each by those before it. */
@@ -19,23 +18,27 @@ export interface Meter {
  * carries the limit of their address.
  */
 export function limitsInterceptor(meter: Meter): Interceptor {
-  return (next) => async (request) => {
-    const caller = request.contextValues.get(callerKey) as Caller;
-    const judged =
-      caller.key === undefined ? meter.judgeStranger(exchangeOf(request).clientAddress) : meter.judgeKey(caller.key);
-    const judgement = judged instanceof Promise ? await judged : judged;
-    return withHeaders(
-      (header) => appendLimits(header, judgement),
-      () => {
-        assertAdmitted(judgement);
-        if (caller.key === undefined) {
-          throw caller.refusal;
-        }
-        return next(request);
-      },
-    );
+  return (next) => {
+    const proceed = (request: Request, caller: Caller, judgement: Judgement) => {
+      appendLimits(answerHeaderOf(request), judgement);
+      assertAdmitted(judgement);
+      if (caller.key === undefined) {
+        throw caller.refusal;
+      }
+      return next(request);
+    };
+    return (request) => {
+      const caller = request.contextValues.get(callerKey) as Caller;
+      const judgement =
+        caller.key === undefined ? meter.judgeStranger(exchangeOf(request).clientAddress) : meter.judgeKey(caller.key);
+      return judgement instanceof Promise
+        ? judgement.then((later) => proceed(request, caller, later))
+        : proceed(request, caller, judgement);
+    };
   };
 }
+
+type Request = Parameters<ReturnType<Interceptor>>[0];
 
 /** Throws `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`. */
 export function assertAdmitted(judgement: Judgement): void {
@@ -56,11 +59,19 @@ export function appendLimits(header: Headers, { standing, windows, retryAfterSec
   header.append("x-ratelimit-limit", String(standing.limit));
   header.append("x-ratelimit-remaining", String(standing.remaining));
   header.append("x-ratelimit-reset", String(standing.resetSeconds));
-  header.append("ratelimit-policy", windows.map(policyItem).join(", "));
-  header.append("ratelimit", windows.map(stateItem).join(", "));
+  header.append("ratelimit-policy", list(windows, policyItem));
+  header.append("ratelimit", list(windows, stateItem));
   if (retryAfterSeconds !== undefined) {
     header.append("retry-after", String(retryAfterSeconds));
   }
+}
+
+function list(windows: readonly WindowStanding[], item: (window: WindowStanding) => string): string {
+  let text = "";
+  for (const window of windows) {
+    text += text === "" ? item(window) : `, ${item(window)}`;
+  }
+  return text;
 }
 
 function policyItem({ name, limit, lengthSeconds }: WindowStanding): string {

@@ -11,7 +11,7 @@ export const scopesInterceptor: Interceptor = (next) => (request) => {
   const scope = operationOf(request.method)?.scope;
   const granted: readonly string[] = request.contextValues.get(callerKey)?.key?.scopes ?? [];
   if (scope !== undefined && !granted.includes(scope)) {
-    return Promise.reject(scopeMissing(scope));
+    throw scopeMissing(scope);
   }
   return next(request);
 };

@@ -19,28 +19,31 @@ export function validationInterceptor(inputs: readonly DescMessage[]): Intercept
     thorough.validate(input, create(input));
     quick.validate(input, create(input));
   }
+  const lists = new Map(inputs.map((input) => [input, listNames(input)]));
   return (next) => (request) => {
     if (!request.stream) {
       const { input } = request.method;
-      const validator = hasLongList(input, request.message) ? quick : thorough;
+      const validator = hasLongList(lists.get(input), request.message) ? quick : thorough;
       const result = validator.validate(input, request.message);
       if (result.kind === "invalid") {
         const { violations } = result;
-        return Promise.reject(invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation)));
+        throw invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation));
       }
       if (result.kind === "error") {
-        return Promise.reject(result.error);
+        throw result.error;
       }
     }
     return next(request);
   };
 }
 
-function hasLongList(desc: DescMessage, message: Message): boolean {
+function listNames(desc: DescMessage): readonly string[] {
+  return desc.fields.filter(({ fieldKind }) => fieldKind === "list").map(({ localName }) => localName);
+}
+
+function hasLongList(names: readonly string[] | undefined, message: Message): boolean {
   const values = message as unknown as Record<string, { readonly length: number }>;
-  return desc.fields.some(
-    ({ fieldKind, localName }) => fieldKind === "list" && (values[localName]?.length ?? 0) > longList,
-  );
+  return names?.some((name) => (values[name]?.length ?? 0) > longList) ?? false;
 }
 
 /** Names the field as its JSON does, and without the messages around it, which not every protocol shows. */

@@ -6,7 +6,7 @@ import { fromProtoJson } from "./proto-json.ts";
 export interface Codec {
   /** Throws `malformed`. */
   decode<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc>;
-  encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Uint8Array;
+  encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): string | Uint8Array;
 }
 
 /** The protobuf wire format. Unknown fields are skipped: nobody would look at them. */
@@ -22,12 +22,8 @@ export const jsonCodec: Codec = {
   decode(desc, bytes) {
     return decoding(desc, () => fromProtoJson(desc, bytes));
   },
-  encode(desc, message) {
-    return encoder.encode(toJsonString(desc, message));
-  },
+  encode: toJsonString,
 };
-
-const encoder = new TextEncoder();
 
 function decoding<T>(desc: DescMessage, decode: () => T): T {
   try {

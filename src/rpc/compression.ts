@@ -21,6 +21,11 @@ const brotli: Compression = {
 
 const available = [compressionGzip, brotli];
 
+interface CompressedBody {
+  readonly body: string | Uint8Array;
+  readonly name: string | undefined;
+}
+
 /** The compression of one call, as its headers ask for it. Most calls ask for none, and negotiate nothing. */
 export class CallCompression {
   readonly #exchange: Exchange;
@@ -40,10 +45,18 @@ export class CallCompression {
   }
 
   /** Throws `unsupported_compression`, `malformed` or `body_too_large`. */
-  async decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-    if (this.isIdentity) {
-      return bytes;
-    }
+  decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array> {
+    return this.isIdentity ? bytes : this.#decompress(bytes, maxBytes);
+  }
+
+  /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
+  compress(body: string | Uint8Array): CompressedBody | Promise<CompressedBody> {
+    // A character takes three bytes at most.
+    const isSmall = body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
+    return isSmall ? { body, name: undefined } : this.#compress(Buffer.from(body));
+  }
+
+  async #decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
     const { request } = this.#negotiate();
     if (request === null) {
       const names = available.map(({ name }) => name).join(", ");
@@ -53,12 +66,11 @@ export class CallCompression {
     return decompressWith(request, bytes, maxBytes);
   }
 
-  /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
-  async compress(bytes: Uint8Array): Promise<{ readonly bytes: Uint8Array; readonly name: string | undefined }> {
+  async #compress(bytes: Uint8Array): Promise<CompressedBody> {
     const response = bytes.length < compressMinBytes ? null : this.#negotiate().response;
     return response === null
-      ? { bytes, name: undefined }
-      : { bytes: await response.compress(bytes), name: response.name };
+      ? { body: bytes, name: undefined }
+      : { body: await response.compress(bytes), name: response.name };
   }
 
   #negotiate() {

@@ -4,7 +4,6 @@ import {
   errorToJsonBytes,
   headerUnaryEncoding,
   parseTimeout,
-  trailerMux,
 } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
@@ -24,13 +23,18 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
   const request = exchange.method === "POST" ? postRequest(exchange) : getRequest(exchange);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
 
-  async function respond(status: number, header: Headers, contentType: string, body: Uint8Array): Promise<void> {
-    const { bytes, name } = await request.compression.compress(body);
+  async function respond(
+    status: number,
+    header: Headers,
+    contentType: string,
+    body: string | Uint8Array,
+  ): Promise<void> {
     header.set("content-type", contentType);
-    if (name !== undefined) {
-      header.set(headerUnaryEncoding, name);
+    const compressed = await request.compression.compress(body);
+    if (compressed.name !== undefined) {
+      header.set(headerUnaryEncoding, compressed.name);
     }
-    await exchange.respond({ status, header, body: bytes });
+    await exchange.respond({ status, header, body: compressed.body });
   }
 
   return {
@@ -44,7 +48,10 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
     answer(method, { header, trailer, message }) {
       const codec = request.codec();
       const contentType = codec === jsonCodec ? "application/json" : "application/proto";
-      return respond(200, trailerMux(header, trailer), contentType, codec.encode(method.output, message));
+      trailer.forEach((value, name) => {
+        header.append(`trailer-${name}`, value);
+      });
+      return respond(200, header, contentType, codec.encode(method.output, message));
     },
     fail(error) {
       return respond(

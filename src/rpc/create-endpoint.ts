@@ -1,6 +1,7 @@
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { Call, Endpoint } from "./endpoint.ts";
+import { appendTo, withMetadata } from "./metadata.ts";
 import { RunningCall, runningCallOf } from "./running-call.ts";
 
 /** What happens to a call on its way to the implementation. */
@@ -28,17 +29,18 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
   const run = chain(options.callInterceptors, async (request) => {
     const running = runningCallOf(request);
     running.message = await running.call.read(running.deadlineSignal);
-    return answer(running as Request);
+    return await answer(running as Request);
   });
 
   async function call(call: Call): Promise<Response> {
     const running = new RunningCall(method, call, unread);
     try {
       const response = await run(running as Request);
+      appendTo(response.header, running.answerHeader);
       return response.stream ? { ...response, message: ending(response.message, running) } : ended(response, running);
     } catch (error) {
       running.end();
-      throw error;
+      throw withMetadata(error, running.answerHeader);
     }
   }
 

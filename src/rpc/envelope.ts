@@ -12,11 +12,11 @@ export const envelopeHeadBytes = 5;
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */
-export async function openEnvelope(
+export function openEnvelope(
   body: Uint8Array,
   compression: CallCompression,
   maxBytes: number,
-): Promise<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   if (body.length < envelopeHeadBytes) {
     throw new ProtocolError("malformed", "The request holds no message. Send one message with its length before it.");
   }
@@ -39,7 +39,11 @@ export async function openEnvelope(
   }
 }
 
-function openCompressed(message: Uint8Array, compression: CallCompression, maxBytes: number): Promise<Uint8Array> {
+function openCompressed(
+  message: Uint8Array,
+  compression: CallCompression,
+  maxBytes: number,
+): Uint8Array | Promise<Uint8Array> {
   if (compression.isIdentity) {
     throw new ProtocolError(
       "malformed",
@@ -50,10 +54,11 @@ function openCompressed(message: Uint8Array, compression: CallCompression, maxBy
 }
 
 /** Puts a message into an envelope. */
-export function closeEnvelope(message: Uint8Array, flags: number): Uint8Array {
-  const envelope = new Uint8Array(envelopeHeadBytes + message.length);
-  envelope[0] = flags;
-  new DataView(envelope.buffer).setUint32(1, message.length);
-  envelope.set(message, envelopeHeadBytes);
+export function closeEnvelope(message: string | Uint8Array, flags: number): Uint8Array {
+  const bytes = typeof message === "string" ? Buffer.from(message) : message;
+  const envelope = Buffer.allocUnsafe(envelopeHeadBytes + bytes.length);
+  envelope.writeUInt8(flags);
+  envelope.writeUInt32BE(bytes.length, 1);
+  envelope.set(bytes, envelopeHeadBytes);
   return envelope;
 }

@@ -46,14 +46,14 @@ export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Se
       return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
     },
     async answer(method, { header, trailer, message }) {
-      const { bytes, name } = await compression.compress(codec.encode(method.output, message));
+      const { body, name } = await compression.compress(codec.encode(method.output, message));
       header.set("content-type", contentType);
       if (name !== undefined) {
         header.set(headerEncoding, name);
       }
       await send(
         header,
-        closeEnvelope(bytes, name === undefined ? 0 : compressedFlag),
+        closeEnvelope(body, name === undefined ? 0 : compressedFlag),
         setTrailerStatus(trailer, undefined),
       );
     },

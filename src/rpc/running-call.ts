@@ -25,6 +25,8 @@ export class RunningCall implements HandlerContext, Omit<UnaryRequest, "method">
   readonly contextValues: ContextValues = new CallValues();
   readonly responseHeader: Headers = new HeaderList();
   readonly responseTrailer: Headers = new HeaderList();
+  /** The headers of the call's answer, whether it succeeds or fails. */
+  readonly answerHeader: Headers = new HeaderList();
   readonly #deadline: Deadline | undefined;
   #signal: AbortSignal | undefined;
 
@@ -104,6 +106,11 @@ export function runningCallOf({ contextValues }: { readonly contextValues: Conte
 /** The exchange that carries a call, for interceptors that need more of it than its headers. Throws as `runningCallOf`. */
 export function exchangeOf(request: { readonly contextValues: ContextValues }): Exchange {
   return runningCallOf(request).exchange;
+}
+
+/** The headers that a call's answer will carry, whether it succeeds or fails. Throws as `runningCallOf`. */
+export function answerHeaderOf(request: { readonly contextValues: ContextValues }): Headers {
+  return runningCallOf(request).answerHeader;
 }
 
 interface Deadline {

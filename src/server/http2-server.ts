@@ -5,6 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
 
 /** Who answers the streams of an HTTP/2 server. */
@@ -61,7 +62,7 @@ export function createDetachedHttp2Server({
     const { session } = stream;
     if (session !== undefined) {
       sessions.set(session as ServerHttp2Session, (sessions.get(session as ServerHttp2Session) ?? 0) + 1);
-      stream.once("close", () => {
+      stream.on("close", () => {
         const open = sessions.get(session as ServerHttp2Session);
         if (open !== undefined) {
           sessions.set(session as ServerHttp2Session, open - 1);
@@ -71,14 +72,14 @@ export function createDetachedHttp2Server({
   }
 
   const listener: StreamListener = (stream, headers, flags, rawHeaders) => {
-    // A stream that the client has reset before we look at it must be answered by nobody.
+    // A reset stream reports an error; all that it means is that the client has gone away.
     stream.on("error", () => {});
     if (stream.destroyed) {
       return;
     }
     onStream(stream);
     count(stream);
-    if (!connectServices.serves((headers[":path"] ?? "").split("?", 1)[0] as string)) {
+    if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {
       return handleStream(stream, headers, rawHeaders);
     }
     for (const layer of compatibility) {

@@ -42,7 +42,11 @@ export class InFlight {
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve;
-      this.#answers.forEach((answer) => answer && endConnection(answer));
+      for (const answer of this.#answers) {
+        if (answer !== undefined) {
+          endConnection(answer);
+        }
+      }
       this.#resolveWhenEmpty();
     });
   }

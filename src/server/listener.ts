@@ -6,7 +6,6 @@ import type { ExchangeOptions } from "../http/base-exchange.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
-import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { Connections } from "./connections.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
@@ -47,10 +46,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   function handleRequest(request: IncomingMessage, response: ServerResponse): void {
     inFlight.add(response);
-    if (connectServices.serves(parseTarget(request.url ?? "").path)) {
+    const exchange = new Http1Exchange(request, response, options);
+    if (connectServices.serves(exchange.path)) {
       connectServices.handle(request, response);
     } else {
-      void handle(new Http1Exchange(request, response, options));
+      void handle(exchange);
     }
   }
 

@@ -1,34 +1,26 @@
-import { create } from "@bufbuild/protobuf";
-import { createContextValues, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
+import { create, type DescMessage, type DescMethodUnary } from "@bufbuild/protobuf";
+import { type ConnectError, createMethodImplSpec, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { GetPetResponseSchema, PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
+import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { petNotFound } from "../../src/domain/errors.ts";
+import type { Exchange } from "../../src/http/exchange.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
-import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
+import { errorCodeOf, errorsInterceptor, toConnectError } from "../../src/interceptors/errors.ts";
+import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
+import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;
 
 /** Calls a method through an interceptor; `answer` is what lies behind it. */
-function call(interceptor: Interceptor, method: Method, answer = succeed): Promise<UnaryResponse> {
-  const request = {
-    stream: false,
-    service: method.parent,
-    method,
-    requestMethod: "POST",
-    url: "",
-    signal: new AbortController().signal,
-    header: new Headers(),
-    contextValues: createContextValues(),
-    message: create(method.input),
-  } as const;
-  return interceptor(answer)(request as never) as Promise<UnaryResponse>;
-}
-
-async function succeed(): Promise<UnaryResponse> {
-  const { getPet } = PetService.method;
-  const message = create(GetPetResponseSchema);
-  return { stream: false, service: PetService, method: getPet, header: new Headers(), trailer: new Headers(), message };
+function call(interceptor: Interceptor, method: Method, answer = async () => ({})): Promise<UnaryResponse> {
+  const spec = createMethodImplSpec<DescMethodUnary>(method, answer);
+  const endpoint = createEndpoint(spec, {
+    callInterceptors: [errorsInterceptor(toConnectError), interceptor],
+    messageInterceptors: [],
+  });
+  const read = async () => create<DescMessage>(method.input);
+  return (endpoint as UnaryEndpoint).call({ exchange: {} as Exchange, protocolName: "none", read });
 }
 
 const { getPet } = PetService.method;
@@ -49,7 +41,7 @@ describe("a deprecated method", () => {
 
   it("says so when it fails", async () => {
     const failed = call(deprecationInterceptor, getPet, () => Promise.reject(petNotFound(7n)));
-    const error = toConnectError(await failed.catch((reason: unknown) => reason));
+    const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
     expect(errorCodeOf(error)).toBe("PET_NOT_FOUND");
     expect(Object.fromEntries(error.metadata)).toEqual(headers);
   });
@@ -64,7 +56,7 @@ describe("a deprecated method", () => {
     const outcome = await call(
       sunsetInterceptor(() => nowMs),
       method,
-    ).catch(toConnectError);
+    ).catch((reason: ConnectError) => reason);
     expect(outcome instanceof Error ? errorCodeOf(outcome) : undefined).toBe(code);
   });
 });

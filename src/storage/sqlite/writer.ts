@@ -123,9 +123,13 @@ export class Writer {
       failAll(this.#writes.splice(0, outcome.writeCount), failureToError(outcome.failure));
     } else {
       const updates = this.#updates.splice(0, outcome.updates.length);
-      updates.forEach(({ resolve }, index) => resolve(statusFromCode(outcome.updates[index])));
+      updates.forEach(({ resolve }, index) => {
+        resolve(statusFromCode(outcome.updates[index]));
+      });
       const writes = this.#writes.splice(0, outcome.writes.length);
-      writes.forEach((waiter, index) => settleWrite(waiter, outcome.writes[index] as Outcome));
+      writes.forEach((waiter, index) => {
+        settleWrite(waiter, outcome.writes[index] as Outcome);
+      });
     }
     if (!this.#isBusy) {
       this.#thread?.unref();
@@ -151,7 +155,7 @@ function settleWrite({ resolve, reject }: Waiter<unknown>, outcome: Outcome): vo
   }
 }
 
-function failAll(waiters: readonly { reject(reason: unknown): void }[], reason: Error): void {
+function failAll(waiters: readonly Pick<Waiter<unknown>, "reject">[], reason: Error): void {
   for (const { reject } of waiters) {
     reject(reason);
   }
