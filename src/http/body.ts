@@ -20,16 +20,21 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   // Most bodies over HTTP/1.1 come with the head, and need not be listened to. The parser is in the midst of them: it
   // tells of the rest before anything else happens.
   await Promise.resolve();
-  if ((body as Partial<IncomingMessage>).complete === true && !body.destroyed) {
-    const bytes: Buffer = body.read() ?? Buffer.alloc(0);
-    if (bytes.length > limits.maxBytes) {
-      throw bodyTooLarge(limits.maxBytes);
-    }
-    return bytes;
+  const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
+  // An empty body over HTTP/2 may have ended before anybody listened.
+  if (isComplete || body.readableEnded) {
+    return whole(body.read() ?? Buffer.alloc(0), limits);
   }
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(body);
   });
+}
+
+function whole(bytes: Buffer, { maxBytes }: BodyLimits): Buffer {
+  if (bytes.length > maxBytes) {
+    throw bodyTooLarge(maxBytes);
+  }
+  return bytes;
 }
 
 /** Reads one body. What it listens to is left alone once it has ended: nobody else reads that body. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
-import { byteLength, inPieces, isStream, sendBody } from "./send-body.ts";
+import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
 import { type ConnectedRequest, discardUnread, holdUnread } from "./unread-body.ts";
 
 /** An exchange over HTTP/1.1. */
@@ -69,7 +69,7 @@ export class Http1Exchange extends BaseExchange {
       }
     } else {
       response.writeHead(status, raw);
-      await (this.method === "HEAD" ? response.end() : sendBody(response, inPieces(body), trailer));
+      await (this.method === "HEAD" ? response.end() : sendBody(response, chunks(body), trailer));
     }
     discardUnread(this.#connected);
   }

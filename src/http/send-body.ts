@@ -13,18 +13,27 @@ export function byteLength(body: string | Uint8Array | undefined): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-/** The largest piece of a body that is written at once, in bytes. */
+/** The largest piece of a body, in bytes, that is written at once where connections are shared. */
 const pieceBytes = 256 * 1024;
 
-/** A whole body in pieces, so that a large one is written no faster than the client reads. */
+/**
+ * Any body in small pieces, so that a large one is written no faster than the client reads, and one of many that share
+ * a connection holds no more than a piece of it: past 10 MB Node refuses all further streams.
+ */
 export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+  for await (const bytes of chunks(body)) {
+    for (let start = 0; start < bytes.length; start += pieceBytes) {
+      yield bytes.subarray(start, start + pieceBytes);
+    }
+  }
+}
+
+/** Any body as it comes. */
+export async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   if (isStream(body)) {
     yield* body;
-    return;
-  }
-  const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array());
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
-    yield bytes.subarray(start, start + pieceBytes);
+  } else if (body !== undefined) {
+    yield typeof body === "string" ? Buffer.from(body) : body;
   }
 }
 

@@ -16,9 +16,12 @@ export class InFlight {
     const place = this.#freePlaces.pop() ?? this.#answers.length;
     this.#answers[place] = answer;
     answer.on("close", () => {
-      this.#answers[place] = undefined;
-      this.#freePlaces.push(place);
-      this.#resolveWhenEmpty();
+      // One that was abandoned may be closed once more.
+      if (this.#answers[place] === answer) {
+        this.#answers[place] = undefined;
+        this.#freePlaces.push(place);
+        this.#resolveWhenEmpty();
+      }
     });
     if (this.#drained !== undefined) {
       endConnection(answer);
