@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
+import { Batch } from "./batch.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
 import { type ConnectedRequest, discardUnread, holdUnread } from "./unread-body.ts";
@@ -50,7 +51,13 @@ export class Http1Exchange extends BaseExchange {
     });
   }
 
-  async respond({ status, header, body, trailer }: Answer): Promise<void> {
+  respond(answer: Answer): Promise<void> {
+    return new Promise((resolve) => {
+      answers.add(() => resolve(this.#write(answer)));
+    });
+  }
+
+  async #write({ status, header, body, trailer }: Answer): Promise<void> {
     const response = this.#response;
     if (response.destroyed) {
       return;
@@ -78,6 +85,9 @@ export class Http1Exchange extends BaseExchange {
     this.#connected.socket.destroy();
   }
 }
+
+/** The answers of a turn are written one after the other. */
+const answers = new Batch<() => void>((write) => write());
 
 /** The largest body, in bytes, that is copied so that it leaves in one piece with the head. */
 const onePieceBytes = 16 * 1024;

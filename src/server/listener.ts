@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ExchangeOptions } from "../http/base-exchange.ts";
+import { Batch } from "../http/batch.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
@@ -43,6 +44,7 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, requestTimeoutMs, tls } = options;
   const inFlight = new InFlight();
+  const requests = new Batch<Exchange>((exchange) => void handle(exchange));
 
   function handleRequest(request: IncomingMessage, response: ServerResponse): void {
     inFlight.add(response);
@@ -50,14 +52,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (connectServices.serves(exchange.path)) {
       connectServices.handle(request, response);
     } else {
-      void handle(exchange);
+      requests.add(exchange);
     }
   }
 
   const http2 = createDetachedHttp2Server({
     connectServices,
     onStream: (stream) => inFlight.add(stream),
-    handleStream: (stream, headers, rawHeaders) => void handle(new Http2Exchange(stream, headers, rawHeaders, options)),
+    handleStream: (stream, headers, rawHeaders) =>
+      requests.add(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
   const http1 = createHttp1Server({ ...options, handleRequest });
   http1.on("connect", (_request, socket) => socket.once("close", () => inFlight.abandon(socket as Socket)));

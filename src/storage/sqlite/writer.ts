@@ -16,12 +16,6 @@ interface Waiter<T> {
 }
 
 /**
- * So many updates wake the thread at once; fewer wait for the end of the turn, to be committed with those that the same
- * turn brings.
- */
-const eagerUpdates = 8;
-
-/**
  * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
  * commits, the writes that arrive are gathered, and then committed together: one sync for all of them.
  *
@@ -35,8 +29,7 @@ export class Writer {
   /** Those who wait, in the order in which the thread answers them. */
   #updates: Waiter<PetStatus | undefined>[] = [];
   #writes: Waiter<unknown>[] = [];
-  /** How many updates this turn of the event loop has brought. */
-  #updatesThisTurn = 0;
+  #willWake = false;
 
   constructor(path: string, options: ConnectionOptions) {
     this.#path = path;
@@ -54,12 +47,7 @@ export class Writer {
         return;
       }
       this.#updates.push({ resolve, reject });
-      this.#updatesThisTurn += 1;
-      if (this.#updatesThisTurn === 1) {
-        setImmediate(() => this.#endTurn());
-      } else if (this.#updatesThisTurn % eagerUpdates === 0) {
-        this.#wake();
-      }
+      this.#wakeSoon();
     });
   }
 
@@ -87,9 +75,15 @@ export class Writer {
     return this.#updates.length > 0 || this.#writes.length > 0;
   }
 
-  #endTurn(): void {
-    this.#updatesThisTurn = 0;
-    this.#wake();
+  /** Updates that are made together are to share the first group. */
+  #wakeSoon(): void {
+    if (!this.#willWake) {
+      this.#willWake = true;
+      process.nextTick(() => {
+        this.#willWake = false;
+        this.#wake();
+      });
+    }
   }
 
   #wake(): void {
