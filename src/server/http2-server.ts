@@ -37,6 +37,17 @@ const idleMs = 65_000;
 /** How long a client that has said goodbye may leave the connection open, in milliseconds. */
 const goodbyeMs = 5_000;
 
+function ignore(): void {}
+
+/**
+ * Lets go of all that a closed stream holds of its call. Node's own table of streams, made anew every few hundred of
+ * them, has the garbage collector take closed ones for alive.
+ */
+function forget(this: ServerHttp2Stream): void {
+  this.removeAllListeners();
+  this.on("error", ignore);
+}
+
 type StreamListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -73,7 +84,8 @@ export function createDetachedHttp2Server({
 
   const listener: StreamListener = (stream, headers, flags, rawHeaders) => {
     // A reset stream reports an error; all that it means is that the client has gone away.
-    stream.on("error", () => {});
+    stream.on("error", ignore);
+    stream.on("close", forget);
     if (stream.destroyed) {
       return;
     }
