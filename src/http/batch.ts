@@ -3,8 +3,8 @@ const rowLength = 16;
 
 /**
  * Puts work off to the end of the event loop's turn, to do it in a row. Between two system calls, such as the reading
- * of one request and of the next, the processor forgets much of what it needs for a request: done in a row, they cost some
- * fifth less.
+ * of one request and of the next, the processor forgets much of what it needs for a request: done in a row, they cost
+ * some fifth less.
  */
 export class Batch<Item> {
   readonly #work: (item: Item) => void;
