@@ -17,16 +17,18 @@ export interface BodyLimits {
  * further then.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
-  // Most bodies over HTTP/1.1 come with the head, and need not be listened to. The parser is in the midst of them: it
-  // tells of the rest before anything else happens.
-  await Promise.resolve();
+  // Most bodies have come with the head, and need not be listened to. Over HTTP/1.1 they tell that they are complete;
+  // over HTTP/2 they end at once when all is read, or have ended before, when there was nothing to read.
+  const first: Buffer = body.read() ?? Buffer.alloc(0);
   const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
-  // An empty body over HTTP/2 may have ended before anybody listened.
+  if (!isComplete) {
+    await Promise.resolve();
+  }
   if (isComplete || body.readableEnded) {
-    return whole(body.read() ?? Buffer.alloc(0), limits);
+    return whole(first, limits);
   }
   return await new Promise((resolve, reject) => {
-    new BodyReader(limits, resolve, reject).read(body);
+    new BodyReader(limits, resolve, reject).read(first, body);
   });
 }
 
@@ -53,8 +55,10 @@ class BodyReader {
     this.#reject = reject;
   }
 
-  read(body: Readable): void {
+  /** `first` is what of the body has been read. */
+  read(first: Buffer, body: Readable): void {
     const { deadline, timeoutMs } = this.#limits;
+    this.#take(first);
     if (deadline?.aborted === true) {
       this.#fail(() => deadline.reason);
     }

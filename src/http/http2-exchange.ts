@@ -58,7 +58,7 @@ export class Http2Exchange extends BaseExchange {
     const waitForTrailers = trailer !== undefined;
     stream.respond(raw, { endStream: isHeadersOnly && !waitForTrailers, waitForTrailers });
     if (waitForTrailers) {
-      stream.on("wantTrailers", () => stream.sendTrailers(Object.fromEntries(trailer)));
+      stream.on("wantTrailers", () => stream.sendTrailers(trailerOf(trailer)));
     }
     if (isHeadersOnly) {
       stream.end();
@@ -76,4 +76,12 @@ export class Http2Exchange extends BaseExchange {
   abort(): void {
     this.body.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
+}
+
+function trailerOf(trailer: Headers): Record<string, string> {
+  const fields: Record<string, string> = {};
+  trailer.forEach((value, name) => {
+    fields[name] = value;
+  });
+  return fields;
 }
