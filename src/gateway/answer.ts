@@ -1,5 +1,7 @@
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { joinJson, partsOf, writeParts } from "../rpc/parts.ts";
 import { serializedOf } from "../rpc/serialized.ts";
 import { acceptsNdjson } from "./accept.ts";
 import type { Binding } from "./binding.ts";
@@ -15,7 +17,7 @@ export type ErrorBody = (error: ConnectError) => { readonly status: number; read
 export function unaryAnswer(exchange: Exchange, binding: Binding, response: UnaryResponse): Answer {
   const header = joinTrailer(response);
   header.set("content-type", "application/json");
-  const body = serializedOf(response.message)?.body ?? writeMessage(binding, response);
+  const body = serializedOf(response.message)?.body ?? writeMessage(binding, response.message);
   const link = binding.paging?.nextLink(exchange, response.message as unknown as Fields);
   if (link !== undefined) {
     header.append("link", link);
@@ -23,11 +25,23 @@ export function unaryAnswer(exchange: Exchange, binding: Binding, response: Unar
   return answerConditionally(exchange, codeAnswer(exchange, { status: 200, header, body }));
 }
 
-function writeMessage({ writeResponse }: Binding, { message }: UnaryResponse): string {
+function writeMessage(binding: Binding, message: Message): string | AsyncIterable<Uint8Array> {
+  const parts = partsOf(message);
+  const write = (part: Message) => writeWhole(binding, part);
+  return parts === undefined ? write(message) : inUtf8(joinJson(writeParts(parts, write)));
+}
+
+function writeWhole({ writeResponse }: Binding, message: Message): string {
   try {
     return writeResponse(message);
   } catch (cause) {
     throw new ConnectError("the response cannot be written as JSON", Code.Internal, undefined, undefined, cause);
+  }
+}
+
+async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) {
+    yield Buffer.from(text);
   }
 }
 

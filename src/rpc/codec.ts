@@ -1,5 +1,13 @@
-import { type DescMessage, fromBinary, type MessageShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromBinary,
+  type Message,
+  type MessageShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { joinJson, type Parts, partsOf, writeParts } from "./parts.ts";
 import { fromProtoJson } from "./proto-json.ts";
 
 /** How a message stands on the wire. */
@@ -7,6 +15,18 @@ export interface Codec {
   /** Throws `malformed`. */
   decode<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc>;
   encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): string | Uint8Array;
+  /** Encodes a message that is made of parts. */
+  encodeParts(desc: DescMessage, parts: Parts): Promise<Uint8Array>;
+}
+
+/** Encodes a message, be it whole or in parts. */
+export function encodeMessage(
+  codec: Codec,
+  desc: DescMessage,
+  message: Message,
+): string | Uint8Array | Promise<Uint8Array> {
+  const parts = partsOf(message);
+  return parts === undefined ? codec.encode(desc, message) : codec.encodeParts(desc, parts);
 }
 
 /** The protobuf wire format. Unknown fields are skipped: nobody would look at them. */
@@ -15,6 +35,8 @@ export const binaryCodec: Codec = {
     return decoding(desc, () => fromBinary(desc, bytes, { readUnknownFields: false }));
   },
   encode: toBinary,
+  /** Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins: what stands in a row is merged. */
+  encodeParts: (desc, parts) => collect(writeParts(parts, (part) => toBinary(desc, part))),
 };
 
 /** ProtoJSON, as `fromProtoJson` reads it. */
@@ -23,7 +45,16 @@ export const jsonCodec: Codec = {
     return decoding(desc, () => fromProtoJson(desc, bytes));
   },
   encode: toJsonString,
+  encodeParts: (desc, parts) => collect(joinJson(writeParts(parts, (part) => toJsonString(desc, part)))),
 };
+
+async function collect(pieces: AsyncIterable<string | Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const piece of pieces) {
+    chunks.push(typeof piece === "string" ? Buffer.from(piece) : piece);
+  }
+  return Buffer.concat(chunks);
+}
 
 function decoding<T>(desc: DescMessage, decode: () => T): T {
   try {

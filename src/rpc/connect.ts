@@ -7,7 +7,7 @@ import {
 } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
-import { jsonCodec } from "./codec.ts";
+import { encodeMessage, jsonCodec } from "./codec.ts";
 import { getRequest, postRequest } from "./connect-request.ts";
 import { readTimeout } from "./timeout.ts";
 import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
@@ -45,13 +45,13 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
       timeout.assertValid();
       return codec.decode(input, bytes);
     },
-    answer(method, { header, trailer, message }) {
+    async answer(method, { header, trailer, message }) {
       const codec = request.codec();
       const contentType = codec === jsonCodec ? "application/json" : "application/proto";
       trailer.forEach((value, name) => {
         header.append(`trailer-${name}`, value);
       });
-      return respond(200, header, contentType, codec.encode(method.output, message));
+      await respond(200, header, contentType, await encodeMessage(codec, method.output, message));
     },
     fail(error) {
       return respond(

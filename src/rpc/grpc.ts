@@ -8,7 +8,7 @@ import {
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
 import type { Exchange } from "../http/exchange.ts";
-import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
+import { binaryCodec, type Codec, encodeMessage, jsonCodec } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
 import { readTimeout } from "./timeout.ts";
@@ -46,7 +46,7 @@ export function openEnveloped(exchange: Exchange, readMaxBytes: number, send: Se
       return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
     },
     async answer(method, { header, trailer, message }) {
-      const { body, name } = await compression.compress(codec.encode(method.output, message));
+      const { body, name } = await compression.compress(await encodeMessage(codec, method.output, message));
       header.set("content-type", contentType);
       if (name !== undefined) {
         header.set(headerEncoding, name);

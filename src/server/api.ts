@@ -108,7 +108,7 @@ function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWrit
     blocks.clear();
     version.raise();
   });
-  return { rpc, rest: restInventoryService({ service: rpc, store, blocks, version, write }) };
+  return { rpc, rest: restInventoryService({ service: rpc, blocks, version }) };
 }
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {

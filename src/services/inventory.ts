@@ -1,14 +1,16 @@
+import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { InventoryService, ListInventoryRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import {
+  type InventoryService,
+  type ListInventoryResponse,
+  ListInventoryResponseSchema,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { deadlineExceeded } from "../domain/errors.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
-import { type PageRequest, readPage } from "../domain/page.ts";
 import type { PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/store.ts";
+import { answerList, type MessageList } from "./list.ts";
 import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
-
-/** The name that the tokens of the list's pages are bound to. */
-export const inventoryListName = "inventory";
 
 /**
  * The RPCs of the inventory. Of each update it says so, before it is answered, and whether or not it has succeeded: of
@@ -18,16 +20,20 @@ export function inventoryService(
   store: PetStore,
   onUpdate: (petId: bigint) => void,
 ): ServiceImpl<typeof InventoryService> {
-  const inventory = {
-    name: inventoryListName,
+  const inventory: MessageList<InventoryItem, PetStatus, ListInventoryResponse> = {
+    name: "inventory",
     read: store.listInventory.bind(store),
-    idOf: (item: InventoryItem) => item.petId,
+    idOf: ({ petId }) => petId,
+    toMessage: (items, nextPageToken) =>
+      create(ListInventoryResponseSchema, { items: items.map(inventoryItemToMessage), nextPageToken }),
   };
   return {
-    async listInventory(request) {
-      const { items, nextPageToken = "" } = await readPage(inventory, pageRequestFromMessage(request));
-      return { items: items.map(inventoryItemToMessage), nextPageToken };
-    },
+    listInventory: ({ pageSize, pageToken, status }) =>
+      answerList(inventory, {
+        pageSize,
+        pageToken: pageToken || undefined,
+        statuses: status.map(petStatusFromMessage),
+      }),
 
     async updateInventory({ petId, update }, { timeoutMs }) {
       // A caller whose deadline has passed has been told so: nothing may change after that.
@@ -42,11 +48,6 @@ export function inventoryService(
       }
     },
   };
-}
-
-/** The page that a message asks for. */
-export function pageRequestFromMessage({ pageSize, pageToken, status }: ListInventoryRequest): PageRequest<PetStatus> {
-  return { pageSize, pageToken: pageToken || undefined, statuses: status.map(petStatusFromMessage) };
 }
 
 /** The fields of the message that stands for an entry. */

@@ -1,23 +1,32 @@
+import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
-import type { Order } from "../domain/order.ts";
-import { readPage } from "../domain/page.ts";
+import {
+  type ListOrdersResponse,
+  ListOrdersResponseSchema,
+  type StoreService,
+} from "../../gen/petstore/v1/store_service_pb.ts";
+import type { Order, OrderStatus } from "../domain/order.ts";
 import type { OrderStore } from "../domain/store.ts";
+import { answerList, type MessageList } from "./list.ts";
 import { orderStatusFromMessage, orderStatusToMessage } from "./order-status.ts";
 
 /** The RPCs of the store's orders. */
 export function storeService(store: OrderStore): ServiceImpl<typeof StoreService> {
-  const orders = { name: "orders", read: store.listOrders.bind(store), idOf: (order: Order) => order.id };
+  const orders: MessageList<Order, OrderStatus, ListOrdersResponse> = {
+    name: "orders",
+    read: store.listOrders.bind(store),
+    idOf: ({ id }) => id,
+    toMessage: (items, nextPageToken) =>
+      create(ListOrdersResponseSchema, { orders: items.map(orderToMessage), nextPageToken }),
+  };
   return {
-    async listOrders({ pageSize, pageToken, status }) {
-      const { items, nextPageToken = "" } = await readPage(orders, {
+    listOrders: ({ pageSize, pageToken, status }) =>
+      answerList(orders, {
         pageSize,
         pageToken: pageToken || undefined,
         statuses: status.map(orderStatusFromMessage),
-      });
-      return { orders: items.map(orderToMessage), nextPageToken };
-    },
+      }),
   };
 }
 
