@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { protocols } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
+import type { Input } from "../support/operations.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 
 /** More than are read at a time, and no multiple of that. */
@@ -33,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 describe.each(protocols)("over $name, a list of more than is read at a time", (protocol) => {
-  it.each<[title: string, input: { status?: number[] }, expected: bigint[]]>([
+  it.each<[title: string, input: Input<"listInventory">, expected: bigint[]]>([
     ["all", {}, ids],
     ["of one status", { status: [sold] }, soldIds],
   ])("has every entry: %s", async (_title, input, expected) => {
