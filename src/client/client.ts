@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import type { InventoryItem } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService, type ListInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import type { Order } from "../../gen/petstore/v1/order_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { type ListOrdersRequestSchema, StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
@@ -45,6 +46,8 @@ export interface PetstoreClient {
   readonly inventory: Client<typeof InventoryService>;
   readonly pets: Client<typeof PetService>;
   readonly store: Client<typeof StoreService>;
+  /** What a key has left, asked for free of charge. */
+  readonly keyLimits: Client<typeof LimitService>;
   /** The limits that the last answer told of; undefined before the first. */
   readonly limits: Limits | undefined;
   /** All stock entries that the request selects, page by page. The options hold for each page's call. */
@@ -85,6 +88,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     inventory,
     pets: createClient(PetService, transport),
     store,
+    keyLimits: createClient(LimitService, transport),
     get limits() {
       return limits;
     },

@@ -17,7 +17,8 @@ export interface OpenApiOperation {
   readonly deprecated?: boolean;
   /** The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`. */
   readonly "x-rpc": string;
-  readonly "x-scope": string;
+  /** Left out where any key will do. */
+  readonly "x-scope"?: string;
   readonly "x-stability": string;
   readonly "x-sunset"?: string;
   readonly parameters?: readonly OpenApiParameter[];

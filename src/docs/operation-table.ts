@@ -11,7 +11,11 @@ export function stabilityTable(entries: readonly OperationEntry[]): string {
 
 /** Each operation with the scope that a key needs, as a Markdown table. */
 export function scopeTable(entries: readonly OperationEntry[]): string {
-  return table(["Operation", "Scope"], entries, (entry) => [operationLink(entry), `\`${entry.operation["x-scope"]}\``]);
+  return table(["Operation", "Scope"], entries, (entry) => [operationLink(entry), scopeOf(entry)]);
+}
+
+function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
+  return scope === undefined ? "none" : `\`${scope}\``;
 }
 
 /** Each operation with the path of its RPC, as a Markdown table. */

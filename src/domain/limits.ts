@@ -1,6 +1,6 @@
 import { type Ban, banAt, imposeBan, liftBan } from "./ban.ts";
-import { admitted, banned, describeWindow, type Judgement, refused } from "./judgement.ts";
-import type { Quota } from "./plan.ts";
+import { admitted, banned, describeWindow, type Judgement, refused, type WindowStanding } from "./judgement.ts";
+import type { Plan, Quota } from "./plan.ts";
 import { countIn, day, minute, type Window, windowAt } from "./window.ts";
 
 /** What is known of the use of one key. `undefined` stands for a window that was never opened. */
@@ -39,14 +39,56 @@ const fewestRefusalsForBan = 20;
  */
 export function judge(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Verdict {
   const current = usageAt(usage, unbans, nowMs);
-  if (current.ban !== undefined && nowMs < current.ban.endsAtMs) {
-    return banVerdict(current, current.ban, quota, nowMs);
+  const ban = banInForce(current, nowMs);
+  if (ban !== undefined) {
+    return banVerdict(current, ban, quota, nowMs);
   }
   if ((current.minute?.count ?? 0) >= quota.perMinute || (current.day?.count ?? 0) >= quota.perDay) {
     return refusalVerdict(current, quota, nowMs);
   }
   const next = { ...current, minute: countIn(current.minute, nowMs), day: countIn(current.day, nowMs) };
   return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
+}
+
+/** How a key stands with its limits while it makes no request. */
+export interface Limits {
+  /** The windows as they are, which a ban leaves so. */
+  readonly minute: WindowStanding;
+  readonly day: WindowStanding;
+  /** The refusals of late, of which so many remain until a ban. */
+  readonly strikes: WindowStanding;
+  /** The ban that is in force. */
+  readonly ban: Ban | undefined;
+  /** What the headers of an answer tell of it. */
+  readonly judgement: Judgement;
+}
+
+/** The same, with the plan that they come from. */
+export interface KeyLimits extends Limits {
+  readonly plan: Plan;
+}
+
+/** Tells how a key stands at `nowMs`, and charges nothing. */
+export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Limits {
+  const current = usageAt(usage, unbans, nowMs);
+  const [minuteStanding, dayStanding] = describeWindows(current, quota, nowMs);
+  return {
+    minute: minuteStanding,
+    day: dayStanding,
+    strikes: describeWindow(minute, current.refusals, { limit: refusalsForBan(quota), nowMs }),
+    ban: banInForce(current, nowMs),
+    judgement: judgementOf(current, quota, nowMs),
+  };
+}
+
+/** What a request would be told that is not charged. */
+function judgementOf(usage: Usage, quota: Quota, nowMs: number): Judgement {
+  const windows = describeWindows(usage, quota, nowMs);
+  const ban = banInForce(usage, nowMs);
+  if (ban !== undefined) {
+    return banned(windows, ban.endsAtMs, nowMs);
+  }
+  return windows.some(({ remaining }) => remaining === 0) ? refused(windows) : admitted(windows);
 }
 
 /** What of a usage is in force now; the same object when all of it is. */
@@ -62,6 +104,10 @@ function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
   return isSame(usage, current) ? usage : current;
 }
 
+function banInForce({ ban }: Usage, nowMs: number): Ban | undefined {
+  return ban !== undefined && nowMs < ban.endsAtMs ? ban : undefined;
+}
+
 function isSame(a: Usage, b: Usage): boolean {
   return (
     a.minute === b.minute && a.day === b.day && a.refusals === b.refusals && a.ban === b.ban && a.unbans === b.unbans
@@ -70,18 +116,22 @@ function isSame(a: Usage, b: Usage): boolean {
 
 function refusalVerdict(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const refusals = countIn(usage.refusals, nowMs);
-  if (refusals.count < Math.max(fewestRefusalsForBan, quota.perMinute)) {
+  if (refusals.count < refusalsForBan(quota)) {
     return { usage: { ...usage, refusals }, ...refused(describeWindows(usage, quota, nowMs)) };
   }
   const ban = imposeBan(usage.ban, nowMs);
   return banVerdict({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
 }
 
+function refusalsForBan({ perMinute }: Quota): number {
+  return Math.max(fewestRefusalsForBan, perMinute);
+}
+
 function banVerdict(usage: Usage, ban: Ban, quota: Quota, nowMs: number): Verdict {
   return { usage, ...banned(describeWindows(usage, quota, nowMs), ban.endsAtMs, nowMs) };
 }
 
-function describeWindows(usage: Usage, quota: Quota, nowMs: number) {
+function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: WindowStanding, day: WindowStanding] {
   return [
     describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
     describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),

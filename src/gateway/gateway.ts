@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly unrouted: UnaryEndpoint;
   readonly json: JsonPolicy;
   /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
-  readonly toError: (reason: unknown) => ConnectError;
+  readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
   readonly errorBody: ErrorBody;
   readonly maxBodyBytes: number;
   /** Where the types in an `Any` are looked up; without it there are none. */
@@ -82,7 +82,7 @@ async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: G
     const response = await callRouted(exchange, match.route, match.segments, options);
     return await writeAnswer(exchange, match.route, response, options);
   } catch (error) {
-    return errorAnswer(options.toError(error), options.errorBody);
+    return errorAnswer(options.toError(error, exchange), options.errorBody);
   }
 }
 
@@ -108,7 +108,7 @@ async function writeAnswer(
       ? await streamAnswer(exchange, binding, response, errorBody)
       : unaryAnswer(exchange, binding, response);
   } catch (reason) {
-    throw withMetadata(toError(reason), response.header);
+    throw withMetadata(toError(reason, exchange), response.header);
   }
 }
 

@@ -1,9 +1,11 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { type BodyLimits, bodyTooLarge, readBody } from "./body.ts";
+import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { requestIdHeader, requestIdOf } from "./request-id.ts";
 import { parseTarget } from "./target.ts";
 
 /** What an exchange is told of its surroundings. */
@@ -32,8 +34,10 @@ export abstract class BaseExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly authority: string | undefined;
+  readonly record = new CallRecord();
   readonly #head: RequestHead;
   readonly #options: ExchangeOptions;
+  #requestId: string | undefined;
   #requestHeader: Headers | undefined;
   #abort: AbortController | undefined;
   readonly #addedHeaders: string[] = [];
@@ -65,6 +69,11 @@ export abstract class BaseExchange implements Exchange {
 
   get clientAddress(): string {
     return this.#options.clientAddress.resolve(this.#head.peerAddress, this.headerLines("x-forwarded-for"));
+  }
+
+  get requestId(): string {
+    this.#requestId ??= requestIdOf(this.headerLines(requestIdHeader));
+    return this.#requestId;
   }
 
   get headerBytes(): number {
@@ -117,7 +126,12 @@ export abstract class BaseExchange implements Exchange {
     if (Number(this.header("content-length") ?? 0) > maxBytes) {
       return Promise.reject(bodyTooLarge(maxBytes));
     }
-    const limits: BodyLimits = { maxBytes, timeoutMs: this.#options.requestTimeoutMs, deadline };
+    const limits: BodyLimits = {
+      maxBytes,
+      timeoutMs: this.#options.requestTimeoutMs,
+      deadline,
+      record: this.record,
+    };
     this.startBody();
     return readBody(this.body, limits);
   }
@@ -126,10 +140,22 @@ export abstract class BaseExchange implements Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** The names and values in turn of an answer's headers, and of those that were added. */
+  /** Notes that an answer has been written as a whole. */
+  protected noteSent(bytes: number): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = true;
+  }
+
+  /** Notes what has become of an answer that was written in pieces. */
+  protected noteStreamed(bytes: number, target: Writable): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = target.writableFinished;
+  }
+
+  /** The names and values in turn of an answer's headers, and of those that every answer has or that were added. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
-    raw.push(...this.#addedHeaders);
+    raw.push(requestIdHeader, this.requestId, ...this.#addedHeaders);
     return raw;
   }
 }

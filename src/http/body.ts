@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
+import type { CallRecord } from "./call-record.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** What bounds the reading of a request body. */
@@ -8,6 +9,8 @@ export interface BodyLimits {
   /** From the first read on, in milliseconds. */
   readonly timeoutMs: number;
   readonly deadline: AbortSignal | undefined;
+  /** Is told how many bytes came. */
+  readonly record: Pick<CallRecord, "requestBytes">;
 }
 
 /**
@@ -32,7 +35,8 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   });
 }
 
-function whole(bytes: Buffer, { maxBytes }: BodyLimits): Buffer {
+function whole(bytes: Buffer, { maxBytes, record }: BodyLimits): Buffer {
+  record.requestBytes = bytes.length;
   if (bytes.length > maxBytes) {
     throw bodyTooLarge(maxBytes);
   }
@@ -77,6 +81,7 @@ class BodyReader {
 
   #take(chunk: Buffer): void {
     this.#size += chunk.length;
+    this.#limits.record.requestBytes = this.#size;
     if (this.#size > this.#limits.maxBytes) {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {

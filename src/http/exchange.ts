@@ -1,3 +1,5 @@
+import type { CallRecord } from "./call-record.ts";
+
 /**
  * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
  *
@@ -17,6 +19,10 @@ export interface Exchange {
   readonly authority: string | undefined;
   /** The client's address: the peer's, or the one that a trusted proxy names. */
   readonly clientAddress: string;
+  /** The name of the request, the caller's own or a new one: every answer carries it. */
+  readonly requestId: string;
+  /** Where all who answer the request note what they learn of it. */
+  readonly record: CallRecord;
   /** The size of the request's headers: of their names and values, in bytes. */
   readonly headerBytes: number;
   /** All request headers. Repeated ones are joined by `, `. */

@@ -63,20 +63,28 @@ export class Http1Exchange extends BaseExchange {
       return;
     }
     holdUnread(this.#connected);
+    this.record.status = status;
     const raw = this.rawHeader(header);
+    const isHead = this.method === "HEAD";
     if (!isStream(body) && trailer === undefined) {
+      const length = byteLength(body);
       if (status !== 204 && status !== 304) {
-        raw.push("content-length", String(byteLength(body)));
+        raw.push("content-length", String(length));
       }
       response.writeHead(status, raw);
-      if (this.method === "HEAD") {
+      if (isHead) {
         response.end();
       } else {
         endInOnePiece(response, body);
       }
+      this.noteSent(isHead ? 0 : length);
+    } else if (isHead) {
+      response.writeHead(status, raw);
+      response.end();
+      this.noteSent(0);
     } else {
       response.writeHead(status, raw);
-      await (this.method === "HEAD" ? response.end() : sendBody(response, chunks(body), trailer));
+      this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
     }
     discardUnread(this.#connected);
   }

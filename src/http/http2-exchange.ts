@@ -50,9 +50,11 @@ export class Http2Exchange extends BaseExchange {
     if (stream.destroyed || stream.closed) {
       return;
     }
+    this.record.status = status;
     const raw = [":status", String(status), ...this.rawHeader(header)];
-    if (body !== undefined && !isStream(body) && trailer === undefined) {
-      raw.push("content-length", String(byteLength(body)));
+    const length = isStream(body) ? undefined : byteLength(body);
+    if (body !== undefined && length !== undefined && trailer === undefined) {
+      raw.push("content-length", String(length));
     }
     const isHeadersOnly = body === undefined || this.method === "HEAD";
     const waitForTrailers = trailer !== undefined;
@@ -62,10 +64,12 @@ export class Http2Exchange extends BaseExchange {
     }
     if (isHeadersOnly) {
       stream.end();
+      this.noteSent(0);
     } else if (isStream(body) || isLarge(body)) {
-      await sendBody(stream, inPieces(body));
+      this.noteStreamed(await sendBody(stream, inPieces(body)), stream);
     } else {
       stream.end(body);
+      this.noteSent(length ?? 0);
     }
     if (!stream.readableEnded && !stream.closed) {
       // Reset at once, the stream would take back what of the answer has not left yet. Source: RFC 9113, section 8.1.

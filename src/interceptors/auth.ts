@@ -34,6 +34,7 @@ export function authInterceptor(keys: KeyFinder, clock: () => number): Intercept
   return (next) => {
     const proceed = (request: Request, caller: Caller) => {
       request.contextValues.set(callerKey, caller);
+      exchangeOf(request).record.caller = caller.key?.id;
       return next(request);
     };
     return (request) => {

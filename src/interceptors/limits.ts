@@ -1,9 +1,11 @@
-import type { Interceptor } from "@connectrpc/connect";
+import { createContextKey, type Interceptor } from "@connectrpc/connect";
 import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
 import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
+import type { KeyLimits } from "../domain/limits.ts";
 import { answerHeaderOf, exchangeOf } from "../rpc/running-call.ts";
 import { type Caller, callerKey } from "./auth.ts";
+import { isFree } from "./operation.ts";
 
 /** Counts requests, and judges each by those before it. */
 export interface Meter {
@@ -11,14 +13,24 @@ export interface Meter {
   judgeKey(key: Key): Judgement | Promise<Judgement>;
   /** Judges and charges a request without a valid key, by the client's address. */
   judgeStranger(address: string): Judgement;
+  /** Tells how a key stands, and charges nothing. */
+  describeKey(key: Key): KeyLimits | Promise<KeyLimits>;
 }
+
+/** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
+export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });
 
 /**
  * Holds callers to their limits, and puts the limits' headers on every answer. Strangers end here: what they are told
- * carries the limit of their address.
+ * carries the limit of their address. Methods that are free of charge take whoever has a valid key.
  */
 export function limitsInterceptor(meter: Meter): Interceptor {
   return (next) => {
+    const proceedFree = (request: Request, limits: KeyLimits) => {
+      request.contextValues.set(limitsKey, limits);
+      appendStanding(answerHeaderOf(request), limits.judgement);
+      return next(request);
+    };
     const proceed = (request: Request, caller: Caller, judgement: Judgement) => {
       appendLimits(answerHeaderOf(request), judgement);
       assertAdmitted(judgement);
@@ -27,12 +39,27 @@ export function limitsInterceptor(meter: Meter): Interceptor {
       }
       return next(request);
     };
+    const judgeStranger = (request: Request) => meter.judgeStranger(exchangeOf(request).clientAddress);
+    /** A key whose counts cannot be read is a stranger's, whose answer owes the same headers. */
+    const refuse = (request: Request, refusal: unknown) =>
+      proceed(request, { key: undefined, refusal }, judgeStranger(request));
     return (request) => {
       const caller = request.contextValues.get(callerKey) as Caller;
-      const judgement =
-        caller.key === undefined ? meter.judgeStranger(exchangeOf(request).clientAddress) : meter.judgeKey(caller.key);
+      if (caller.key !== undefined && isFree(request.method)) {
+        const limits = meter.describeKey(caller.key);
+        return limits instanceof Promise
+          ? limits.then(
+              (later) => proceedFree(request, later),
+              (refusal) => refuse(request, refusal),
+            )
+          : proceedFree(request, limits);
+      }
+      const judgement = caller.key === undefined ? judgeStranger(request) : meter.judgeKey(caller.key);
       return judgement instanceof Promise
-        ? judgement.then((later) => proceed(request, caller, later))
+        ? judgement.then(
+            (later) => proceed(request, caller, later),
+            (refusal) => refuse(request, refusal),
+          )
         : proceed(request, caller, judgement);
     };
   };
@@ -55,15 +82,20 @@ export function assertAdmitted(judgement: Judgement): void {
  *
  * Source: the specification, Limits; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function appendLimits(header: Headers, { standing, windows, retryAfterSeconds }: Judgement): void {
+export function appendLimits(header: Headers, judgement: Judgement): void {
+  appendStanding(header, judgement);
+  if (judgement.retryAfterSeconds !== undefined) {
+    header.append("retry-after", String(judgement.retryAfterSeconds));
+  }
+}
+
+/** All of them but `Retry-After`: an answer that is given needs no second try. */
+function appendStanding(header: Headers, { standing, windows }: Judgement): void {
   header.append("x-ratelimit-limit", String(standing.limit));
   header.append("x-ratelimit-remaining", String(standing.remaining));
   header.append("x-ratelimit-reset", String(standing.resetSeconds));
   header.append("ratelimit-policy", list(windows, policyItem));
   header.append("ratelimit", list(windows, stateItem));
-  if (retryAfterSeconds !== undefined) {
-    header.append("retry-after", String(retryAfterSeconds));
-  }
 }
 
 function list(windows: readonly WindowStanding[], item: (window: WindowStanding) => string): string {

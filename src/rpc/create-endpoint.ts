@@ -25,6 +25,7 @@ type Response = UnaryResponse | StreamResponse;
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { method } = spec;
   const unread = create(method.input);
+  const name = `${method.parent.typeName}/${method.name}`;
   const answer = chain(options.messageInterceptors, implementation(spec));
   const run = chain(options.callInterceptors, async (request) => {
     const running = runningCallOf(request);
@@ -34,6 +35,9 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
 
   async function call(call: Call): Promise<Response> {
     const running = new RunningCall(method, call, unread);
+    const { record } = call.exchange;
+    record.protocol = call.protocolName;
+    record.method = name;
     try {
       const response = await run(running as Request);
       appendTo(response.header, running.answerHeader);

@@ -19,7 +19,7 @@ export interface RpcOptions {
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
   /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
-  readonly toError: (reason: unknown) => ConnectError;
+  readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
 }
 
 /** Answers RPCs over Connect, gRPC and gRPC-Web. */
@@ -80,7 +80,7 @@ async function serve(
     header = response.header;
     await call.answer(endpoint.method, response);
   } catch (reason) {
-    await call.fail(withMetadata(toError(reason), header));
+    await call.fail(withMetadata(toError(reason, exchange), header));
   }
 }
 
@@ -90,7 +90,7 @@ async function refuse(exchange: Exchange, refusal: ProtocolError, options: RpcOp
   try {
     await callUnrouted(options.unrouted, { exchange, protocolName: protocol.name, refusal });
   } catch (reason) {
-    await call.fail(options.toError(reason));
+    await call.fail(options.toError(reason, exchange));
   }
 }
 
@@ -101,7 +101,7 @@ async function answerOptions(exchange: Exchange, allowed: readonly string[], opt
     header.set("allow", allowed.join(", "));
     await exchange.respond({ status: 204, header });
   } catch (reason) {
-    await connectProtocol.open(exchange, options.readMaxBytes).fail(options.toError(reason));
+    await connectProtocol.open(exchange, options.readMaxBytes).fail(options.toError(reason, exchange));
   }
 }
 

@@ -2,6 +2,7 @@ import { createRegistry, type DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
@@ -11,7 +12,7 @@ import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
-import { limitsInterceptor, type Meter } from "../interceptors/limits.ts";
+import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { validationInterceptor } from "../interceptors/validation.ts";
 import { createEndpoint, type EndpointOptions } from "../rpc/create-endpoint.ts";
@@ -21,6 +22,7 @@ import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
 import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
 import { InventoryBlocks } from "../services/inventory-blocks.ts";
 import { InventoryVersion } from "../services/inventory-version.ts";
+import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
 import { restInventoryService } from "../services/rest-inventory.ts";
@@ -32,7 +34,7 @@ import { restJson } from "./rest-json.ts";
 const rpcMaxBytes = 4 * 1024 * 1024;
 
 /** The services of the API. */
-export const apiServices = [InventoryService, PetService, StoreService] as const;
+export const apiServices = [InventoryService, PetService, StoreService, LimitService] as const;
 
 /** What the API stands on. */
 export interface ApiOptions {
@@ -54,7 +56,9 @@ export interface Api {
 
 export function createApi(options: ApiOptions): Api {
   const { store, keys, meter, clock, logger, maxBodyBytes, enforceSunset } = options;
-  const toError = createErrorReporter((code, cause) => logger.error({ err: cause, code }, "a call failed"));
+  const toError = createErrorReporter(({ code, cause, requestId }) =>
+    logger.error({ err: cause, code, requestId }, "a call failed"),
+  );
   const callInterceptors: Interceptor[] = [
     errorsInterceptor(toError),
     deprecationInterceptor,
@@ -74,6 +78,7 @@ export function createApi(options: ApiOptions): Api {
   const others = connect([
     ...implement(PetService, petService(store)),
     ...implement(StoreService, storeService(store)),
+    ...implement(LimitService, limitService(limitsKey)),
   ]);
   const rest = [...connect(implement(InventoryService, inventory.rest)), ...others];
   const rpc = [...connect(implement(InventoryService, inventory.rpc)), ...others];

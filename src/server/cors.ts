@@ -12,6 +12,7 @@ const exposedHeaders = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-Request-Id",
   "Grpc-Status",
   "Grpc-Message",
   "Grpc-Status-Details-Bin",

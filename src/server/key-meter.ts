@@ -1,6 +1,6 @@
 import type { Judgement } from "../domain/judgement.ts";
 import { type Key, quotaOf } from "../domain/key.ts";
-import { judge, noUsage, type Usage } from "../domain/limits.ts";
+import { type Allowance, describeLimits, judge, type KeyLimits, noUsage, type Usage } from "../domain/limits.ts";
 import type { UsageStore } from "../domain/store.ts";
 import { Recent } from "./recent.ts";
 
@@ -14,6 +14,8 @@ const idleMs = 5 * 60_000;
 export interface KeyMeter {
   /** Judges and charges a request. It waits only for what the store knows of a key that was idle. */
   judge(key: Key): Judgement | Promise<Judgement>;
+  /** Tells how a key stands, and charges nothing; but it counts as the key's last use. It waits as `judge` does. */
+  describe(key: Key): KeyLimits | Promise<KeyLimits>;
   /** Counts no more, and resolves when the store has all counts. */
   close(): Promise<void>;
 }
@@ -37,12 +39,17 @@ export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMe
   let unsaved = new Map<string, Entry>();
 
   function charge(entry: Entry, key: Key): Judgement {
-    const nowMs = clock();
-    const verdict = judge(entry.usage, { quota: quotaOf(key), unbans: key.unbans }, nowMs);
+    const nowMs = use(entry);
+    const verdict = judge(entry.usage, allowanceOf(key), nowMs);
     entry.usage = verdict.usage;
-    entry.lastUsedAtMs = nowMs;
-    unsaved.set(entry.keyId, entry);
     return verdict;
+  }
+
+  /** Notes that a key is used now, and returns the time. */
+  function use(entry: Entry): number {
+    entry.lastUsedAtMs = clock();
+    unsaved.set(entry.keyId, entry);
+    return entry.lastUsedAtMs;
   }
 
   async function load(keyId: string): Promise<Entry> {
@@ -79,6 +86,15 @@ export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMe
       return entry === undefined ? load(key.id).then((loaded) => charge(loaded, key)) : charge(entry, key);
     },
 
+    describe(key) {
+      const describeEntry = (entry: Entry) => {
+        const limits = describeLimits(entry.usage, allowanceOf(key), use(entry));
+        return { plan: key.plan, ...limits };
+      };
+      const entry = find(key.id);
+      return entry === undefined ? load(key.id).then(describeEntry) : describeEntry(entry);
+    },
+
     async close() {
       clearInterval(saveTimer);
       clearInterval(idleTimer);
@@ -86,4 +102,8 @@ export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMe
       await save();
     },
   };
+}
+
+function allowanceOf(key: Key): Allowance {
+  return { quota: quotaOf(key), unbans: key.unbans };
 }

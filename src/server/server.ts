@@ -52,6 +52,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const meter: Meter = {
     judgeKey: (key) => keyMeter.judge(key),
     judgeStranger: (address) => strangerMeter.judge(address),
+    describeKey: (key) => keyMeter.describe(key),
   };
 
   const foreignWrites = watchForeignWrites(store);

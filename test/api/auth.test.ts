@@ -100,16 +100,19 @@ describe.each(protocols)("over $name", (protocol) => {
     expectSuccess(await list(protocol, `Bearer ${successor.key}`));
   });
 
-  it.each(samples)("lets $operation in with the scope $scope alone", async ({ operation, input, scope }) => {
-    for (const [index, { key }] of scoped.entries()) {
-      const outcome = await server.call(protocol, operation, input, { key });
-      if (scopes[index] === scope) {
-        expectSuccess(outcome);
-      } else {
-        expectFailure(outcome, "SCOPE_MISSING");
+  it.each(samples.filter(({ scope }) => scope !== undefined))(
+    "lets $operation in with the scope $scope alone",
+    async ({ operation, input, scope }) => {
+      for (const [index, { key }] of scoped.entries()) {
+        const outcome = await server.call(protocol, operation, input, { key });
+        if (scopes[index] === scope) {
+          expectSuccess(outcome);
+        } else {
+          expectFailure(outcome, "SCOPE_MISSING");
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each(samples)("refuses $operation without a key", async ({ operation, input }) => {
     expectFailure(await server.call(protocol, operation, input, { headers: from(protocol) }), "API_KEY_MISSING");

@@ -20,7 +20,10 @@ import { serve, startServer, type TestServer, TestStore } from "../support/serve
 
 const openApi = new OpenApi();
 
-/** The operations, each with a request that succeeds, what makes it invalid, and a scope that does not suffice. */
+/**
+ * The operations, each with a request that succeeds, what makes it invalid, and a scope that does not suffice. One that
+ * is free of charge needs no scope.
+ */
 const operations = [
   {
     route: "GET /inventory",
@@ -51,16 +54,23 @@ const operations = [
     invalid: { path: "/v1/store/orders?status=lost" },
     otherScope: "inventory:read",
   },
+  {
+    route: "GET /limits",
+    request: { method: "GET", path: "/v1/limits" },
+    invalid: { headers: { host: "a b" } },
+    isFree: true,
+  },
 ] as const satisfies readonly Sample[];
 
 interface Sample {
   readonly route: string;
   readonly request: HttpRequest;
   readonly invalid: Partial<HttpRequest>;
-  readonly otherScope: string;
+  readonly otherScope?: KeyName;
+  readonly isFree?: true;
 }
 
-const [list, update, pet, orders] = operations;
+const [list, update, pet, orders, limits] = operations;
 
 /** What of the description has been met, as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
 const met = new Set<string>();
@@ -137,7 +147,7 @@ function withKey(request: HttpRequest, key: string, over: Partial<HttpRequest> =
 describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (version) => {
   const send = (request: HttpRequest) => clients[version].send(request);
 
-  describe.each(operations)("$route", (operation) => {
+  describe.each<Sample>(operations)("$route", (operation) => {
     const { request, invalid, otherScope } = operation;
 
     it("succeeds", async () => {
@@ -150,12 +160,24 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
       ["API_KEY_INVALID", () => withKey(request, "psk_wrong")],
       ["API_KEY_EXPIRED", () => withKey(request, keys.expired)],
       ["API_KEY_REVOKED", () => withKey(request, keys.revoked)],
-      ["SCOPE_MISSING", () => withKey(request, keys[otherScope])],
       ["METHOD_NOT_ALLOWED", () => withKey(request, keys.good, { method: "DELETE", body: undefined })],
-      ["RATE_LIMIT_EXCEEDED", () => withKey(request, keys.spent)],
-      ["API_KEY_BANNED", () => withKey(request, keys.banned)],
     ])("is refused: %s", async (code, refused) => {
       expectAnswer(operation, await send(refused()), code);
+    });
+
+    it.runIf(otherScope !== undefined)("is refused: SCOPE_MISSING", async () => {
+      expectAnswer(operation, await send(withKey(request, keys[otherScope as KeyName])), "SCOPE_MISSING");
+    });
+
+    it.skipIf(operation.isFree).each([
+      ["RATE_LIMIT_EXCEEDED", "spent"],
+      ["API_KEY_BANNED", "banned"],
+    ] as const)("is refused: %s", async (code, name) => {
+      expectAnswer(operation, await send(withKey(request, keys[name])), code);
+    });
+
+    it.runIf(operation.isFree).each(["spent", "banned"] as const)("answers a key that is %s", async (name) => {
+      expectAnswer(operation, await send(withKey(request, keys[name])), 200);
     });
 
     it("tells its methods", async () => {
@@ -232,16 +254,27 @@ describe("what the HTTP parser refuses, as it is described,", () => {
   }
 });
 
+const counted = operations.filter((operation) => operation !== limits);
+
+// A table cannot be read out of the pages of an index.
+const breakTables = "PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken SET rootpage =";
+
 /** A server on a store in which something has been broken while it ran. */
-describe.each<[code: ErrorCode, spoil: string]>([
-  ["INTERNAL", "ALTER TABLE pets RENAME TO hidden_pets; ALTER TABLE orders RENAME TO hidden_orders"],
+describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
+  ["INTERNAL", counted, "ALTER TABLE pets RENAME TO hidden_pets; ALTER TABLE orders RENAME TO hidden_orders"],
+  ["INTERNAL", [limits], "ALTER TABLE usage RENAME TO hidden_usage"],
   [
     "UNAVAILABLE",
-    // A table cannot be read out of the pages of an index.
-    `PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken SET rootpage =
+    counted,
+    `${breakTables}
        (SELECT rootpage FROM sqlite_schema WHERE name = broken.name || '_by_status') WHERE name IN ('pets', 'orders')`,
   ],
-])("when the store fails, as it is described, with %s", (code, spoil) => {
+  [
+    "UNAVAILABLE",
+    [limits],
+    `${breakTables} (SELECT rootpage FROM sqlite_schema WHERE name = 'pets_by_status') WHERE name = 'usage'`,
+  ],
+])("when the store fails, as it is described, with %s", (code, samples, spoil) => {
   let failing: TestServer;
   let key: string;
   let http: HttpClient;
@@ -263,7 +296,7 @@ describe.each<[code: ErrorCode, spoil: string]>([
     await failing?.stop();
   });
 
-  it.each(operations)("$route", async (operation) => {
+  it.each(samples)("$route", async (operation) => {
     const send = () => http.send(withKey(operation.request, key));
     // What is kept in memory is good until the server sees that its store has changed.
     await until(async () => (await send()).status >= 500, 5_000);

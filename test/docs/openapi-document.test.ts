@@ -46,6 +46,16 @@ describe("the OpenAPI description", () => {
         true,
       ],
       [
+        "getLimits",
+        "GET /limits",
+        "petstore.v1.LimitService/GetLimits",
+        [{ apiKey: [] }],
+        "beta",
+        false,
+        undefined,
+        true,
+      ],
+      [
         "getPet",
         "GET /pets/{petId}",
         "petstore.v1.PetService/GetPet",
@@ -73,6 +83,7 @@ describe("the OpenAPI description", () => {
     ["updateInventory", [200, 400, 401, 403, 404, 405, 408, 413, 415, 429, 431, 500, 503]],
     ["getPet", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
     ["listOrders", [200, 400, 401, 403, 405, 408, 429, 431, 500, 503]],
+    ["getLimits", [200, 400, 401, 405, 408, 429, 431, 500, 503]],
   ])("says of %s that it answers %j", (operationId, statuses) => {
     const operation = [...openApi.operations.values()].find(({ value }) => value.operationId === operationId);
     expect(Object.keys(operation?.value.responses as Json).map(Number)).toEqual(statuses);
@@ -111,7 +122,7 @@ describe("the OpenAPI description", () => {
   it("has an example of each body, in both directions", () => {
     const pointers = [...examples({ pointer: "", value: openApi.document })].map(({ pointer }) => pointer);
     expect(pointers.filter((pointer) => /\/requestBody\//.test(pointer))).toHaveLength(1);
-    expect(pointers.filter((pointer) => /\/responses\/200\/content\//.test(pointer))).toHaveLength(4);
+    expect(pointers.filter((pointer) => /\/responses\/200\/content\//.test(pointer))).toHaveLength(5);
   });
 });
 

@@ -40,6 +40,9 @@ const languages = [
   { name: "Go", write: writeGo, program: "go", file: "sample.go", args: ["run"] },
 ] as const;
 
+/** What stands in the answers that have no pending pet. */
+const told: Readonly<Record<string, string>> = { listOrders: "shipDate", getLimits: "business" };
+
 function isInstalled(program: string): boolean {
   try {
     execFileSync("sh", ["-c", `command -v ${program}`]);
@@ -67,7 +70,7 @@ describe("the code samples", () => {
       it.each(operations.map((entry) => [entry.operation.operationId, entry] as const))(
         "call %s",
         async (id, entry) => {
-          expect(await runSample(language, entry)).toContain(id === "listOrders" ? "shipDate" : "pending");
+          expect(await runSample(language, entry)).toContain(told[id] ?? "pending");
         },
       );
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judge, noUsage, type Usage, type Verdict } from "../../src/domain/limits.ts";
+import { describeLimits, judge, type Limits, noUsage, type Usage, type Verdict } from "../../src/domain/limits.ts";
 import type { Quota } from "../../src/domain/plan.ts";
 
 /** A moment with a sub-second part, so that what is rounded shows. */
@@ -27,12 +27,21 @@ class Caller {
     return verdict;
   }
 
+  /** How the caller stands, which costs nothing. */
+  tell(): Limits {
+    return describeLimits(this.usage, this, this.nowMs);
+  }
+
   /** Asks several times, and returns the last verdict. */
   askTimes(times: number): Verdict {
     for (let n = 1; n < times; n += 1) {
       this.ask();
     }
     return this.ask();
+  }
+
+  unban(): void {
+    this.unbans += 1;
   }
 
   wait(ms: number): this {
@@ -278,5 +287,41 @@ describe("a clock that is put back", () => {
     caller.getBanned();
     expect(caller.wait(-10 * day).ask().retryAfterSeconds).toBe(120);
     expect(caller.wait(2 * minute).ask().outcome).toBe("admitted");
+  });
+});
+
+describe("what a caller is told of its limits", () => {
+  const left = ({ minute: { remaining }, day, strikes }: Limits) => [remaining, day.remaining, strikes.remaining];
+
+  it.each<[title: string, ask: (caller: Caller) => unknown, left: readonly number[], outcome: string]>([
+    ["at first", () => undefined, [60, 1_000, 60], "admitted"],
+    ["after some requests", (caller) => caller.askTimes(3), [57, 997, 60], "admitted"],
+    ["when a window is used up", (caller) => caller.askTimes(63), [0, 940, 57], "refused"],
+    ["when the minute is over", (caller) => caller.wait(caller.askTimes(63) && minute), [60, 940, 60], "admitted"],
+    ["during a ban", (caller) => caller.askTimes(120), [0, 940, 60], "banned"],
+    ["late in a ban", (caller) => caller.wait(caller.askTimes(120) && 1.5 * minute), [60, 940, 60], "banned"],
+    ["after an unban", (caller) => caller.askTimes(120) && caller.unban(), [0, 940, 60], "refused"],
+  ])("is right %s, and costs nothing", (_title, ask, expected, outcome) => {
+    const caller = new Caller();
+    ask(caller);
+    const { usage } = caller;
+    const told = caller.tell();
+    expect(left(told)).toEqual(expected);
+    expect(told.judgement.outcome).toBe(outcome);
+    expect(caller.usage).toBe(usage);
+  });
+
+  it("names the ban that is in force, and none that has ended", () => {
+    const caller = new Caller();
+    caller.askTimes(120);
+    expect(caller.tell().ban).toEqual({ step: 1, endsAtMs: start + 2 * minute });
+    expect(caller.wait(2 * minute).tell().ban).toBeUndefined();
+  });
+
+  it("agrees with what the next refused request is told", () => {
+    const caller = new Caller();
+    caller.askTimes(70);
+    const { judgement } = caller.tell();
+    expect(caller.ask()).toMatchObject(judgement);
   });
 });

@@ -3,6 +3,7 @@ import { EmptySchema, file_google_protobuf_timestamp, file_google_protobuf_wrapp
 import { ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
 import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import { CallRecord } from "../../src/http/call-record.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
 import type { Call, Endpoint, UnaryEndpoint } from "../../src/rpc/endpoint.ts";
@@ -89,6 +90,8 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
     authority: "authority" in request ? request.authority : "shapes.example:8080",
     clientAddress: "127.0.0.1",
     headerBytes: 0,
+    requestId: "request-1",
+    record: new CallRecord(),
     requestHeader,
     signal: new AbortController().signal,
     header: (name) => requestHeader.get(name) ?? undefined,

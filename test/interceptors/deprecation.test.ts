@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { petNotFound } from "../../src/domain/errors.ts";
+import { CallRecord } from "../../src/http/call-record.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
 import { errorCodeOf, errorsInterceptor, toConnectError } from "../../src/interceptors/errors.ts";
@@ -20,7 +21,8 @@ function call(interceptor: Interceptor, method: Method, answer = async () => ({}
     messageInterceptors: [],
   });
   const read = async () => create<DescMessage>(method.input);
-  return (endpoint as UnaryEndpoint).call({ exchange: {} as Exchange, protocolName: "none", read });
+  const exchange = { record: new CallRecord() } as Exchange;
+  return (endpoint as UnaryEndpoint).call({ exchange, protocolName: "none", read });
 }
 
 const { getPet } = PetService.method;

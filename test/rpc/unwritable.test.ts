@@ -19,7 +19,7 @@ const secret = "what nobody may see";
 /** All ways in to one method. `reports` are the codes and causes that it gave. */
 function createWays(answer: () => Shape = unwritable) {
   const reports: [code: ErrorCode, cause: unknown][] = [];
-  const toError = createErrorReporter((code, cause) => reports.push([code, cause]));
+  const toError = createErrorReporter(({ code, cause }) => reports.push([code, cause]));
   const limits: Interceptor = (next) => async (request) => {
     const response = await next(request);
     response.header.set("x-ratelimit-limit", "60");

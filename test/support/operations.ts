@@ -1,25 +1,27 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 
-/** The operations of the API, by the names that the specification gives them. */
+/** The operations of the API, by the names that the specification gives them, and those that it does not know. */
 export const operations = {
   listInventory: InventoryService.method.listInventory,
   updateInventory: InventoryService.method.updateInventory,
   getPet: PetService.method.getPet,
   listOrders: StoreService.method.listOrders,
+  getLimits: LimitService.method.getLimits,
 } as const;
 
 export type Operation = keyof typeof operations;
 export type Input<O extends Operation> = MessageInitShape<(typeof operations)[O]["input"]>;
 export type Output<O extends Operation> = MessageShape<(typeof operations)[O]["output"]>;
 
-/** An operation with an input that the fixture answers with success, and the scope that it takes. */
+/** An operation with an input that the fixture answers with success, and the scope that it takes, if it takes one. */
 export interface Sample<O extends Operation = Operation> {
   readonly operation: O;
   readonly input: Input<O>;
-  readonly scope: string;
+  readonly scope: string | undefined;
 }
 
 /** One working call of each operation. */
@@ -28,6 +30,7 @@ export const samples: readonly Sample[] = [
   { operation: "updateInventory", input: { petId: 1n, update: { quantity: 5n } }, scope: "inventory:write" },
   { operation: "getPet", input: { petId: 7n }, scope: "pets:read" },
   { operation: "listOrders", input: {}, scope: "orders:read" },
+  { operation: "getLimits", input: {}, scope: undefined },
 ];
 
 /** The path of an operation's RPC. */

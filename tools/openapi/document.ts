@@ -6,7 +6,7 @@ import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
 import { restJson } from "../../src/server/rest-json.ts";
 import { messagesInBodies } from "./body-messages.ts";
 import { description } from "./comments.ts";
-import { headerComponents, limitHeaders, refer } from "./headers.ts";
+import { commonHeaders, headerComponents, refer } from "./headers.ts";
 import type { Info } from "./info.ts";
 import { bindMethod, createOperation, type Shared } from "./operation.ts";
 import { basePath, pathOf } from "./path.ts";
@@ -80,7 +80,7 @@ const apiKey = {
 /** The answer to OPTIONS on any path that there is. */
 const options: Response = {
   description: "The methods that the path takes. HEAD is among them wherever GET is, and answers as it does.",
-  headers: { ...limitHeaders, ...refer("Allow") },
+  headers: { ...commonHeaders, ...refer("Allow") },
 };
 
 function unknownPath({ reasons, error }: Shared): Response {

@@ -1,4 +1,5 @@
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { Charge } from "../../gen/petstore/options/v1/options_pb.ts";
 import { nameOf } from "../../src/gateway/route-error.ts";
 import { deprecationOf } from "./headers.ts";
 import type { BoundMethod, Shared } from "./operation.ts";
@@ -40,6 +41,10 @@ function canFailFor({ code, occurrence }: Reason, { option, rule }: BoundMethod)
       return rule.body !== "";
     case Occurrence.SUNSET:
       return option.deprecation !== undefined;
+    case Occurrence.SCOPED:
+      return option.scope !== "";
+    case Occurrence.COUNTED:
+      return option.charge !== Charge.FREE;
     case Occurrence.NAMED:
       return option.reasons.includes(code);
     case Occurrence.UNROUTED:

@@ -16,6 +16,13 @@ export const headerComponents = {
     pattern: '^"\\w+";r=\\d+;t=\\d+(, "\\w+";r=\\d+;t=\\d+)*$',
     example: '"minute";r=59;t=60, "day";r=999;t=86400',
   }),
+  "X-Request-Id": text(
+    "The name of the request: that of its own `X-Request-Id`, or a new one. Quote it when you ask for help.",
+    {
+      pattern: "^[A-Za-z0-9._-]{1,128}$",
+      example: "kX3vQ9bTz1Lw-1f4",
+    },
+  ),
   "Retry-After": number("How many seconds to wait: whoever waits as long is admitted.", 1, 42),
   "WWW-Authenticate": text("How to authenticate, and what is wrong with the key that was sent (RFC 6750).", {
     pattern: '^Bearer realm="[^"]*"(, error="\\w+")?$',
@@ -49,12 +56,13 @@ export type HeaderComponent = keyof typeof headerComponents;
 type Headers = Response["headers"];
 
 /** On every answer, whatever its outcome. */
-export const limitHeaders = refer(
+export const commonHeaders = refer(
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
   "RateLimit-Policy",
   "RateLimit",
+  "X-Request-Id",
 );
 
 /** References to headers, by their names. */

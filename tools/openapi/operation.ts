@@ -10,7 +10,7 @@ import { operationOf } from "../../src/interceptors/operation.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";
 import { failures } from "./failures.ts";
-import { deprecationOf, limitHeaders, refer } from "./headers.ts";
+import { commonHeaders, deprecationOf, refer } from "./headers.ts";
 import { pathParameters, queryParameters } from "./parameters.ts";
 import type { Reason } from "./reasons.ts";
 import type { Responses } from "./responses.ts";
@@ -58,7 +58,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
     tags: [method.parent.name],
     ...summaryAndDescription(method),
     ...(method.deprecated && { deprecated: true }),
-    security: [{ apiKey: [scope] }],
+    security: [{ apiKey: scope === "" ? [] : [scope] }],
     parameters: createParameters(bound, shared.schemas, shared.queries),
     ...createRequestBody(bound, shared.schemas),
     responses: {
@@ -67,7 +67,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
       ...failures(bound, shared),
     },
     "x-rpc": nameOf(method),
-    "x-scope": scope,
+    ...(scope !== "" && { "x-scope": scope }),
     "x-stability": StabilitySchema.value[stability]?.localName.toLowerCase(),
     ...(deprecation && { "x-deprecated-since": deprecation.since, "x-sunset": deprecation.sunset }),
     "x-try-it-out": tryIt !== TryIt.DISABLED,
@@ -112,7 +112,7 @@ function createSuccess({ method, option, rule, bound }: BoundMethod, schemas: Sc
   return {
     description: description(text),
     headers: {
-      ...limitHeaders,
+      ...commonHeaders,
       ...(createPaging(rule, bound) && refer("NextLink")),
       ...(option.etag && refer("ETag", "Cache-Control")),
       ...refer("Content-Encoding", "Vary"),
@@ -135,6 +135,6 @@ function createContent(desc: DescMethod["input"], name: string, schemas: Schemas
 function createNotModified({ method, option }: BoundMethod): Response {
   return {
     description: "The answer that `If-None-Match` names is still the present one.",
-    headers: { ...limitHeaders, ...refer("ETag", "Cache-Control", "Vary"), ...deprecationOf(method, option) },
+    headers: { ...commonHeaders, ...refer("ETag", "Cache-Control", "Vary"), ...deprecationOf(method, option) },
   };
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import { limitHeaders, refer } from "./headers.ts";
+import { commonHeaders, refer } from "./headers.ts";
 import type { Reason } from "./reasons.ts";
 import type { Reference, Response, Schema } from "./types.ts";
 
@@ -34,7 +34,7 @@ export function failure(reasons: readonly Reason[], error: Schema, headers: Resp
   ]);
   return {
     description: reasons.map(describe).join("\n\n"),
-    headers: { ...limitHeaders, ...headersOf(status), ...headers },
+    headers: { ...commonHeaders, ...headersOf(status), ...headers },
     content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
   };
 }

@@ -31,6 +31,7 @@ const routes: { [O in Operation]: (input: Input<O>) => HttpRequest } = {
     body: update && (update.quantity === undefined ? "{}" : `{"quantity":${update.quantity}}`),
   }),
   getPet: ({ petId }) => ({ method: "GET", path: `/v1/pets/${petId}` }),
+  getLimits: () => ({ method: "GET", path: "/v1/limits" }),
   listOrders: (input) => ({ method: "GET", path: `/v1/store/orders${listQuery(input, OrderStatusSchema)}` }),
 };
 
@@ -68,12 +69,15 @@ function toOutcome<O extends Operation>(operation: O, { status, headers, text }:
 
 /** ProtoJSON of an operation's output, from the REST body and the `Link` header. */
 function toProtoJson(operation: Operation, text: string, headers: Headers): JsonValue {
-  const prefix = operation === "listOrders" ? "ORDER_STATUS_" : "PET_STATUS_";
+  const prefixes: Record<string, string> = {
+    status: operation === "listOrders" ? "ORDER_STATUS_" : "PET_STATUS_",
+    plan: "PLAN_",
+  };
   const body = JSON.parse(text, ((key: string, value: unknown, { source }: { source: string }) =>
     typeof value === "number"
       ? source
-      : key === "status"
-        ? `${prefix}${String(value).toUpperCase()}`
+      : key in prefixes
+        ? `${prefixes[key]}${String(value).toUpperCase()}`
         : value) as never);
   switch (operation) {
     case "listInventory":
@@ -84,6 +88,8 @@ function toProtoJson(operation: Operation, text: string, headers: Headers): Json
       return { item: body };
     case "getPet":
       return { pet: body };
+    case "getLimits":
+      return { limits: body };
   }
 }
 

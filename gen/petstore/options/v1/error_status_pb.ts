@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/error_status.proto.
  */
 export const file_petstore_options_v1_error_status: GenFile = /*@__PURE__*/
-  fileDesc("CiZwZXRzdG9yZS9vcHRpb25zL3YxL2Vycm9yX3N0YXR1cy5wcm90bxITcGV0c3RvcmUub3B0aW9ucy52MSJ1CgtFcnJvclN0YXR1cxIMCgRodHRwGAEgASgFEiMKCWNhbm9uaWNhbBgCIAEoDjIQLmdvb2dsZS5ycGMuQ29kZRIzCgpvY2N1cnJlbmNlGAMgASgOMh8ucGV0c3RvcmUub3B0aW9ucy52MS5PY2N1cnJlbmNlKq4BCgpPY2N1cnJlbmNlEhoKFk9DQ1VSUkVOQ0VfVU5TUEVDSUZJRUQQABIVChFPQ0NVUlJFTkNFX0FMV0FZUxABEhcKE09DQ1VSUkVOQ0VfVU5ST1VURUQQAhITCg9PQ0NVUlJFTkNFX0JPRFkQAxIVChFPQ0NVUlJFTkNFX1NVTlNFVBAEEhQKEE9DQ1VSUkVOQ0VfTkFNRUQQBRISCg5PQ0NVUlJFTkNFX1JQQxAGOmgKDGVycm9yX3N0YXR1cxIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGMWKAyABKAsyIC5wZXRzdG9yZS5vcHRpb25zLnYxLkVycm9yU3RhdHVzUgtlcnJvclN0YXR1c2IGcHJvdG8z", [file_google_protobuf_descriptor, file_google_rpc_code]);
+  fileDesc("CiZwZXRzdG9yZS9vcHRpb25zL3YxL2Vycm9yX3N0YXR1cy5wcm90bxITcGV0c3RvcmUub3B0aW9ucy52MSJ1CgtFcnJvclN0YXR1cxIMCgRodHRwGAEgASgFEiMKCWNhbm9uaWNhbBgCIAEoDjIQLmdvb2dsZS5ycGMuQ29kZRIzCgpvY2N1cnJlbmNlGAMgASgOMh8ucGV0c3RvcmUub3B0aW9ucy52MS5PY2N1cnJlbmNlKt0BCgpPY2N1cnJlbmNlEhoKFk9DQ1VSUkVOQ0VfVU5TUEVDSUZJRUQQABIVChFPQ0NVUlJFTkNFX0FMV0FZUxABEhcKE09DQ1VSUkVOQ0VfVU5ST1VURUQQAhITCg9PQ0NVUlJFTkNFX0JPRFkQAxIVChFPQ0NVUlJFTkNFX1NVTlNFVBAEEhQKEE9DQ1VSUkVOQ0VfTkFNRUQQBRISCg5PQ0NVUlJFTkNFX1JQQxAGEhUKEU9DQ1VSUkVOQ0VfU0NPUEVEEAcSFgoST0NDVVJSRU5DRV9DT1VOVEVEEAg6aAoMZXJyb3Jfc3RhdHVzEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYxYoDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRXJyb3JTdGF0dXNSC2Vycm9yU3RhdHVzYgZwcm90bzM", [file_google_protobuf_descriptor, file_google_rpc_code]);
 
 /**
  * ErrorStatus is the status of a failed answer.
@@ -107,6 +107,20 @@ export const Occurrence = {
    * @generated from enum value: OCCURRENCE_RPC = 6;
    */
   RPC: 6,
+
+  /**
+   * Requests to methods that need a scope.
+   *
+   * @generated from enum value: OCCURRENCE_SCOPED = 7;
+   */
+  SCOPED: 7,
+
+  /**
+   * Requests to methods whose calls are counted.
+   *
+   * @generated from enum value: OCCURRENCE_COUNTED = 8;
+   */
+  COUNTED: 8,
 } as const;
 
 /**

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/options.proto.
  */
 export const file_petstore_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEizwEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqSAoFVHJ5SXQSFgoSVFJZX0lUX1VOU1BFQ0lGSUVEEAASEgoOVFJZX0lUX0VOQUJMRUQQARITCg9UUllfSVRfRElTQUJMRUQQAjpeCglvcGVyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFigMgASgLMh4ucGV0c3RvcmUub3B0aW9ucy52MS5PcGVyYXRpb25SCW9wZXJhdGlvbjo5CgdleGFtcGxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjFigMgASgJUgdleGFtcGxlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEi/AEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2UiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqRQoGQ2hhcmdlEhYKEkNIQVJHRV9VTlNQRUNJRklFRBAAEhIKDkNIQVJHRV9DT1VOVEVEEAESDwoLQ0hBUkdFX0ZSRUUQAipICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uOjkKB2V4YW1wbGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMWKAyABKAlSB2V4YW1wbGViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Operation is what the service promises about one method.
@@ -30,7 +30,8 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
   stability: Stability;
 
   /**
-   * The scope that an API key needs to call the method, such as `inventory:read`.
+   * The scope that an API key needs to call the method, such as `inventory:read`. Empty where any
+   * valid key will do.
    *
    * @generated from field: string scope = 2;
    */
@@ -63,6 +64,13 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
    * @generated from field: bool etag = 6;
    */
   etag: boolean;
+
+  /**
+   * Whether calls count towards the limits of their key.
+   *
+   * @generated from field: petstore.options.v1.Charge charge = 7;
+   */
+  charge: Charge;
 };
 
 /**
@@ -149,6 +157,48 @@ export const StabilitySchema: GenEnum<Stability> = /*@__PURE__*/
   enumDesc(file_petstore_options_v1_options, 0);
 
 /**
+ * Charge says whether calls of a method count towards the limits of their key.
+ *
+ * @generated from enum petstore.options.v1.Charge
+ */
+export const Charge = {
+  /**
+   * Not stated, which means that every call is counted.
+   *
+   * @generated from enum value: CHARGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Every call is counted, and refused when the limit is exceeded.
+   *
+   * @generated from enum value: CHARGE_COUNTED = 1;
+   */
+  COUNTED: 1,
+
+  /**
+   * No call with a valid key is counted or refused, though the key be banned. Answers carry the
+   * limits' headers all the same.
+   *
+   * @generated from enum value: CHARGE_FREE = 2;
+   */
+  FREE: 2,
+} as const;
+
+/**
+ * Charge says whether calls of a method count towards the limits of their key.
+ *
+ * @generated from enum petstore.options.v1.Charge
+ */
+export type Charge = (typeof Charge)[keyof typeof Charge] | UnknownEnum;
+
+/**
+ * Describes the enum petstore.options.v1.Charge.
+ */
+export const ChargeSchema: GenEnum<Charge> = /*@__PURE__*/
+  enumDesc(file_petstore_options_v1_options, 1);
+
+/**
  * TryIt says whether the API reference offers a panel to try a method out.
  *
  * @generated from enum petstore.options.v1.TryIt
@@ -187,7 +237,7 @@ export type TryIt = (typeof TryIt)[keyof typeof TryIt] | UnknownEnum;
  * Describes the enum petstore.options.v1.TryIt.
  */
 export const TryItSchema: GenEnum<TryIt> = /*@__PURE__*/
-  enumDesc(file_petstore_options_v1_options, 1);
+  enumDesc(file_petstore_options_v1_options, 2);
 
 /**
  * What the service promises about a method. Every method of the API carries it.

@@ -1,0 +1,38 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { ContextKey, ServiceImpl } from "@connectrpc/connect";
+import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
+import type { WindowStanding } from "../domain/judgement.ts";
+import type { KeyLimits } from "../domain/limits.ts";
+import { planToMessage } from "./plan.ts";
+
+/** The RPCs of the limits. `limitsKey` is where a call has the limits of its key, as its answer's headers tell them. */
+export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): ServiceImpl<typeof LimitService> {
+  return {
+    getLimits(_request, { values }) {
+      const limits = values.get(limitsKey);
+      if (limits === undefined) {
+        throw new Error("the call came without the limits of its key");
+      }
+      return { limits: limitsToMessage(limits) };
+    },
+  };
+}
+
+function limitsToMessage({ plan, minute, day, strikes, ban }: KeyLimits) {
+  return {
+    plan: planToMessage(plan),
+    minute: windowToMessage(minute),
+    day: windowToMessage(day),
+    strikes: windowToMessage(strikes),
+    ...(ban && { ban: { endTime: timestampFromMs(ban.endsAtMs), step: ban.step } }),
+  };
+}
+
+function windowToMessage({ limit, remaining, resetAtMs, lengthSeconds }: WindowStanding) {
+  return {
+    limit: BigInt(limit),
+    remaining: BigInt(remaining),
+    resetTime: timestampFromMs(resetAtMs),
+    lengthSeconds,
+  };
+}
