@@ -9,6 +9,12 @@ export function parseByteSize(text: string): number | undefined {
   return size >= 1 && Number.isSafeInteger(size) ? size : undefined;
 }
 
+/** Writes a number of bytes as `parseByteSize` reads it, in the largest unit that is exact. */
+export function writeByteSize(size: number): string {
+  const [unit, factor] = Object.entries(factors).findLast(([, each]) => size % each === 0) ?? ["", 1];
+  return `${size / factor}${unit}`;
+}
+
 /** Writes a number of bytes for people, such as `12.3 MiB`. */
 export function formatByteSize(size: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];

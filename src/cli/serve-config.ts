@@ -2,26 +2,26 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { ServerConfig } from "../server/config.ts";
 import { systemFailure, usageFailure } from "./failure.ts";
-import type { ServeOptions } from "./serve-options.ts";
+import type { SettingValues } from "./settings/settings.ts";
 
-/** Makes the server's configuration of the flags. Throws a `Failure` for a certificate that cannot be used. */
-export function readServerConfig(options: ServeOptions): ServerConfig {
+/** Makes the server's configuration of the settings. Throws a `Failure` for a certificate that cannot be used. */
+export function readServerConfig(values: SettingValues): ServerConfig {
   return {
-    db: options.db,
-    host: options.host,
-    port: options.port,
-    opsHost: options.opsHost,
-    opsPort: options.opsPort,
-    tls: readTls(options.tlsCert, options.tlsKey),
-    reflection: options.reflection,
-    baseUrls: { production: options.baseUrl, staging: options.stagingBaseUrl },
-    corsOrigins: options.corsOrigin ?? [],
-    maxBodyBytes: options.maxBody,
-    requestTimeoutMs: options.requestTimeout,
-    shutdownGraceMs: options.shutdownGrace,
-    trustedProxies: options.trustedProxy ?? [],
-    enforceSunset: options.enforceSunset ?? false,
-    logLevel: options.logLevel,
+    db: values.db,
+    host: values.host,
+    port: values.port,
+    opsHost: values.opsHost,
+    opsPort: values.opsPort,
+    tls: readTls(values.tlsCert, values.tlsKey),
+    reflection: !values.noReflection,
+    baseUrls: { production: values.baseUrl, staging: values.stagingBaseUrl },
+    corsOrigins: values.corsOrigin,
+    maxBodyBytes: values.maxBody,
+    requestTimeoutMs: values.requestTimeout,
+    shutdownGraceMs: values.shutdownGrace,
+    trustedProxies: values.trustedProxy,
+    enforceSunset: values.enforceSunset,
+    logLevel: values.logLevel,
   };
 }
 

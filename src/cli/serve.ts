@@ -4,7 +4,7 @@ import type { RunningServer } from "../server/server.ts";
 import { prepareDemo } from "./demo/demo.ts";
 import { describeListenError } from "./listen-error.ts";
 import { readServerConfig } from "./serve-config.ts";
-import { addServeOptions, type ServeOptions } from "./serve-options.ts";
+import { addSettings, settingKeys, settingValues } from "./settings/source.ts";
 import { untilStopped } from "./stop-signal.ts";
 
 /** `petstore serve`. */
@@ -15,11 +15,14 @@ export function addServe(program: Command): void {
     .description("Serves the API on one port, and health on another. Creates or migrates the store first.")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
-      const options = command.optsWithGlobals<ServeOptions>();
-      const config = readServerConfig(options);
-      await (options.demo ? serveDemo(config) : serveStore(config));
+      const values = settingValues(command);
+      const config = readServerConfig(values);
+      await (values.demo ? serveDemo(config) : serveStore(config));
     });
-  addServeOptions(serve);
+  addSettings(
+    serve,
+    settingKeys.filter((key) => key !== "db"),
+  );
 }
 
 async function serveStore(config: ServerConfig): Promise<void> {
@@ -61,10 +64,14 @@ function readyLines(running: RunningServer, { opsPort }: ServerConfig): string {
 
 const help = `
 The first line on stdout, 'petstore listening on http://HOST:PORT', tells that the server is ready; logs go to stderr.
+A configuration file (--config) has the flags' names without dashes, one a line, such as 'ops-port: 9090'. Flags are
+stronger than variables, and variables than the file; 'petstore config' shows what is in force.
+
 SIGTERM and SIGINT let running calls finish, and end it with exit code 0; a second one ends it at once.
 
 Examples:
   $ petstore serve
   $ petstore serve --demo --port 0
   $ petstore serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+  $ petstore serve --config /etc/petstore.yaml
   $ PETSTORE_PORT=80 PETSTORE_TRUSTED_PROXY=10.0.0.0/8 petstore serve`;

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { systemFailure, usageFailure } from "../failure.ts";
+import { readFileValue } from "./file-value.ts";
+import { nameOf } from "./option.ts";
+import { type SettingKey, settings } from "./settings.ts";
+
+/** What a configuration file says of one setting. */
+export interface FileEntry {
+  readonly value: unknown;
+  /** Where it says so, such as `petstore.yaml:3`. */
+  readonly place: string;
+}
+
+/** What a configuration file says, by the settings' keys. */
+export type SettingsFile = ReadonlyMap<SettingKey, FileEntry>;
+
+/**
+ * Reads a configuration file: YAML, in which the settings stand under their names. One without a value counts as unset,
+ * as an empty variable does. Throws a `Failure` that names the file and the line, for whatever is wrong in it.
+ */
+export function readSettingsFile(file: string): SettingsFile {
+  const lines = new LineCounter();
+  const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
+  const placeAt = (offset: number | undefined) => `${file}:${lines.linePos(offset ?? 0).line}`;
+  const [fault] = document.errors;
+  if (fault !== undefined) {
+    throw usageFailure(`${placeAt(fault.pos[0])}: not valid YAML: ${firstLine(fault.message)}`);
+  }
+  const entries = new Map<SettingKey, FileEntry>();
+  for (const { name, node, offset } of pairsOf(document, placeAt)) {
+    const place = placeAt(offset);
+    const key = keyOf(name, place);
+    const given = plainValue(node, document);
+    if (given !== null) {
+      entries.set(key, { value: readFileValue(key, given, place), place });
+    }
+  }
+  return entries;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw systemFailure(`read ${file}`, error);
+  }
+}
+
+interface NamedNode {
+  readonly name: string;
+  readonly node: Node | null;
+  readonly offset: number | undefined;
+}
+
+function pairsOf(document: Document, placeAt: (offset: number | undefined) => string): NamedNode[] {
+  const { contents } = document;
+  if (contents === null || (isScalar(contents) && contents.value === null)) {
+    return [];
+  }
+  if (!isMap(contents)) {
+    throw usageFailure(`${placeAt(contents.range?.[0])}: it must hold one setting a line, such as 'port: 8080'`);
+  }
+  return contents.items.map(({ key, value }) => ({
+    name: isScalar(key) ? String(key.value) : String(key),
+    node: value as Node | null,
+    offset: (key as Node).range?.[0],
+  }));
+}
+
+function keyOf(name: string, place: string): SettingKey {
+  const key = (Object.keys(settings) as SettingKey[]).find((each) => nameOf(each) === name);
+  if (key === undefined) {
+    throw usageFailure(`${place}: there is no setting '${name}'; 'petstore config' shows them all`);
+  }
+  return key;
+}
+
+/** Only one value, or a list of them: whatever has more structure comes as an object, which no setting takes. */
+function plainValue(node: Node | null, document: Document): unknown {
+  const resolved = isAlias(node) ? node.resolve(document) : node;
+  if (isSeq(resolved)) {
+    return resolved.items.map((item) => plainValue(item as Node | null, document));
+  }
+  return isScalar(resolved) ? resolved.value : (resolved ?? null);
+}
+
+function firstLine(message: string): string {
+  return message.split("\n", 1)[0] ?? message;
+}

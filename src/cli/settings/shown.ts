@@ -1,0 +1,40 @@
+import { formatTable } from "../table.ts";
+import type { FileValue } from "./kind.ts";
+import type { Source } from "./source.ts";
+
+/** A setting as it is shown to the operator. */
+export interface ShownSetting {
+  readonly name: string;
+  /** As it would stand in the configuration file. Undefined when it is not set. */
+  readonly value: FileValue | undefined;
+  readonly isSecret: boolean;
+  readonly source: Source;
+}
+
+/** What is shown in place of a secret. */
+export const mask = "********";
+
+/** Settings for people, one a line. */
+export function formatSettings(shown: readonly ShownSetting[]): string {
+  const rows = shown.map((setting) => [setting.name, toText(masked(setting)), setting.source.place ?? "default"]);
+  return formatTable([["SETTING", "VALUE", "FROM"], ...rows]);
+}
+
+/** Settings for programs, by their names. */
+export function settingsToJson(shown: readonly ShownSetting[]): object {
+  return Object.fromEntries(
+    shown.map((setting) => [
+      setting.name,
+      { value: masked(setting) ?? null, source: setting.source.kind, place: setting.source.place ?? null },
+    ]),
+  );
+}
+
+function masked({ value, isSecret }: ShownSetting): FileValue | undefined {
+  return isSecret && value !== undefined ? mask : value;
+}
+
+function toText(value: FileValue | undefined): string {
+  const text = Array.isArray(value) ? value.join(", ") : String(value ?? "");
+  return text === "" ? "-" : text;
+}
