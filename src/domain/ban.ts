@@ -12,12 +12,15 @@ const hourMs = 60 * minuteMs;
 /** How long a ban lasts, by its step. Source: the contract, Limits. */
 const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, 24 * hourMs] as const;
 
+/** The highest step: bans last no longer than its own. */
+export const lastBanStep = lengthsMs.length;
+
 /** Each such time without a new ban takes one step back. */
 const cleanMs = 24 * hourMs;
 
 /** Bans a key from now on: for longer than the last time, unless it has been clean since. */
 export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
-  const step = Math.min(stepAt(last, nowMs) + 1, lengthsMs.length);
+  const step = Math.min(stepAt(last, nowMs) + 1, lastBanStep);
   return { step, endsAtMs: nowMs + lengthMs(step) };
 }
 

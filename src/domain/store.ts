@@ -19,10 +19,10 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
    */
   importAll(imports: Imports): Promise<ImportCounts>;
   /**
-   * Writes a consistent copy of the store to a new file, while others go on reading and writing.
-   * Throws when the file exists already, or cannot be written.
+   * Writes a consistent copy of the store to a new file, while others go on reading and writing. `report` hears now and
+   * then how far it has come. Throws when the file exists already, or cannot be written.
    */
-  backup(file: string): Promise<void>;
+  backup(file: string, report?: ReportProgress): Promise<void>;
   /**
    * A number that changes when the store has been written to by others: by another process, or by an import. What this
    * store itself updates leaves it. It tells when a cache of what the store holds is out of date.
@@ -31,6 +31,9 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
   /** Gives back what is held. The store must not be used afterwards. */
   close(): Promise<void>;
 }
+
+/** Hears how far long work has come: how much is done, and of how much. The unit is the work's own. */
+export type ReportProgress = (done: number, total: number) => void;
 
 /** What to put into the store. The pets are read to their end before the first order is asked for. */
 export interface Imports {
@@ -100,12 +103,19 @@ export interface KeyUsage {
   readonly keyId: string;
   readonly usage: Usage;
   readonly lastUsedAtMs: number;
+  /** When the key last called each deprecated method, in milliseconds since the Unix epoch, by the method's full name. */
+  readonly deprecatedCalls?: ReadonlyMap<string, number> | undefined;
 }
 
 /** The counters and bans of the keys. */
 export interface UsageStore {
   /** Undefined when nothing was saved for this key. */
   loadUsage(keyId: string): Promise<Usage | undefined>;
-  /** Saves all of them or none. Those of keys that no longer exist are passed over. */
+  /** The usage of all keys that have any, in no order. */
+  listUsage(): Promise<KeyUsage[]>;
+  /**
+   * Saves all of them or none; deprecated calls of which they tell nothing stay. Those of keys that no longer exist are
+   * passed over.
+   */
   saveUsage(usages: Iterable<KeyUsage>): Promise<void>;
 }

@@ -1,9 +1,7 @@
+import { maxTimestampMs, minTimestampMs } from "../domain/timestamp.ts";
+
 // RFC 3339, section 5.6: date-time.
 const dateTime = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
-
-// The range of google.protobuf.Timestamp, in which orders are answered: the years 1 to 9999.
-const minMs = Date.parse("0001-01-01T00:00:00.000Z");
-const maxMs = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
  * Reads an RFC 3339 date and time, of the years 1 to 9999, as milliseconds since the Unix epoch. Undefined when it is
@@ -35,5 +33,5 @@ export function formatTimestamp(timeMs: number): string {
 }
 
 function inRange(timeMs: number): number | undefined {
-  return timeMs >= minMs && timeMs <= maxMs ? timeMs : undefined;
+  return timeMs >= minTimestampMs && timeMs <= maxTimestampMs ? timeMs : undefined;
 }

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import type { ReportProgress } from "../../domain/store.ts";
 import { Connection } from "./connection.ts";
 
 /**
@@ -7,14 +8,14 @@ import { Connection } from "./connection.ts";
  *
  * The connection is the copy's own: it reads from one moment throughout, so that writers do not make it start again.
  */
-export async function backUp(connection: Connection, file: string): Promise<void> {
+export async function backUp(connection: Connection, file: string, report?: ReportProgress): Promise<void> {
   assertFree(file);
   const draft = `${file}.${process.pid}.tmp`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
     connection.run("BEGIN");
     connection.get("SELECT 1 FROM sqlite_schema");
-    await connection.copyTo(draft);
+    await connection.copyTo(draft, report);
     connection.run("COMMIT");
     detachLog(draft);
     sync(draft);

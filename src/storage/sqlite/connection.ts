@@ -65,9 +65,16 @@ export class Connection {
     return this.#transact.immediate(work) as T;
   }
 
-  /** Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. */
-  async copyTo(file: string): Promise<void> {
-    await this.#driver.backup(file, { progress: () => pagesPerTurn });
+  /**
+   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. `report`
+   * hears after each of them how many pages are done, and of how many.
+   */
+  async copyTo(file: string, report?: (done: number, total: number) => void): Promise<void> {
+    const progress = ({ totalPages, remainingPages }: Sqlite.BackupMetadata) => {
+      report?.(totalPages - remainingPages, totalPages);
+      return pagesPerTurn;
+    };
+    await this.#driver.backup(file, { progress });
   }
 
   close(): void {

@@ -30,8 +30,13 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
     }
     return path;
   } catch (error) {
-    throw error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
+    throw toStoreFileError(error, file);
   }
+}
+
+/** The error that tells why a file cannot be used. */
+export function toStoreFileError(error: unknown, file: string): StoreFileError {
+  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Opens a prepared file. */
@@ -67,7 +72,8 @@ export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): s
   return realpathSync(file);
 }
 
-function assertOurs(connection: Connection, file: string): void {
+/** Throws `StoreFileError` when a database is not a pet store, or of a newer version. `file` is what messages call it. */
+export function assertOurs(connection: Connection, file: string): void {
   const id = Number(connection.pragma("application_id"));
   const isEmpty = connection.get("SELECT 1 FROM sqlite_schema") === undefined;
   if (id !== applicationId && !(id === 0 && isEmpty)) {

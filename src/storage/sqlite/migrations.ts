@@ -57,6 +57,13 @@ const migrations: readonly string[] = [
      unbans                INTEGER NOT NULL,
      last_used_at_ms       INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+
+  `CREATE TABLE deprecated_calls (
+     key_id            TEXT NOT NULL REFERENCES keys (id),
+     method            TEXT NOT NULL,  -- such as petstore.v1.PetService/GetPet
+     last_called_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (key_id, method)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */
@@ -64,6 +71,11 @@ export const schemaVersion = migrations.length;
 
 /** Tells our files from other SQLite files: SQLite's `application_id`, "pets" in ASCII. */
 export const applicationId = 0x70657473;
+
+/** The steps that lead to a version of the schema, which may be an older one. */
+export function stepsTo(version: number): readonly string[] {
+  return migrations.slice(0, version);
+}
 
 /** Brings a file to the present schema: all of the steps that it lacks, or none. */
 export function migrate(connection: Connection): void {

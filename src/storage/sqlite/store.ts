@@ -4,7 +4,7 @@ import type { FoundKey, Key } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type { ImportCounts, Imports, KeyUsage, ListQuery, Store } from "../../domain/store.ts";
+import type { ImportCounts, Imports, KeyUsage, ListQuery, ReportProgress, Store } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
@@ -13,7 +13,7 @@ import { importAll } from "./import.ts";
 import { findKey, getKey, listKeys } from "./keys.ts";
 import { iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
-import { loadUsage } from "./usage.ts";
+import { listUsage, loadUsage } from "./usage.ts";
 import { Writer } from "./writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
@@ -109,6 +109,10 @@ export class SqliteStore implements Store {
     return this.#read((connection) => loadUsage(connection, keyId));
   }
 
+  async listUsage(): Promise<KeyUsage[]> {
+    return this.#read(listUsage);
+  }
+
   saveUsage(usages: Iterable<KeyUsage>): Promise<void> {
     return this.#writer.run("saveUsage", [...usages]);
   }
@@ -117,8 +121,8 @@ export class SqliteStore implements Store {
     return this.#writer.run("foreignRevision");
   }
 
-  backup(file: string): Promise<void> {
-    return this.#alone((connection) => backUp(connection, file));
+  backup(file: string, report?: ReportProgress): Promise<void> {
+    return this.#alone((connection) => backUp(connection, file, report));
   }
 
   async close(): Promise<void> {

@@ -30,7 +30,28 @@ export function saveUsage(connection: Connection, usages: readonly KeyUsage[]): 
   });
 }
 
-function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs }: KeyUsage): void {
+/** The usage of all keys that have any. */
+export function listUsage(connection: Connection): KeyUsage[] {
+  const rows = connection.all<UsageRow & { key_id: string; last_used_at_ms: bigint }>(`SELECT * FROM usage`);
+  const calls = Map.groupBy(
+    connection.all<DeprecatedCallRow>(`SELECT * FROM deprecated_calls ORDER BY method`),
+    (row) => row.key_id,
+  );
+  return rows.map((row) => ({
+    keyId: row.key_id,
+    usage: usageFromRow(row),
+    lastUsedAtMs: Number(row.last_used_at_ms),
+    deprecatedCalls: new Map(calls.get(row.key_id)?.map((call) => [call.method, Number(call.last_called_at_ms)])),
+  }));
+}
+
+interface DeprecatedCallRow {
+  readonly key_id: string;
+  readonly method: string;
+  readonly last_called_at_ms: bigint;
+}
+
+function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs, deprecatedCalls }: KeyUsage): void {
   connection.run(
     `INSERT OR REPLACE INTO usage
        (key_id, minute_opened_at_ms, minute_count, day_opened_at_ms, day_count, refusals_opened_at_ms, refusals_count,
@@ -46,6 +67,21 @@ function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs }: Ke
     toNullable(usage.ban?.endsAtMs),
     BigInt(usage.unbans),
     BigInt(lastUsedAtMs),
+    keyId,
+  );
+  for (const [method, lastCalledAtMs] of deprecatedCalls ?? []) {
+    saveDeprecatedCall(connection, { keyId, method, lastCalledAtMs });
+  }
+}
+
+function saveDeprecatedCall(
+  connection: Connection,
+  { keyId, method, lastCalledAtMs }: { keyId: string; method: string; lastCalledAtMs: number },
+): void {
+  connection.run(
+    `INSERT OR REPLACE INTO deprecated_calls (key_id, method, last_called_at_ms) SELECT id, ?, ? FROM keys WHERE id = ?`,
+    method,
+    BigInt(lastCalledAtMs),
     keyId,
   );
 }
