@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import { formatByteSize } from "./byte-size.ts";
 import { Failure, isSystemError, systemFailure } from "./failure.ts";
+import { withProgress } from "./progress.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
@@ -21,7 +22,8 @@ async function backUp(db: string, file: string): Promise<void> {
   if (existsSync(file)) {
     throw new Failure(`${file} exists already; name a new file`);
   }
-  await withExistingStore(db, (store) => store.backup(file)).catch((error: unknown) => {
+  const work = withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, report)));
+  await work.catch((error: unknown) => {
     throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
   });
   process.stdout.write(`backed up ${db} to ${file} (${formatByteSize(statSync(file).size)})\n`);

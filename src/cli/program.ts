@@ -1,13 +1,19 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { argument } from "./argument.ts";
 import { addBackup } from "./backup.ts";
+import { addCheck } from "./check.ts";
+import { addConfig } from "./config.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { addImport } from "./import.ts";
 import { addKeys } from "./keys.ts";
+import { addRestore } from "./restore.ts";
 import { addServe } from "./serve.ts";
+import { fileName } from "./settings/kind.ts";
+import { createOption } from "./settings/option.ts";
+import { applySettingsFile } from "./settings/source.ts";
+import { addStatus } from "./status.ts";
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -41,24 +47,23 @@ function createProgram(): Command {
   const program = new Command("petstore")
     .description("Stock inventory for a pet store, over REST, Connect and gRPC.")
     .version(manifest.version)
-    .addOption(
-      new Option("--db <file>", "the file of the store")
-        .argParser(argument(parseFile, "the name of a file"))
-        .env("PETSTORE_DB")
-        .default("data/petstore.db"),
-    )
+    .addOption(createOption("db"))
+    .addOption(createConfigOption())
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
     .exitOverride()
     .addHelpText("after", examples);
-  for (const add of [addServe, addKeys, addImport, addExport, addBackup]) {
+  program.hook("preAction", (_program, command) => applySettingsFile(command));
+  for (const add of [addServe, addConfig, addStatus, addKeys, addImport, addExport, addBackup, addRestore, addCheck]) {
     add(program);
   }
   return program;
 }
 
-function parseFile(text: string): string | undefined {
-  return text === "" ? undefined : text;
+function createConfigOption(): Option {
+  return new Option("--config <file>", "a file with settings, in YAML")
+    .argParser((text: string) => fileName.parse(text, undefined))
+    .env("PETSTORE_CONFIG");
 }
 
 function oneLine(text: string): string {

@@ -15,15 +15,31 @@ export function showProgress(chunks: AsyncIterable<Uint8Array>, progress: Progre
   return process.stderr.isTTY && totalBytes !== undefined ? drawBar(chunks, label, totalBytes) : chunks;
 }
 
+/**
+ * Shows on stderr how far work has come that tells it itself: how much is done, of how much. It shows nothing when
+ * stderr is not a terminal. The bar is gone at the end, however that comes.
+ */
+export async function withProgress<R>(
+  label: string,
+  work: (report: (done: number, total: number) => void) => Promise<R>,
+): Promise<R> {
+  if (!process.stderr.isTTY) {
+    return work(() => {});
+  }
+  const bar = createBar(label);
+  bar.start(1, 0);
+  try {
+    return await work((done, total) => {
+      bar.setTotal(total);
+      bar.update(done);
+    });
+  } finally {
+    bar.stop();
+  }
+}
+
 async function* drawBar(chunks: AsyncIterable<Uint8Array>, label: string, totalBytes: number) {
-  const bar = new SingleBar({
-    stream: process.stderr,
-    format: `${label} [{bar}] {percentage} %`,
-    barsize: 40,
-    barCompleteChar: "#",
-    barIncompleteChar: ".",
-    clearOnComplete: true,
-  });
+  const bar = createBar(label);
   bar.start(totalBytes, 0);
   try {
     for await (const chunk of chunks) {
@@ -33,4 +49,15 @@ async function* drawBar(chunks: AsyncIterable<Uint8Array>, label: string, totalB
   } finally {
     bar.stop();
   }
+}
+
+function createBar(label: string): SingleBar {
+  return new SingleBar({
+    stream: process.stderr,
+    format: `${label} [{bar}] {percentage} %`,
+    barsize: 40,
+    barCompleteChar: "#",
+    barIncompleteChar: ".",
+    clearOnComplete: true,
+  });
 }

@@ -1,5 +1,7 @@
-import type { Store } from "../domain/store.ts";
+import type { ReportProgress, Store } from "../domain/store.ts";
+import { type CheckDepth, checkDatabase } from "../storage/sqlite/check.ts";
 import { StoreFileError } from "../storage/sqlite/database.ts";
+import { restoreDatabase } from "../storage/sqlite/restore.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 
@@ -21,6 +23,18 @@ export async function withUnservedStore<R>(file: string, use: (store: Store) => 
   } finally {
     lock.release();
   }
+}
+
+export type { CheckDepth } from "../storage/sqlite/check.ts";
+
+/** What is wrong with the store in a file, a line for each fault. */
+export function checkStoreFile(file: string, depth: CheckDepth, report: ReportProgress): Promise<string[]> {
+  return checkDatabase(file, depth, report);
+}
+
+/** Puts a backup in the place of the store in a file. Returns the name under which that is kept, if there was one. */
+export function restoreStoreFile(backup: string, file: string, report: ReportProgress): Promise<string | undefined> {
+  return restoreDatabase(backup, file, report);
 }
 
 /** Whether an error tells why a file cannot be used as the store, in a line for whoever runs the command. */

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { fetchStatus } from "./ops-client.ts";
+import { addSettings, settingValue } from "./settings/source.ts";
+import { formatStatus } from "./status-text.ts";
+
+/** `petstore status`: the running server at a glance. */
+export function addStatus(program: Command): void {
+  const status = program
+    .command("status")
+    .summary("show the running server at a glance")
+    .description("Asks a running server, on its operator's port, how it is.")
+    .option("--ops-url <url>", "where the operator's port is (default: made of --ops-host and --ops-port)")
+    .option("--json", "print the server's answer as it is")
+    .addHelpText("after", help)
+    .action(async (_options, command: Command) => {
+      const { opsUrl = localOpsUrl(command), json } = command.opts<{ opsUrl?: string; json?: true }>();
+      const answer = await fetchStatus(opsUrl);
+      process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : formatStatus(answer, Date.now()));
+    });
+  addSettings(status, ["opsHost", "opsPort"]);
+}
+
+/** Where a server of the same settings is to be asked: one that listens everywhere also listens on this machine. */
+function localOpsUrl(command: Command): string {
+  const host = settingValue(command, "opsHost");
+  const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${settingValue(command, "opsPort")}`;
+}
+
+const help = `
+Exits with 1 when no server answers. A server that is stopping answers, and is not ready.
+
+Examples:
+  $ petstore status
+  $ petstore status --ops-url http://10.0.0.7:9090
+  $ petstore status --json | jq .calls`;
