@@ -2,21 +2,37 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
+import type { Key } from "../domain/key.ts";
 import { answerHeaderOf } from "../rpc/running-call.ts";
+import { callerKey } from "./auth.ts";
 import { operationOf } from "./operation.ts";
 
+/** Hears that a key has called a deprecated method, which is told by its full name. */
+export type DeprecatedCallNote = (key: Key, method: string) => void;
+
 /**
- * Says on every answer of a deprecated method since when it is so, when it may end, and where to read about it.
+ * Says on every answer of a deprecated method since when it is so, when it may end, and where to read about it. `note`
+ * hears who still calls it, those over their limits included.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
-export const deprecationInterceptor: Interceptor = (next) => (request) => {
-  const deprecation = operationOf(request.method)?.deprecation;
-  if (deprecation !== undefined) {
-    appendDeprecation(answerHeaderOf(request), request.method, deprecation);
-  }
-  return next(request);
-};
+export function deprecationInterceptor(note: DeprecatedCallNote): Interceptor {
+  return (next) => (request) => {
+    const { method, contextValues } = request;
+    const deprecation = operationOf(method)?.deprecation;
+    if (deprecation === undefined) {
+      return next(request);
+    }
+    appendDeprecation(answerHeaderOf(request), method, deprecation);
+    // Who calls is known only further in.
+    return next(request).finally(() => {
+      const key = contextValues.get(callerKey)?.key;
+      if (key !== undefined) {
+        note(key, `${method.parent.typeName}/${method.name}`);
+      }
+    });
+  };
+}
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
 export function sunsetInterceptor(clock: () => number): Interceptor {

@@ -10,7 +10,7 @@ import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
-import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
+import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
 import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
@@ -42,6 +42,7 @@ export interface ApiOptions {
   readonly foreignWrites: ForeignWrites;
   readonly keys: KeyFinder;
   readonly meter: Meter;
+  readonly noteDeprecatedCall: DeprecatedCallNote;
   readonly clock: () => number;
   readonly logger: Logger;
   readonly maxBodyBytes: number;
@@ -61,7 +62,7 @@ export function createApi(options: ApiOptions): Api {
   );
   const callInterceptors: Interceptor[] = [
     errorsInterceptor(toError),
-    deprecationInterceptor,
+    deprecationInterceptor(options.noteDeprecatedCall),
     authInterceptor(keys, clock),
     limitsInterceptor(meter),
     scopesInterceptor,

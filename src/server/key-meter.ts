@@ -16,6 +16,8 @@ export interface KeyMeter {
   judge(key: Key): Judgement | Promise<Judgement>;
   /** Tells how a key stands, and charges nothing; but it counts as the key's last use. It waits as `judge` does. */
   describe(key: Key): KeyLimits | Promise<KeyLimits>;
+  /** Notes that a key which was judged has called a deprecated method, which is told by its full name. */
+  noteDeprecatedCall(key: Key, method: string): void;
   /** Counts no more, and resolves when the store has all counts. */
   close(): Promise<void>;
 }
@@ -31,6 +33,8 @@ interface Entry {
   readonly keyId: string;
   usage: Usage;
   lastUsedAtMs: number;
+  /** When the key last called each deprecated method; undefined when it has called none since it was loaded. */
+  deprecatedCalls?: Map<string, number>;
 }
 
 /** Makes a meter, which saves what it has counted at short intervals. */
@@ -93,6 +97,15 @@ export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMe
       };
       const entry = find(key.id);
       return entry === undefined ? load(key.id).then(describeEntry) : describeEntry(entry);
+    },
+
+    noteDeprecatedCall(key, method) {
+      const entry = find(key.id);
+      if (entry !== undefined) {
+        entry.deprecatedCalls ??= new Map();
+        entry.deprecatedCalls.set(method, clock());
+        unsaved.set(entry.keyId, entry);
+      }
     },
 
     async close() {

@@ -58,7 +58,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const foreignWrites = watchForeignWrites(store);
   held.defer(() => foreignWrites.close());
   const keys = createKeyCache(store, foreignWrites);
-  const api = createApi({ ...config, store, foreignWrites, keys, meter, clock, logger });
+  const api = createApi({ ...config, store, foreignWrites, keys, meter, clock, logger, noteDeprecatedCall: keyMeter.noteDeprecatedCall });
   const connectServices = createConnectServices({ ...config, services: apiServices, stopping: stopping.signal });
   const listener = await listen({
     ...config,

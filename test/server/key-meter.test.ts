@@ -7,17 +7,23 @@ import { createKeyMeter } from "../../src/server/key-meter.ts";
 /** A store of counters that can be made to fail. */
 class MemoryStore implements UsageStore {
   readonly saved = new Map<string, Usage>();
+  readonly deprecatedCalls = new Map<string, ReadonlyMap<string, number>>();
   isFailing = false;
 
   async loadUsage(keyId: string): Promise<Usage | undefined> {
     return this.saved.get(keyId);
   }
 
+  async listUsage(): Promise<KeyUsage[]> {
+    return [];
+  }
+
   async saveUsage(usages: Iterable<KeyUsage>): Promise<void> {
     if (this.isFailing) {
       throw new Error("the disk is full");
     }
-    for (const { keyId, usage } of usages) {
+    for (const { keyId, usage, deprecatedCalls = new Map() } of usages) {
+      this.deprecatedCalls.set(keyId, deprecatedCalls);
       this.saved.set(keyId, usage);
     }
   }
@@ -68,6 +74,17 @@ describe("the meter of keys", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(1);
     await meter.close();
+  });
+
+  it("has it saved when a key last called a deprecated method", async () => {
+    const meter = createMeter();
+    await meter.judge(key(3));
+    meter.noteDeprecatedCall(key(3), "a.B/C");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_000_000]]));
+    meter.noteDeprecatedCall(key(3), "a.B/C");
+    await meter.close();
+    expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_001_000]]));
   });
 
   it("offers counts again that the store did not take", async () => {
