@@ -3,6 +3,7 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 /** Headers of answers that pages of other origins may read. */
 const exposedHeaders = [
   "Deprecation",
+  "ETag",
   "Link",
   "RateLimit",
   "RateLimit-Policy",
