@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,6 +13,7 @@ import { startServer, type TestServer } from "../support/server.ts";
 
 /** A folder outside of the project, whose owner has installed the package. */
 const consumer = mkdtempSync(join(tmpdir(), "petstore-consumer-"));
+const installed = join(consumer, "node_modules/petstore-inventory");
 /** Without what npm tells its scripts: it would be meant for the npm of the consumer, too. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
 
@@ -47,6 +48,11 @@ describe("the npm package", () => {
     );
     expect(packed.filter((path) => /(?<!\.d)\.ts$/.test(path))).toEqual([]);
     expect(packed).toContain("dist/src/cli/demo/pets.csv");
+  });
+
+  it("has nobody told that it was installed", () => {
+    const { scarfSettings } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+    expect(scarfSettings).toEqual({ enabled: false });
   });
 
   it("has a client for JavaScript", async () => {
@@ -95,29 +101,29 @@ describe("the npm package", () => {
     expect(await run("npx", ["petstore", "--version"])).toBe(`${manifest.version}\n`);
     const created = await run("npx", ["petstore", "keys", "create", "--plan", "pro", "--json", "--db", "fresh.db"]);
     expect(JSON.parse(created)).toMatchObject({ plan: "pro" });
-    await run("npx", [
-      "petstore",
-      "import",
-      join(consumer, "node_modules/petstore-inventory/dist/src/cli/demo/pets.csv"),
-      "--db",
-      "fresh.db",
-    ]);
+    await run("npx", ["petstore", "import", join(installed, "dist/src/cli/demo/pets.csv"), "--db", "fresh.db"]);
     expect(await run("npx", ["petstore", "export", "--db", "fresh.db"])).toMatch(/^id,name/);
   });
 
   it("serves, and keeps what it is told", async () => {
-    const bin = join(consumer, "node_modules/petstore-inventory/bin/petstore.js");
+    const bin = join(installed, "bin/petstore.js");
     const flags = ["--demo", "--port", "0", "--ops-port", "0", "--db", "served.db"];
     const serving = spawn(process.execPath, [bin, "serve", ...flags], { cwd: consumer, env: environment });
     const ended = once(serving, "exit");
     const { value: line } = await createInterface({ input: serving.stdout })[Symbol.asyncIterator]().next();
     const created = await run("npx", ["petstore", "keys", "create", "--plan", "pro", "--json", "--db", "served.db"]);
-    const answer = await fetch(`${String(line).split(" ").at(-1)}/v1/inventory/7`, {
+    const origin = String(line).split(" ").at(-1);
+    const answer = await fetch(`${origin}/v1/inventory/7`, {
       method: "PATCH",
       headers: { authorization: `Bearer ${JSON.parse(created).key}`, "content-type": "application/json" },
       body: '{"quantity": 70}',
     });
+    const page = await (await fetch(`${origin}/docs`)).text();
+    const assets = [...page.matchAll(/ (?:src|href)="(\/[^"]*)"/g)].map(([, path]) => path);
+    const answers = await Promise.all([...new Set(assets)].map((path) => fetch(`${origin}${path}`)));
     serving.kill();
+    expect(assets).toContain("/openapi.json");
+    expect(answers.filter(({ ok }) => !ok).map(({ url }) => url)).toEqual([]);
     expect(await answer.json()).toMatchObject({ petId: 7, quantity: 70 });
     expect(await ended).toEqual([0, null]);
   });
