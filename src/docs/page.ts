@@ -2,7 +2,6 @@ import type { Chapter } from "./chapter.ts";
 import { navigation } from "./navigation.ts";
 import type { OperationEntry } from "./operation-entry.ts";
 import { operationTemplates } from "./operation-template.ts";
-import { ownOrigin } from "./server-list.ts";
 
 /** What the page of the reference is made of. */
 export interface PageParts {
@@ -13,12 +12,12 @@ export interface PageParts {
   readonly operations: readonly OperationEntry[];
   /** The address that the code samples call. */
   readonly baseUrl: string;
-  /** Whether that is the address of the page's own server, which the browser knows better. */
-  readonly hasOwnAddress: boolean;
+  /** The origin in it, if that is the page's own server: browsers put in its place what they know the server by. */
+  readonly ownOrigin: string | undefined;
 }
 
 /** The page of the reference, whole. Without scripts it has all but the operations. */
-export function writePage({ version, assets, chapters, operations, baseUrl, hasOwnAddress }: PageParts): string {
+export function writePage({ version, assets, chapters, operations, baseUrl, ownOrigin }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -37,7 +36,7 @@ export function writePage({ version, assets, chapters, operations, baseUrl, hasO
 <script src="${assets}/swagger-ui-bundle.js" defer></script>
 <script src="${assets}/reference.js" type="module"></script>
 </head>
-<body${hasOwnAddress ? ` data-own-origin="${ownOrigin}"` : ""}>
+<body${ownOrigin === undefined ? "" : ` data-own-origin="${ownOrigin}"`}>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="brand" href="#overview"><img src="${assets}/icon.svg" alt="" width="28" height="28">Petstore Inventory</a>

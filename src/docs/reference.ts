@@ -14,13 +14,15 @@ export interface ReferenceOptions {
   /** The description that is served at `/openapi.json`. Its first server is the one that the samples call. */
   readonly document: OpenApiDocument;
   readonly services: readonly DescService[];
+  /** Where the server is that serves the reference. */
+  readonly ownOrigin: string;
 }
 
 /** Makes the pages of the reference, by their paths: `/docs`, what it is made of, and `/`, which leads there. */
-export function createReference({ document, services }: ReferenceOptions): ReadonlyMap<string, Page> {
+export function createReference({ document, services, ownOrigin }: ReferenceOptions): ReadonlyMap<string, Page> {
   const assets = readAssetFolder();
   const operations = listOperations(document, services);
-  const servers = listServers(document);
+  const servers = listServers(document, ownOrigin);
   const baseUrl = servers[0]?.url ?? "";
   const origins = foreignOrigins(document);
   const body = writePage({
@@ -29,7 +31,7 @@ export function createReference({ document, services }: ReferenceOptions): Reado
     chapters: readChapters(proseParts({ document, operations, servers, baseUrl })),
     operations,
     baseUrl,
-    hasOwnAddress: origins.length === 0,
+    ownOrigin: origins.length === 0 ? new URL(ownOrigin).origin : undefined,
   });
   const page = createAsset({ type: "text/html; charset=utf-8", body, header: securityHeader(origins) });
   return new Map([["/", leadTo("/docs")], ["/docs", page], ["/docs/", leadTo("/docs")], ...assets.pages]);

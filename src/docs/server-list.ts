@@ -7,14 +7,8 @@ export interface ApiServer {
   readonly url: string;
 }
 
-/**
- * Where the server is that a description names by a path alone: the address that `petstore serve` takes by default.
- * In a browser `assets/own-address.js` puts the page's own address in its place.
- */
-export const ownOrigin = "http://127.0.0.1:8080";
-
-/** The servers of a description. */
-export function listServers({ servers }: OpenApiDocument): ApiServer[] {
+/** The servers of a description. `ownOrigin` is where the one is that it names by a path alone. */
+export function listServers({ servers }: OpenApiDocument, ownOrigin: string): ApiServer[] {
   return servers.map(({ url, description = "This server" }) => ({
     name: description,
     url: new URL(url, ownOrigin).href,

@@ -8,18 +8,30 @@ export interface Site {
   find(path: string): Promise<Page | undefined>;
 }
 
+/** What the site is about. */
+export interface SiteOptions {
+  readonly baseUrls: BaseUrls;
+  readonly services: readonly DescService[];
+  /** Where this server is. It is not asked before the first request. */
+  readonly ownOrigin: () => string;
+}
+
 /**
- * Makes the site, for an API of these services that is reached at these addresses. The reference is written when it is
- * first asked for: a server that nobody reads from starts without it.
+ * Makes the site. The reference is written when it is first asked for: a server that nobody reads from starts without
+ * it.
  */
-export function createSite(baseUrls: BaseUrls, services: readonly DescService[]): Site {
+export function createSite({ baseUrls, services, ownOrigin }: SiteOptions): Site {
   const description = openApiDocument(baseUrls);
-  const openApi = createAsset({ type: "application/json", body: description });
+  const openApi = createAsset({
+    type: "application/json",
+    body: description,
+    header: { "x-content-type-options": "nosniff" },
+  });
   let reference: Promise<ReadonlyMap<string, Page>> | undefined;
 
   async function writeReference(): Promise<ReadonlyMap<string, Page>> {
     const { createReference } = await import("./reference.ts");
-    return createReference({ document: JSON.parse(description), services });
+    return createReference({ document: JSON.parse(description), services, ownOrigin: ownOrigin() });
   }
 
   return {

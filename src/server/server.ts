@@ -60,12 +60,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const keys = createKeyCache(store, foreignWrites);
   const api = createApi({ ...config, store, foreignWrites, keys, meter, clock, logger, noteDeprecatedCall: keyMeter.noteDeprecatedCall });
   const connectServices = createConnectServices({ ...config, services: apiServices, stopping: stopping.signal });
+  const ownUrl = () => urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address);
   const listener = await listen({
     ...config,
     clientAddress: createClientAddress(config.trustedProxies),
     handle: createRouter({
       api,
-      site: createSite(config.baseUrls, apiServices),
+      site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
       cors: createCors(config.corsOrigins),
       meter,
       logger,
@@ -77,7 +78,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const ops = await serveOps({ host: config.opsHost, port: config.opsPort, isReady: () => !stopping.signal.aborted });
 
   const resources = held.move();
-  const url = urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address);
+  const url = ownUrl();
   const opsUrl = urlOf("http", config.opsHost, ops.address);
   logger.info({ url, opsUrl, db: config.db }, "the server has started");
   return {

@@ -53,6 +53,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("/openapi.json, over %s,", (version) => {
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual(JSON.parse(openApiDocument({ production, staging })));
     expect(headers.get("content-type")).toBe("application/json");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect([...headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([]);
   });
 

@@ -92,6 +92,14 @@ describe("the pages of the reference", () => {
   });
 });
 
+it("names, without a script, the address that it is served at, where no other is configured", async () => {
+  const own = await serve(new TestStore());
+  const page = await (await fetch(`${own.origin}/docs`)).text();
+  await own.stop();
+  expect(page).toContain(`<code>${own.origin}/v1</code>`);
+  expect(page).not.toContain("127.0.0.1:8080");
+});
+
 describe("what the reference says", () => {
   it("has each error code, where links to it lead", () => {
     const codes = ErrorReasonSchema.values.filter(({ number }) => number !== 0).map(({ localName }) => localName);

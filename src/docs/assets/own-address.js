@@ -1,19 +1,24 @@
 /**
- * Puts the address of the page's own server where code has the one that servers take by default: the description names
- * no other, and code is there to be copied. `ownOrigin` is undefined where addresses are configured.
+ * Puts the address that the browser has of the page's server where code has the one that the server has of itself, as
+ * behind a proxy the two differ, and code is there to be copied. `ownOrigin` is undefined where addresses are configured.
  */
 export function showOwnAddress(ownOrigin) {
   if (ownOrigin === undefined) {
     return;
   }
-  const { host } = new URL(ownOrigin);
   const isEncrypted = location.protocol === "https:";
-  const ownHost = `${location.hostname}:${location.port || (isEncrypted ? 443 : 80)}`;
   const roots = [document, ...[...document.querySelectorAll("template")].map(({ content }) => content)];
   for (const text of roots.flatMap(codeTexts)) {
-    const shown = text.data.replaceAll(ownOrigin, location.origin).replaceAll(host, ownHost);
+    const shown = text.data
+      .replaceAll(ownOrigin, location.origin)
+      .replaceAll(target(new URL(ownOrigin)), target(location));
     text.data = isEncrypted && shown === "-plaintext" ? "" : shown;
   }
+}
+
+/** The host with its port, as gRPC wants it even where it is the usual one. */
+function target({ protocol, hostname, port }) {
+  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 function codeTexts(root) {
