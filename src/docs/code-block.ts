@@ -1,7 +1,7 @@
 import { highlight } from "./highlight.ts";
 import { escapeHtml } from "./html.ts";
 
-/** A block of code, which `assets/copy-button.js` gives a button to copy it. It can be scrolled by keyboard. */
+/** A block of code, which `assets/code-block.js` gives a button to copy it. It can be scrolled by keyboard. */
 export function codeBlock(code: string, language: string): string {
   return `<code-block><pre tabindex="0"><code>${highlight(code, language)}</code></pre></code-block>`;
 }

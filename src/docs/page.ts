@@ -16,6 +16,21 @@ export interface PageParts {
   readonly ownOrigin: string | undefined;
 }
 
+/** The style sheets: what stands on colours and typography comes after them. */
+const styles = [
+  "theme",
+  "page",
+  "badge",
+  "prose",
+  "code",
+  "form",
+  "operation",
+  "parameter",
+  "schema",
+  "answer",
+  "notice",
+] as const;
+
 /** The page of the reference, whole. Without scripts it has all but the operations. */
 export function writePage({ version, assets, chapters, operations, baseUrl, ownOrigin }: PageParts): string {
   return `<!doctype html>
@@ -27,11 +42,7 @@ export function writePage({ version, assets, chapters, operations, baseUrl, ownO
 <meta name="description" content="Reference of the Petstore Inventory API: quick start, limits, errors, and every operation to try.">
 <title>Petstore Inventory API</title>
 <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${assets}/page.css">
-<link rel="stylesheet" href="${assets}/prose.css">
-<link rel="stylesheet" href="${assets}/code.css">
-<link rel="stylesheet" href="${assets}/operations.css">
-<link rel="stylesheet" href="${assets}/schema.css">
+${styles.map((name) => `<link rel="stylesheet" href="${assets}/${name}.css">`).join("\n")}
 <script src="${assets}/color-scheme.js"></script>
 <script src="${assets}/swagger-ui-bundle.js" defer></script>
 <script src="${assets}/reference.js" type="module"></script>
@@ -39,7 +50,7 @@ export function writePage({ version, assets, chapters, operations, baseUrl, ownO
 <body${ownOrigin === undefined ? "" : ` data-own-origin="${ownOrigin}"`}>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="brand" href="#overview"><img src="${assets}/icon.svg" alt="" width="28" height="28">Petstore Inventory</a>
+<a class="brand" href="#overview"><img src="${assets}/icon.svg" alt="" width="28" height="28"><span>Petstore Inventory</span></a>
 <span class="version">API ${version}</span>
 <button type="button" class="menu" aria-expanded="false" aria-controls="navigation">Menu</button>
 <button type="button" class="scheme">Dark</button>

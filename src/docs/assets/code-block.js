@@ -9,7 +9,7 @@ class CodeBlock extends HTMLElement {
     button.type = "button";
     button.textContent = "Copy";
     button.addEventListener("click", () => void copy(this.querySelector("code").textContent, button));
-    this.append(button);
+    this.prepend(button);
   }
 }
 
