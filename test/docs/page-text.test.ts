@@ -4,11 +4,15 @@ import { operationBadges } from "../../src/docs/badge.ts";
 import { renderChapter } from "../../src/docs/chapter.ts";
 import { highlight } from "../../src/docs/highlight.ts";
 import { listServers } from "../../src/docs/server-list.ts";
+import { importPageScript } from "./page-script.ts";
 
-/** The scripts of the page have no types. */
-const { formatJson } = (await import(new URL("../../src/docs/assets/exact-json.js", import.meta.url).href)) as {
-  readonly formatJson: (text: string) => string;
+const { jsonLines } = (await importPageScript("json-lines")) as {
+  readonly jsonLines: (text: string) => Iterable<string>;
 };
+
+function formatJson(text: string): string {
+  return [...jsonLines(text)].join("\n");
+}
 
 const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
@@ -88,6 +92,6 @@ describe("the servers of a description", () => {
     ],
   ])("are named and absolute: %j", (server, expected) => {
     const document = { servers: [server] } as unknown as Parameters<typeof listServers>[0];
-    expect(listServers(document)).toEqual([expected]);
+    expect(listServers(document, "http://127.0.0.1:8080")).toEqual([expected]);
   });
 });

@@ -1,5 +1,5 @@
+import { answerBody } from "./answer-body.js";
 import { describeAnswer } from "./answer-notice.js";
-import { formatJson } from "./exact-json.js";
 import { writeSentRequest } from "./sent-request.js";
 
 /** Swagger UI takes headers apart at every comma, that of a date included. */
@@ -10,6 +10,7 @@ function wholeHeaders(headers) {
 /** How answers are shown: JSON with all of its digits, and failures with what to do about them. */
 export function answerPlugin({ React }) {
   const h = React.createElement;
+  const AnswerBody = answerBody(React);
 
   function Notice({ notice }) {
     const facts = notice.facts.flatMap(([name, value]) => [
@@ -52,8 +53,7 @@ export function answerPlugin({ React }) {
         if (typeof props.content !== "string" || !/json/.test(props.contentType)) {
           return h(ResponseBody, props);
         }
-        const text = formatJson(props.content);
-        return h("div", null, h("h5", null, "Response body"), h("pre", { className: "body", tabIndex: 0 }, text));
+        return h(AnswerBody, { text: props.content });
       },
       // What each failure is stands in the chapter on errors; here one line each is enough.
       response: (Response) => (props) => {
