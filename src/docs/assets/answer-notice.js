@@ -1,18 +1,22 @@
+import { writeMoment, writeWait } from "./wait.js";
+
 /**
- * What a failed answer means, and what to do about it; undefined of one that has not failed. `waitSeconds` is set where
- * the answer says how long to wait.
+ * What a failed answer means, and what to do about it; undefined of one that has not failed, or that is not the API's.
+ * `waitSeconds` is set where the answer says how long to wait.
  */
 export function describeAnswer({ status, headers, text }) {
   const code = codeOf(text);
   if (status < 400 || code === undefined) {
     return undefined;
   }
-  return status === 429 ? describeRefusal(code, headers) : describeFailure(code);
+  const waitSeconds = Number.parseInt(headers["retry-after"], 10);
+  return status === 429 && waitSeconds >= 0 ? describeRefusal({ code, headers, waitSeconds }) : describeFailure(code);
 }
 
 function codeOf(text) {
   try {
-    return JSON.parse(text).code;
+    const { code } = JSON.parse(text);
+    return /^[A-Z_]+$/.test(code) ? code : undefined;
   } catch {
     return undefined;
   }
@@ -25,18 +29,16 @@ function describeFailure(code) {
   return { title: code, text, facts: [], href: `#${code}`, linkText: `More about ${code}` };
 }
 
-function describeRefusal(code, headers) {
-  const limit = headers["x-ratelimit-limit"];
-  const waitSeconds = Number(headers["retry-after"]);
+function describeRefusal({ code, headers, waitSeconds }) {
   const isBanned = code === "API_KEY_BANNED";
-  const until = new Date(Date.now() + waitSeconds * 1_000).toLocaleTimeString();
+  const wait = `${writeWait(waitSeconds)}, until ${writeMoment(waitSeconds)}`;
   return {
     title: isBanned ? "This key is banned for a while" : "The rate limit is exceeded",
     text: isBanned
-      ? `It went on after its limit was exceeded. Send nothing for ${waitSeconds} seconds, until ${until}.`
-      : `${usedUp(limit, headers)} used up. Wait ${waitSeconds} seconds, until ${until}. The key is not banned, and this request was not charged.`,
+      ? `It went on after its limit was exceeded. Send nothing for ${wait}.`
+      : `${usedUp(headers)} used up. Wait ${wait}. The key is not banned, and this request was not charged.`,
     facts: [
-      ["Limit", limit],
+      ["Limit", headers["x-ratelimit-limit"]],
       ["Remaining", headers["x-ratelimit-remaining"]],
       ["Retry-After", `${waitSeconds} s`],
       ["Banned", isBanned ? "yes" : "no"],
@@ -47,9 +49,10 @@ function describeRefusal(code, headers) {
   };
 }
 
-/** Which window has the limit is told by its policy, such as `"minute";q=60;w=60, "day";q=1000;w=86400`. */
-function usedUp(limit, headers) {
-  const policy = headers["ratelimit-policy"] ?? "";
-  const [, window = "window"] = new RegExp(`"(\\w+)";q=${limit};`).exec(policy) ?? [];
+/** Which window refuses is told by `RateLimit`: of those that have nothing left, the one that stays so for longest. */
+function usedUp(headers) {
+  const windows = [...(headers.ratelimit ?? "").matchAll(/"(\w+)";r=0;t=(\d+)/g)];
+  const [, window = "window"] = windows.sort(([, , a], [, , b]) => Number(b) - Number(a))[0] ?? [];
+  const limit = headers["x-ratelimit-limit"];
   return limit === "1" ? `The one request of this ${window} is` : `All ${limit} requests of this ${window} are`;
 }
