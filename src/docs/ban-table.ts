@@ -1,10 +1,23 @@
 import { type Ban, imposeBan } from "../domain/ban.ts";
+import { judge, noUsage } from "../domain/limits.ts";
 
 /** How long each ban lasts, as a Markdown table: asked of the rule itself, until it grows no longer. */
 export function banTable(): string {
   const lengths = banLengthsMs();
   const rows = lengths.map((length, i) => `| ${ordinal(i + 1, lengths.length)} | ${writeLength(length)} |`);
   return ["| Ban | lasts |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** How many refusals ban a key at least: asked of the rule itself, with the smallest quota. */
+export function fewestRefusals(): number {
+  const allowance = { quota: { perMinute: 1, perDay: 1 }, unbans: 0 };
+  let { usage, outcome } = judge(noUsage, allowance, 0);
+  let refusals = 0;
+  while (outcome !== "banned") {
+    ({ usage, outcome } = judge(usage, allowance, 0));
+    refusals += 1;
+  }
+  return refusals;
 }
 
 function banLengthsMs(): number[] {

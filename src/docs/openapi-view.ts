@@ -4,6 +4,10 @@ export interface OpenApiDocument {
   readonly servers: readonly OpenApiServer[];
   readonly "x-error-reasons": readonly OpenApiErrorReason[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: {
+    readonly headers: Readonly<Record<string, { readonly description: string }>>;
+    readonly responses: Readonly<Record<string, { readonly headers: Readonly<Record<string, unknown>> }>>;
+  };
 }
 
 export interface OpenApiServer {

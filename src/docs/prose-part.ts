@@ -1,9 +1,12 @@
 import { judgeStranger } from "../domain/stranger.ts";
-import { banTable } from "./ban-table.ts";
+import { banTable, fewestRefusals } from "./ban-table.ts";
 import type { Placeholders } from "./chapter.ts";
 import { codeBlock, codeTabs } from "./code-block.ts";
 import { deprecationExample } from "./deprecation-example.ts";
+import { errorExample } from "./error-example.ts";
 import { errorList } from "./error-list.ts";
+import { exceedingSample } from "./exceeding-sample.ts";
+import { limitHeaderTable } from "./limit-header-table.ts";
 import type { OpenApiDocument } from "./openapi-view.ts";
 import type { OperationEntry } from "./operation-entry.ts";
 import { sampleCall, sampleTabs } from "./operation-sample.ts";
@@ -32,6 +35,8 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
       servers: serverTable(servers),
       plans: planTable(),
       bans: banTable(),
+      "fewest-refusals": String(fewestRefusals()),
+      "limit-headers": limitHeaderTable(document),
       operations: stabilityTable(operations),
       scopes: scopeTable(operations),
       rpcs: rpcTable(operations),
@@ -43,11 +48,13 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
     },
     html: {
       errors: errorList(document),
+      "error-body": codeBlock(errorExample(), "json"),
       deprecation: deprecationExample(operations),
       "sample-listInventory": sampleTabs(list, baseUrl),
       "sample-updateInventory": sampleTabs(update, baseUrl),
       "sample-grpcurl": codeTabs("grpcurl", reflectionSamples(sampleCall(list, baseUrl))),
       "sample-connect": codeTabs("Connect", connectSamples(sampleCall(update, baseUrl), sampleCall(list, baseUrl))),
+      "sample-refusal": codeBlock(exceedingSample(sampleCall(list, baseUrl), refusal.limit), "sh"),
       "refusal-answer": codeBlock(refusal.answer, "http"),
     },
   };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { fromJson } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exceedingSample } from "../../src/docs/exceeding-sample.ts";
 import { openApiDocument } from "../../src/docs/openapi.ts";
 import { listOperations, type OperationEntry } from "../../src/docs/operation-entry.ts";
 import { sampleCall } from "../../src/docs/operation-sample.ts";
@@ -82,6 +83,13 @@ describe("the code samples", () => {
     for (const { code } of connectSamples(update as SampleCall, list as SampleCall)) {
       expect((await promisify(execFile)("sh", ["-c", code], { env })).stdout).toContain('"petId":"7"');
     }
+  });
+
+  it("of a 429 has one answer more than the limit allows", async () => {
+    const { key: small } = await server.store.mintQuota(3, 1_000);
+    const env = { ...process.env, [keyVariable]: small };
+    const { stdout } = await promisify(execFile)("sh", ["-c", exceedingSample(callOf("listInventory"), 3)], { env });
+    expect(stdout.trim().split(/\s+/)).toEqual(["3", "200", "1", "429"]);
   });
 
   it("for grpcurl have messages that their methods take", () => {
