@@ -5,10 +5,12 @@ export function operation(page: Page, operationId: string): Locator {
   return page.locator(`.opblock[id$="-${operationId}"]`);
 }
 
-/** Opens an operation, as readers do, and waits for what is in it. */
+/** Opens an operation, as readers do, if it is not open, and waits for what is in it. */
 export async function openOperation(page: Page, operationId: string): Promise<void> {
   const panel = operation(page, operationId);
-  await panel.locator(".opblock-summary-control").click();
+  if ((await panel.locator("code-tabs").count()) === 0) {
+    await panel.locator(".opblock-summary-control").click();
+  }
   await panel.locator("code-tabs").waitFor();
   await panel.evaluate((element) => element.scrollIntoView());
 }
@@ -25,6 +27,10 @@ export async function executed(page: Page, operationId: string): Promise<number>
   const start = panel.getByRole("button", { name: "Try it out" });
   if (await start.isVisible()) {
     await start.click();
+  }
+  const clear = panel.getByRole("button", { name: "Clear" });
+  if (await clear.isVisible()) {
+    await clear.click();
   }
   const answered = page.waitForResponse((response) => new URL(response.url()).pathname.startsWith("/v1/"));
   await panel.getByRole("button", { name: "Execute" }).click();

@@ -15,13 +15,16 @@ export function createReader(browser: Browser, options: BrowserContextOptions = 
   return browser.newContext({ reducedMotion: "reduce", ...options });
 }
 
-/**
- * Opens the reference in a tab, which the end of the test closes, and waits for its operations. `address` begins with
- * the origin.
- */
+/** As `openReference`, in a tab that the end of the test closes. */
 export async function visit(reader: BrowserContext, address: string): Promise<Visit> {
+  const visited = await openReference(reader, address);
+  onTestFinished(() => visited.page.close());
+  return visited;
+}
+
+/** Opens the reference in a tab, and waits for its operations. `address` begins with the origin. */
+export async function openReference(reader: BrowserContext, address: string): Promise<Visit> {
   const page = await reader.newPage();
-  onTestFinished(() => page.close());
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   const origins = new Set<string>();

@@ -3,8 +3,23 @@
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
 
-  const chosen = () => localStorage.getItem("color-scheme");
-  const scheme = () => chosen() ?? (system.matches ? "dark" : "light");
+  let chosen = recall();
+  const scheme = () => chosen ?? (system.matches ? "dark" : "light");
+
+  // A browser may refuse to keep anything.
+  function recall() {
+    try {
+      return localStorage.getItem("color-scheme") ?? undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  function remember() {
+    try {
+      localStorage.setItem("color-scheme", chosen);
+    } catch {}
+  }
 
   function apply() {
     root.dataset.scheme = scheme();
@@ -16,7 +31,8 @@
   }
 
   function toggle() {
-    localStorage.setItem("color-scheme", scheme() === "dark" ? "light" : "dark");
+    chosen = scheme() === "dark" ? "light" : "dark";
+    remember();
     apply();
   }
 

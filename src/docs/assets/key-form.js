@@ -1,3 +1,6 @@
+import { createMemory } from "./memory.js";
+
+const memory = createMemory("sessionStorage");
 const form = document.querySelector("form.key");
 const input = form.querySelector("input");
 const forget = form.querySelector("button.forget");
@@ -9,7 +12,7 @@ export function connectKeyForm(ui) {
 
   function use(key) {
     ui.preauthorizeApiKey(scheme, key);
-    sessionStorage.setItem("api-key", key);
+    memory.remember("api-key", key);
     forget.hidden = false;
     note.textContent = `In use: the key that ends in ${key.slice(-4)}. It stays in this tab, and is forgotten when the tab is closed.`;
   }
@@ -23,14 +26,14 @@ export function connectKeyForm(ui) {
   });
   forget.addEventListener("click", () => {
     ui.authActions.logout([scheme]);
-    sessionStorage.removeItem("api-key");
+    memory.forget("api-key");
     forget.hidden = true;
     input.value = "";
     note.textContent = "The key is forgotten.";
   });
 
-  const known = sessionStorage.getItem("api-key");
-  if (known !== null) {
+  const known = memory.recall("api-key");
+  if (known !== undefined) {
     input.value = known;
     use(known);
   }

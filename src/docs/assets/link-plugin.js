@@ -4,7 +4,7 @@ export function linkPlugin() {
     statePlugins: {
       layout: {
         wrapActions: {
-          parseDeepLinkHash: (parse) => (hash) => (hash.startsWith("#/") ? parse(hash) : { type: "not_an_operation" }),
+          parseDeepLinkHash: (parse) => (hash) => (isOperation(hash) ? parse(hash) : { type: "not_an_operation" }),
           // The browser's own scrolling heeds margins, and readers who want no motion.
           scrollToElement: () => (element) => {
             element.scrollIntoView();
@@ -14,4 +14,18 @@ export function linkPlugin() {
       },
     },
   };
+}
+
+/** Takes away a fragment that cannot be decoded: it leads nowhere, and Swagger UI would fail over it. */
+export function dropMalformedFragment() {
+  try {
+    decodeURIComponent(location.hash);
+  } catch {
+    history.replaceState(null, "", location.pathname);
+  }
+}
+
+/** Anybody can write a link: in this one there may be no more than in the names of services and methods. */
+function isOperation(hash) {
+  return /^#\/\w+\/\w+$/.test(hash);
 }

@@ -4,11 +4,12 @@ import "./count-down.js";
 import { answerPlugin } from "./answer-plugin.js";
 import { connectKeyForm } from "./key-form.js";
 import { layoutPlugin } from "./layout-plugin.js";
-import { linkPlugin } from "./link-plugin.js";
+import { dropMalformedFragment, linkPlugin } from "./link-plugin.js";
 import { connectNavigation } from "./navigation.js";
 import { operationPlugin } from "./operation-plugin.js";
 import { showOwnAddress } from "./own-address.js";
 
+dropMalformedFragment();
 showOwnAddress(document.body.dataset.ownOrigin);
 
 const ui = globalThis.SwaggerUIBundle({

@@ -1,0 +1,89 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { executed, openOperation, operation, useKey } from "./reference-page.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+let reader: BrowserContext;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([serve(new TestStore(), { flags: ["--demo"] }), launchBrowser()]);
+    reader = await createReader(browser);
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const script = '<img src="x" onerror="globalThis.harmed = true">';
+const isHarmed = (page: Page) =>
+  page.evaluate("globalThis.harmed === true || document.querySelector('main img') !== null");
+
+// A page of this size takes its time where several tests share a core.
+describe.skipIf(browserMissing !== undefined)("the reference, where others mean harm,", { timeout: 60_000 }, () => {
+  it("takes what addresses and answers hold for text", async () => {
+    const { page, complaints } = await visit(
+      reader,
+      `${server.origin}/docs?url=//evil.example/x.json#/%E0%A4%A/${script}`,
+    );
+    expect([await isHarmed(page), complaints]).toEqual([false, []]);
+    await openOperation(page, "listInventory");
+    for (const contentType of ["application/json", "text/html", "image/svg+xml"]) {
+      const body = contentType.endsWith("json") ? JSON.stringify({ code: script, message: script }) : script;
+      await page.route("**/v1/inventory", (route) => route.fulfill({ status: 418, contentType, body }), { times: 1 });
+      expect(await executed(page, "listInventory")).toBe(418);
+      expect([contentType, await isHarmed(page)]).toEqual([contentType, false]);
+    }
+  });
+
+  it("runs no script that somebody has put into it, and stands in no frame", async () => {
+    const { page } = await visit(reader, `${server.origin}/docs`);
+    await page.evaluate(`document.body.insertAdjacentHTML("beforeend", '${script}<iframe src="/docs">')`);
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement("script"), { text: "harmed = true" }))`,
+    );
+    const calls = page.evaluate(
+      `fetch("https://evil.example/", { mode: "no-cors" }).then(() => "sent", () => "refused")`,
+    );
+    expect([await page.evaluate("globalThis.harmed"), await calls]).toEqual([undefined, "refused"]);
+    await expect.poll(() => page.frames()[1]?.url()).toMatch(/^chrome-error:/);
+  });
+
+  it("keeps the key out of addresses, of what other pages can read, and of what is shown", async () => {
+    const { key } = await server.store.mintKey();
+    const { page } = await visit(reader, `${server.origin}/docs`);
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(`${request.url()} ${request.headers().referer ?? ""}`));
+    await useKey(page, key);
+    await openOperation(page, "listInventory");
+    expect(await executed(page, "listInventory")).toBe(200);
+    expect(sent.filter((text) => text.includes(key) || text.includes("/docs "))).toEqual([]);
+    expect(
+      await page.evaluate("JSON.stringify(localStorage) + document.cookie + location + document.body.outerHTML"),
+    ).not.toContain(key);
+  });
+
+  it("works in a browser that keeps nothing", async () => {
+    const strict = await createReader(browser);
+    await strict.addInitScript(`for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(globalThis, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+    }`);
+    const { page, complaints } = await visit(strict, `${server.origin}/docs`);
+    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    await useKey(page, (await server.store.mintKey()).key);
+    await openOperation(page, "listInventory");
+    await operation(page, "listInventory").getByRole("tab", { name: "Go" }).click();
+    expect(await operation(page, "listInventory").getByRole("tabpanel").first().textContent()).toContain(
+      "package main",
+    );
+    expect(await executed(page, "listInventory")).toBe(200);
+    expect(complaints).toEqual([]);
+    await strict.close();
+  });
+});
