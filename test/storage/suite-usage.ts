@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
+import type { KeyUsage } from "../../src/domain/store.ts";
 import { createKey, hashOf } from "./samples.ts";
 import { type OpenTestStore, withStore } from "./test-store.ts";
 
@@ -39,6 +40,35 @@ export function describeUsage(open: OpenTestStore): void {
         expect((await reopened.listKeys())[0]?.lastUsedAtMs).toBe(1_700_000_000_000);
         expect((await reopened.findKey(hashOf("a")))?.key.lastUsedAtMs).toBe(1_700_000_000_000);
       })(),
+    );
+
+    it(
+      "is listed for all keys that have any, with when they last called what is deprecated",
+      withStore(open, async ({ store, openAnother }) => {
+        for (const id of ["key_a", "key_b", "key_c"]) {
+          await store.createKey(createKey({ id }), hashOf(id));
+        }
+        const [a, b] = ["key_a", "key_b"].map((keyId) => ({ keyId, usage: full, lastUsedAtMs: 1 })) as [
+          KeyUsage,
+          KeyUsage,
+        ];
+        await store.saveUsage([{ ...a, deprecatedCalls: new Map([["a/B", 1]]) }, b]);
+        await store.saveUsage([{ ...a, lastUsedAtMs: 2, deprecatedCalls: new Map([["a/C", 2]]) }]);
+        await store.saveUsage([{ ...a, deprecatedCalls: new Map([["a/B", 3]]) }]);
+        await store.saveUsage([{ ...a, keyId: "key_x", deprecatedCalls: new Map([["a/B", 3]]) }]);
+        await store.saveUsage([a]);
+        const listed = await (await openAnother()).listUsage();
+        expect(listed.toSorted((one, other) => one.keyId.localeCompare(other.keyId))).toEqual([
+          {
+            ...a,
+            deprecatedCalls: new Map([
+              ["a/B", 3],
+              ["a/C", 2],
+            ]),
+          },
+          { ...b, deprecatedCalls: new Map() },
+        ]);
+      }),
     );
 
     it(

@@ -84,11 +84,14 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
 
 /** Replaces a store by the draft of another one, in one step. */
 function replace(path: string, draft: string, keptAs: string | undefined): void {
-  const held = keptAs === undefined ? undefined : detachLog(path);
+  const held = keptAs === undefined ? undefined : keep(path, keptAs);
   try {
     if (keptAs !== undefined) {
-      keep(path, draft, keptAs);
+      takeOwner(draft, path);
+      linkSync(path, keptAs);
     }
+    rmSync(`${path}-wal`, { force: true });
+    rmSync(`${path}-shm`, { force: true });
     renameSync(draft, path);
     syncFolder(dirname(path));
   } finally {
@@ -96,36 +99,43 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
   }
 }
 
-/** Gives a store a second name; its log goes with it, lest it be taken for the new store's. */
-function keep(path: string, draft: string, keptAs: string): void {
-  const { mode, uid, gid } = statSync(path);
-  chmodSync(draft, mode);
-  if (process.getuid?.() === 0) {
-    chownSync(draft, uid, gid);
-  }
-  linkSync(path, keptAs);
-  if (existsSync(`${path}-wal`)) {
-    renameSync(`${path}-wal`, `${keptAs}-wal`);
-  }
-  rmSync(`${path}-shm`, { force: true });
-}
-
 /**
- * Writes a store's log back into it, and holds the store, so that nobody else uses it. Gives what holds it; undefined for
- * a store that is too damaged for that. Throws `StoreFileError` while somebody else uses it.
+ * Sees to it that a store and its log can be kept: the log is written back into the store, which is held so that nobody
+ * else uses it. A store that is too damaged for that keeps its log as it is, beside the other name. Gives what holds the
+ * store. Throws `StoreFileError` while somebody else uses it.
  */
-function detachLog(path: string): Connection | undefined {
+function keep(path: string, keptAs: string): Connection | undefined {
+  const [log, keptLog] = [`${path}-wal`, `${keptAs}-wal`];
+  if (existsSync(log)) {
+    // SQLite removes the log of a store that it cannot make anything of.
+    linkSync(log, keptLog);
+  }
   const connection = new Connection(path, { busyTimeoutMs });
   try {
     connection.pragma("journal_mode = DELETE");
     connection.run("BEGIN EXCLUSIVE");
+    rmSync(keptLog, { force: true });
     return connection;
   } catch (error) {
     connection.close();
-    if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
+    if (isBusy(error)) {
+      rmSync(keptLog, { force: true });
       throw new StoreFileError(`${path}: another process uses it; try again when that has ended`);
     }
     return undefined;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return String((error as { code?: string }).code).startsWith("SQLITE_BUSY");
+}
+
+/** The server that may use the one store is to be able to use the other. */
+function takeOwner(draft: string, path: string): void {
+  const { mode, uid, gid } = statSync(path);
+  chmodSync(draft, mode);
+  if (process.getuid?.() === 0) {
+    chownSync(draft, uid, gid);
   }
 }
 

@@ -54,7 +54,13 @@ function commitAll(writes: readonly Write[]): void {
 /** Commits a group with one sync. When that fails, none of it has been done. */
 function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome {
   try {
-    return connection.atomically(() => ({ updates: runUpdates(updates), writes: writes.map(runWrite) }));
+    let workedAtMs = 0;
+    const done = connection.atomically(() => {
+      const outcomes = { updates: runUpdates(updates), writes: writes.map(runWrite) };
+      workedAtMs = performance.now();
+      return outcomes;
+    });
+    return { ...done, syncMs: performance.now() - workedAtMs };
   } catch (error) {
     return { failure: toFailure(error), updateCount: updates.length / 2, writeCount: writes.length };
   }

@@ -15,6 +15,20 @@ interface Waiter<T> {
   readonly reject: (reason: unknown) => void;
 }
 
+/** What was committed together. */
+export interface CommittedGroupReport {
+  /** How many writes it held. */
+  readonly size: number;
+  /** How long the commit itself took, the sync included, in milliseconds. */
+  readonly syncMs: number;
+}
+
+/** How a writer writes. */
+export interface WriterOptions extends ConnectionOptions {
+  /** Hears of each group that has been committed. */
+  readonly committed?: ((group: CommittedGroupReport) => void) | undefined;
+}
+
 /**
  * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
  * commits, the writes that arrive are gathered, and then committed together: one sync for all of them.
@@ -24,6 +38,7 @@ interface Waiter<T> {
 export class Writer {
   readonly #path: string;
   readonly #options: ConnectionOptions;
+  readonly #committed: WriterOptions["committed"];
   #thread: Worker | undefined;
   #queue = new UpdateQueue();
   /** Those who wait, in the order in which the thread answers them. */
@@ -31,9 +46,10 @@ export class Writer {
   #writes: Waiter<unknown>[] = [];
   #willWake = false;
 
-  constructor(path: string, options: ConnectionOptions) {
+  constructor(path: string, { committed, ...options }: WriterOptions) {
     this.#path = path;
     this.#options = options;
+    this.#committed = committed;
   }
 
   /**
@@ -116,6 +132,7 @@ export class Writer {
       failAll(this.#updates.splice(0, outcome.updateCount), failureToError(outcome.failure));
       failAll(this.#writes.splice(0, outcome.writeCount), failureToError(outcome.failure));
     } else {
+      this.#committed?.({ size: outcome.updates.length + outcome.writes.length, syncMs: outcome.syncMs });
       const updates = this.#updates.splice(0, outcome.updates.length);
       updates.forEach(({ resolve }, index) => {
         resolve(statusFromCode(outcome.updates[index]));

@@ -1,0 +1,161 @@
+import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder } from "../support/folder.ts";
+import { createKey, createOrder, createPet, hashOf } from "./samples.ts";
+
+/** A store of some pages, closed, so that all of it is in its file. */
+async function createStore(): Promise<string> {
+  const file = join(createFolder(), "petstore.db");
+  const store = openSqliteStore(file);
+  const pets = Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name: `Pet ${n}`, tags: ["a"] }));
+  await store.importAll({ pets, orders: [createOrder({ id: 1n })] });
+  await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
+  await store.close();
+  return file;
+}
+
+/** Changes a store behind its back, its own rules included. */
+function tamper(file: string, sql: string): void {
+  const driver = new Sqlite(file).unsafeMode();
+  driver.exec(`PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA writable_schema = ON; ${sql}`);
+  driver.close();
+}
+
+/** Overwrites a part of each of some pages, which are numbered from 1. */
+function damagePages(file: string, [first, last]: readonly [number, number]): void {
+  const descriptor = openSync(file, "r+");
+  for (let page = first; page <= last; page += 1) {
+    writeSync(descriptor, Buffer.alloc(512, 0xff), 0, 512, (page - 1) * 4_096);
+  }
+  closeSync(descriptor);
+}
+
+describe("a sound store", () => {
+  it.each(["quick", "full"] as const)("has no faults, and is left as it is: %s", async (depth) => {
+    const file = await createStore();
+    const before = readFileSync(file);
+    const reports: string[] = [];
+    expect(await checkDatabase(file, depth, (done, total) => reports.push(`${done}/${total}`))).toEqual([]);
+    expect(reports.at(-1)).toBe(`${reports.length - 1}/${reports.length - 1}`);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("is checked while it is written to", async () => {
+    const file = await createStore();
+    const store = openSqliteStore(file);
+    const [faults] = await Promise.all([checkDatabase(file, "full"), store.updateInventory(1n, 5n)]);
+    expect(faults).toEqual([]);
+    await store.close();
+  });
+});
+
+const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_ms, unbans, last_used_at_ms";
+
+describe("a broken rule", () => {
+  it.each<[name: string, sql: string, faults: string[]]>([
+    [
+      "lists",
+      `UPDATE pets SET tags = '["a",1]' WHERE id = 3`,
+      ["pet 3: its photoUrls and tags must be lists of texts"],
+    ],
+    ["JSON", `UPDATE pets SET photo_urls = '[' WHERE id = 4`, ["pet 4: its photoUrls and tags must be lists of texts"]],
+    ["statuses", `UPDATE pets SET status = 'lost' WHERE id = 5`, ["CHECK constraint failed in pets"]],
+    ["dates", `UPDATE orders SET ship_date_ms = 1 << 60`, ["order 1: its shipDate must be in the years 1 to 9999"]],
+    ["scopes", `UPDATE keys SET scopes = '["all"]'`, ["key key_a: its scopes must be a list of scopes that there are"]],
+    [
+      "quotas",
+      `UPDATE keys SET plan = 'enterprise', per_minute = 5, per_day = 0`,
+      ["key key_a: its limits must be 1 at least"],
+    ],
+    ["times", `UPDATE keys SET expires_at_ms = 1 << 60`, ["key key_a: its times must be in the years 1 to 9999"]],
+    ["secrets", `DELETE FROM secrets`, ["key key_a: it has no secret"]],
+    ["hashes", `UPDATE secrets SET hash = x'00'`, ["key key_a: the hash of a secret must have 32 bytes"]],
+    [
+      "references",
+      `INSERT INTO secrets VALUES (zeroblob(32), 'key_x', NULL)`,
+      ["secrets: a row is of nothing that keys has"],
+    ],
+    [
+      "windows",
+      `INSERT INTO usage (${usage}) VALUES ('key_a', 5, NULL, NULL, NULL, 0, 1)`,
+      ["key key_a: a window must have a beginning and a count from 1 on, or neither"],
+    ],
+    [
+      "bans",
+      `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, 6, 5, 0, 1)`,
+      ["key key_a: a ban must have an end and a step from 1 to 5, or neither"],
+    ],
+    [
+      "unbans",
+      `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, NULL, NULL, 1, 1)`,
+      ["key key_a: its counters know of more unbans than the key"],
+    ],
+    ["indexes", `DROP INDEX pets_by_status`, ["the index pets_by_status is missing"]],
+    [
+      "tables",
+      `DROP TABLE orders`,
+      [
+        "the table orders is missing",
+        "the index orders_by_status is missing",
+        "the orders' dates cannot be read: no such table: orders",
+      ],
+    ],
+  ])("is told: %s", async (_name, sql, faults) => {
+    const file = await createStore();
+    tamper(file, sql);
+    expect(await checkDatabase(file, "full")).toEqual(faults);
+  });
+
+  it("is told of the tables of others by nobody", async () => {
+    const file = await createStore();
+    tamper(file, "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)");
+    expect(await checkDatabase(file, "full")).toEqual([]);
+  });
+});
+
+describe("damage", () => {
+  it("of pages is told", async () => {
+    const file = await createStore();
+    const pages = statSync(file).size / 4_096;
+    damagePages(file, [Math.floor(pages / 2), Math.floor(pages / 2)]);
+    const faults = await checkDatabase(file, "quick");
+    expect(faults.join("\n")).toMatch(/^Tree \d+ page \d+|malformed/);
+  });
+
+  it("of nearly all pages is told, and ends nothing", async () => {
+    const file = await createStore();
+    damagePages(file, [4, statSync(file).size / 4_096]);
+    const faults = await checkDatabase(file, "full");
+    expect(faults.length).toBeGreaterThan(3);
+    expect(faults.filter((fault) => fault.includes("\n") || fault === "")).toEqual([]);
+  });
+
+  it("of an index alone is told by the full check, and passed over by the quick one", async () => {
+    const file = await createStore();
+    const index = "sqlite_schema WHERE name = 'pets_by_status'";
+    tamper(file, `CREATE TABLE hidden AS SELECT * FROM ${index}; DELETE FROM ${index}`);
+    tamper(file, "UPDATE pets SET status = 'sold' WHERE id < 3");
+    tamper(file, "INSERT INTO sqlite_schema SELECT * FROM hidden; DROP TABLE hidden");
+    expect(await checkDatabase(file, "quick")).toEqual([]);
+    expect(await checkDatabase(file, "full")).toContainEqual(expect.stringContaining("pets_by_status"));
+  });
+
+  it.each<[string, (file: string) => void, string]>([
+    ["a missing file", () => {}, "there is no such store"],
+    ["a text", (file) => writeText(file), "not a SQLite database"],
+  ])("is refused where nothing of a store is left: %s", async (_name, make, message) => {
+    const file = join(createFolder(), "other.db");
+    make(file);
+    await expect(checkDatabase(file, "full")).rejects.toThrow(`${file}: ${message}`);
+  });
+});
+
+function writeText(file: string): void {
+  const descriptor = openSync(file, "w");
+  writeSync(descriptor, "id,name\n".repeat(1_000));
+  closeSync(descriptor);
+}

@@ -1,0 +1,159 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Connection } from "../../src/storage/sqlite/connection.ts";
+import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
+import { restoreDatabase } from "../../src/storage/sqlite/restore.ts";
+import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder } from "../support/folder.ts";
+import { createPet } from "./samples.ts";
+import { everything } from "./test-store.ts";
+
+let folder: string;
+let file: string;
+let backup: string;
+
+/** A store whose one pet has the quantity 2, and a backup of the time when it had 1. */
+beforeEach(async () => {
+  folder = createFolder();
+  file = join(folder, "petstore.db");
+  backup = join(folder, "backup.db");
+  const store = openSqliteStore(file);
+  await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] });
+  await store.backup(backup);
+  await store.updateInventory(1n, 2n);
+  await store.close();
+});
+
+async function quantityIn(path: string): Promise<bigint | undefined> {
+  const store = openSqliteStore(path, { ifMissing: "refuse" });
+  const [item] = await store.listInventory(everything);
+  await store.close();
+  return item?.quantity;
+}
+
+/** A restore that must be refused, with nothing changed. */
+async function checkRefused(message: string | typeof StoreHeldError, from = backup): Promise<void> {
+  const before = readFileSync(file);
+  const names = readdirSync(folder);
+  await expect(restoreDatabase(from, file)).rejects.toThrow(message);
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(readdirSync(folder).filter((name) => !name.endsWith(".lock"))).toEqual(
+    names.filter((name) => !name.endsWith(".lock")),
+  );
+}
+
+describe("a restore", () => {
+  it("puts the backup in the place of the store, and keeps that", async () => {
+    chmodSync(file, 0o640);
+    const reports: number[] = [];
+    const keptAs = await restoreDatabase(backup, file, (done, total) => reports.push(done / total));
+    expect(keptAs).toBe(`${file}.before-restore`);
+    expect(reports).toEqual(reports.toSorted((a, b) => a - b));
+    expect(reports.at(-1)).toBe(1);
+    expect((statSync(file).mode & 0o777).toString(8)).toBe("640");
+    expect(readdirSync(folder).sort()).toEqual([
+      "backup.db",
+      "petstore.db",
+      "petstore.db.before-restore",
+      "petstore.db.lock",
+    ]);
+    expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 2n]);
+  });
+
+  it("keeps what stood only in the log of a store that has crashed", async () => {
+    const writer = new Sqlite(file);
+    writer.pragma("wal_autocheckpoint = 0");
+    writer.exec("UPDATE pets SET quantity = 3");
+    const [main, log] = [readFileSync(file), readFileSync(`${file}-wal`)];
+    writer.close();
+    writeFileSync(file, main);
+    writeFileSync(`${file}-wal`, log);
+    await restoreDatabase(backup, file);
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 3n]);
+  });
+
+  it("replaces a store that is damaged beyond reading, whose log is kept with it", async () => {
+    writeFileSync(file, "damaged ".repeat(1_000));
+    writeFileSync(`${file}-wal`, "log");
+    await restoreDatabase(backup, file);
+    expect(await quantityIn(file)).toBe(1n);
+    expect(readFileSync(`${file}.before-restore`, "utf8")).toMatch(/^damaged /);
+    expect(readFileSync(`${file}.before-restore-wal`, "utf8")).toBe("log");
+  });
+
+  it("makes a store where there was none", async () => {
+    const fresh = join(folder, "new", "petstore.db");
+    expect(await restoreDatabase(backup, fresh)).toBeUndefined();
+    expect(await quantityIn(fresh)).toBe(1n);
+    expect(readdirSync(join(folder, "new"))).toEqual(["petstore.db", "petstore.db.lock"]);
+  });
+
+  it("leaves no store where there was none, when it fails", async () => {
+    new Sqlite(backup).exec("DROP INDEX pets_by_status").close();
+    const fresh = join(folder, "petstore-2.db");
+    await expect(restoreDatabase(backup, fresh)).rejects.toThrow("the index pets_by_status is missing");
+    expect(existsSync(fresh)).toBe(false);
+  });
+
+  it("takes a backup of an older version", async () => {
+    const older = join(folder, "older.db");
+    new Sqlite(older).exec(readFileSync(join(import.meta.dirname, "schemas/v1.sql"), "utf8")).close();
+    await restoreDatabase(older, file);
+    expect(await quantityIn(file)).toBe(9_223_372_036_854_775_807n);
+  });
+});
+
+describe("a restore is refused, and changes nothing,", () => {
+  it("while a server holds the store", async () => {
+    const lock = acquireServerLock(file);
+    await checkRefused(StoreHeldError);
+    lock.release();
+  });
+
+  it("while another command uses the store", async () => {
+    const other = new Connection(file);
+    other.run("BEGIN");
+    other.get("SELECT 1 FROM pets");
+    const before = readFileSync(file);
+    await expect(restoreDatabase(backup, file)).rejects.toThrow("another process uses it");
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(existsSync(`${file}.before-restore`)).toBe(false);
+    other.close();
+  });
+
+  it("when a store is kept from before", async () => {
+    writeFileSync(`${file}.before-restore`, "mine");
+    await checkRefused("kept by a former restore");
+  });
+
+  it("for the store itself", () => checkRefused("this is the store itself", file));
+
+  it("for a file that is missing", () => checkRefused("there is no such store", join(folder, "none.db")));
+
+  it.each<[name: string, damage: () => void, message: string]>([
+    ["a text", () => writeFileSync(backup, "text\n".repeat(2_000)), "not a SQLite database"],
+    ["cut short", () => truncateSync(backup, statSync(backup).size - 8_192), "malformed"],
+    [
+      "another program's",
+      () => new Sqlite(backup).exec("PRAGMA application_id = 42").close(),
+      "a SQLite database, but not a pet store",
+    ],
+    [
+      "a newer version's",
+      () => new Sqlite(backup).exec(`PRAGMA user_version = ${schemaVersion + 1}`).close(),
+      "written by a newer version of petstore; use that one",
+    ],
+    [
+      "not sound",
+      () => new Sqlite(backup).exec("UPDATE pets SET tags = '1'").close(),
+      "it is not sound: pet 1: its photoUrls and tags must be lists of texts",
+    ],
+  ])("for a backup that is %s", async (_name, damage, message) => {
+    damage();
+    await checkRefused(message);
+  });
+});
