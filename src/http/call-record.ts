@@ -21,4 +21,6 @@ export class CallRecord {
   responseBytes = 0;
   /** When the head of the request was in, by `performance.now()`. */
   readonly startedAtMs = performance.now();
+  /** How long it took, in milliseconds; known when it has ended. */
+  durationMs = 0;
 }

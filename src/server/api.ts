@@ -20,7 +20,7 @@ import type { UnaryEndpoint } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
 import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
-import { InventoryBlocks } from "../services/inventory-blocks.ts";
+import { InventoryBlocks, type ListCacheState } from "../services/inventory-blocks.ts";
 import { InventoryVersion } from "../services/inventory-version.ts";
 import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
@@ -53,6 +53,8 @@ export interface ApiOptions {
 export interface Api {
   readonly rest: Gateway;
   readonly rpc: RpcHandler;
+  /** How the list that REST keeps ready does. */
+  readonly listCache: () => ListCacheState;
 }
 
 export function createApi(options: ApiOptions): Api {
@@ -94,6 +96,7 @@ export function createApi(options: ApiOptions): Api {
       registry,
     }),
     rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
+    listCache: inventory.listCache,
   };
 }
 
@@ -114,7 +117,7 @@ function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWrit
     blocks.clear();
     version.raise();
   });
-  return { rpc, rest: restInventoryService({ service: rpc, blocks, version }) };
+  return { rpc, rest: restInventoryService({ service: rpc, blocks, version }), listCache: () => blocks.state };
 }
 
 function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {

@@ -1,18 +1,26 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { assertAuthority } from "../http/authority.ts";
+import type { ClientAddress } from "../http/client-address.ts";
+import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
+import type { CallObserver } from "../observability/call-observer.ts";
+import type { Tracing } from "../observability/tracing.ts";
 import { healthService } from "../services/health.ts";
 import { reflectionService } from "../services/reflection.ts";
+import { ConnectCall, noteCode } from "./connect-call.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** The largest message that they read, in bytes. */
 const readMaxBytes = 64 * 1024;
+
+/** The services that are served beside the API. */
+export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
 
 /** What the services tell of. */
 export interface ConnectServicesOptions {
@@ -20,6 +28,10 @@ export interface ConnectServicesOptions {
   readonly reflection: boolean;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
+  readonly clientAddress: ClientAddress;
+  /** Is told of every call when it has ended. */
+  readonly observer: CallObserver;
+  readonly tracing: Tracing | undefined;
 }
 
 /**
@@ -31,12 +43,17 @@ export interface ConnectServices {
   readonly handle: RequestListener;
 }
 
-export function createConnectServices({ services, reflection, stopping }: ConnectServicesOptions): ConnectServices {
-  const reflected = [...services, Health, ...(reflection ? [ServerReflection, ServerReflectionAlpha] : [])];
+export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
+  const { services, reflection, stopping, clientAddress, observer, tracing } = options;
+  const served = reflection ? toolServices : [Health];
+  const reflected = [...services, ...served];
   const implementation = reflectionService(reflected);
-  const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
   const paths = new Set(served.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)));
+  /** The calls that the adapter is being given. */
+  const calls = new WeakMap<IncomingMessage, ConnectCall>();
   const adapter = connectNodeAdapter({
+    interceptors: [noteCode],
+    contextValues: (request) => calls.get(request as IncomingMessage)?.contextValues as ContextValues,
     readMaxBytes,
     shutdownSignal: stopping,
     routes(router) {
@@ -48,28 +65,42 @@ export function createConnectServices({ services, reflection, stopping }: Connec
       }
     },
   }) as RequestListener;
+
+  function handle(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
+    if (request.httpVersionMajor === 1) {
+      const connected = { request, socket: request.socket };
+      holdUnread(connected);
+      response.once("finish", () => discardUnread(connected));
+    }
+    try {
+      assertAuthority(authorityOf(request));
+    } catch (reason) {
+      call.record.code = refuse(response, reason);
+      return;
+    }
+    // Connect's adapter makes a URL of it, and what is a host by HTTP need not be one by the URL standard.
+    request.headers.host = "localhost";
+    if (request.headers[":authority"] !== undefined) {
+      request.headers[":authority"] = "localhost";
+    }
+    // A client may go away when the adapter listens for it no more, as after the answer to half a request.
+    request.on("error", () => {});
+    response.on("error", () => {});
+    calls.set(request, call);
+    adapter(request, response);
+  }
+
   return {
     serves: (path) => paths.has(path),
     handle(request, response) {
-      if (request.httpVersionMajor === 1) {
-        const connected = { request, socket: request.socket };
-        holdUnread(connected);
-        response.once("finish", () => discardUnread(connected));
-      }
-      try {
-        assertAuthority(authorityOf(request));
-      } catch (reason) {
-        return refuse(response, reason);
-      }
-      // Connect's adapter makes a URL of it, and what is a host by HTTP need not be one by the URL standard.
-      request.headers.host = "localhost";
-      if (request.headers[":authority"] !== undefined) {
-        request.headers[":authority"] = "localhost";
-      }
-      // A client may go away when the adapter listens for it no more, as after the answer to half a request.
-      request.on("error", () => {});
-      response.on("error", () => {});
-      adapter(request, response);
+      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, clientAddress);
+      const answered = async () => {
+        const ended = call.answeredBy(response);
+        handle(request, response, call);
+        await ended;
+        observer.ended(call);
+      };
+      void (tracing === undefined ? answered() : tracing.run(call, answered));
     },
   };
 }
@@ -78,8 +109,10 @@ function authorityOf({ headers }: IncomingMessage): string | undefined {
   return (headers[":authority"] as string | undefined) ?? headers.host;
 }
 
-function refuse(response: ServerResponse, reason: unknown): void {
-  const { status, header, body } = refusalAnswer(reason);
+/** Returns the code of the refusal. */
+function refuse(response: ServerResponse, reason: unknown): string {
+  const { status, header, body, code } = refusalAnswer(reason);
   response.writeHead(status, { ...Object.fromEntries(header), "content-length": body.length });
   response.end(body);
+  return code;
 }

@@ -1,11 +1,26 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** What a page of the operator's port answers. */
+export interface OpsAnswer {
+  readonly status: number;
+  /** `text/plain` by default. */
+  readonly type?: string;
+  readonly body: string;
+}
+
+/** What a page does for each method that it takes; `HEAD` is as `GET`. `body` is that of the request. */
+export type OpsPage = Readonly<Partial<Record<"GET" | "PUT", (body: string) => OpsAnswer | Promise<OpsAnswer>>>>;
 
 /** Where the operator's port listens, and what it tells. */
 export interface OpsOptions {
   readonly host: string;
   readonly port: number;
-  readonly isReady: () => boolean;
+  /** By their paths. */
+  readonly pages: Readonly<Record<string, OpsPage>>;
+  /** Hears why a page has failed. */
+  readonly report: (reason: unknown) => void;
 }
 
 export interface OpsServer {
@@ -13,20 +28,18 @@ export interface OpsServer {
   close(): void;
 }
 
-/**
- * Serves the operator's port: `/healthz` answers 200 while the process lives, `/readyz` while it takes requests, and
- * 503 else. It never serves the API. Rejects when it cannot listen.
- */
-export async function serveOps({ host, port, isReady }: OpsOptions): Promise<OpsServer> {
-  const pages: Record<string, () => readonly [status: number, text: string]> = {
-    "/healthz": () => [200, "ok"],
-    "/readyz": () => (isReady() ? [200, "ready"] : [503, "stopping"]),
-  };
+/** Serves the operator's port, which never serves the API. Rejects when it cannot listen. */
+export async function serveOps({ host, port, pages, report }: OpsOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
-    const page = Object.hasOwn(pages, request.url ?? "") ? pages[request.url as string] : undefined;
-    const [status, text] = page?.() ?? [404, "not found"];
-    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
-    response.end(`${text}\n`);
+    void answer(request, pages)
+      .catch((reason: unknown) => {
+        report(reason);
+        return plain(500, "failed");
+      })
+      .then(({ status, type = "text/plain; charset=utf-8", body }) => {
+        response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
+        response.end(request.method === "HEAD" ? undefined : body);
+      });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -39,4 +52,22 @@ export async function serveOps({ host, port, isReady }: OpsOptions): Promise<Ops
       server.closeAllConnections();
     },
   };
+}
+
+/** A line of text. */
+export function plain(status: number, line: string): OpsAnswer {
+  return { status, body: `${line}\n` };
+}
+
+async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Promise<OpsAnswer> {
+  const [path = ""] = (request.url ?? "").split("?");
+  if (!Object.hasOwn(pages, path)) {
+    return plain(404, "not found");
+  }
+  const page = pages[path] as OpsPage;
+  const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
+  if (!Object.hasOwn(page, method)) {
+    return plain(405, `use ${Object.keys(page).join(" or ")}`);
+  }
+  return (page[method as keyof OpsPage] as (body: string) => OpsAnswer)(await text(request));
 }

@@ -3,6 +3,7 @@ import { DomainError } from "../domain/errors.ts";
 import type { Judgement } from "../domain/judgement.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
+import type { CallObserver } from "../observability/call-observer.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
@@ -16,22 +17,25 @@ export interface RouterOptions {
   readonly cors: Cors;
   readonly meter: Meter;
   readonly logger: Logger;
+  /** Is told of every request when it has been answered. */
+  readonly observer: CallObserver;
 }
 
 /** The largest headers that are taken, in bytes: as many as Node takes over HTTP/1.1. */
 const maxHeaderBytes = 16 * 1024;
 
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
-export function createRouter({ api, site, cors, meter, logger }: RouterOptions): (exchange: Exchange) => Promise<void> {
+export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
+  const { api, site, cors, meter, logger, observer } = options;
   /** Pages need no key, and are not counted. */
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
     const page = await site.find(exchange.path);
-    return exchange.respond(page === undefined ? refusalAnswer(nothingHere()) : await siteAnswer(exchange, page));
+    return exchange.respond(page === undefined ? refuse(exchange, nothingHere()) : await siteAnswer(exchange, page));
   }
 
   function route(exchange: Exchange): Promise<void> {
     if (exchange.headerBytes > maxHeaderBytes) {
-      return exchange.respond(countStranger(exchange, meter, () => refusalAnswer(headersTooLarge())));
+      return exchange.respond(countStranger(exchange, meter, () => refuse(exchange, headersTooLarge())));
     }
     const isRest = exchange.path === "/v1" || exchange.path.startsWith("/v1/");
     if (!isRest && !api.rpc.isRpc(exchange)) {
@@ -50,26 +54,34 @@ export function createRouter({ api, site, cors, meter, logger }: RouterOptions):
       await route(exchange);
     } catch (reason) {
       logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
-      await exchange.respond(refusalAnswer(reason)).catch(() => exchange.abort());
+      await exchange.respond(refuse(exchange, reason)).catch(() => exchange.abort());
     }
+    observer.ended(exchange);
   };
 }
 
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
 function countStranger(exchange: Exchange, meter: Meter, answer: () => Answer): Answer {
   const judgement = meter.judgeStranger(exchange.clientAddress);
-  const counted = refusalOf(judgement) ?? answer();
+  const counted = refusalOf(exchange, judgement) ?? answer();
   appendLimits(counted.header, judgement);
   return counted;
 }
 
-function refusalOf(judgement: Judgement): Answer | undefined {
+function refusalOf(exchange: Exchange, judgement: Judgement): Answer | undefined {
   try {
     assertAdmitted(judgement);
     return undefined;
   } catch (reason) {
-    return refusalAnswer(reason);
+    return refuse(exchange, reason);
   }
+}
+
+/** The answer to what is refused outside of any call, of which the record is told. */
+function refuse(exchange: Exchange, reason: unknown): Answer {
+  const refusal = refusalAnswer(reason);
+  exchange.record.code = refusal.code;
+  return refusal;
 }
 
 /** Of what HTTP/1.1 has refused before. */

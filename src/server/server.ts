@@ -1,18 +1,23 @@
 import { type AddressInfo, isIPv6 } from "node:net";
+import manifest from "../../package.json" with { type: "json" };
 import { createSite } from "../docs/site.ts";
 import { createClientAddress } from "../http/client-address.ts";
-import type { Meter } from "../interceptors/limits.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { switchDebugBySignal } from "../observability/log-level.ts";
+import { Observability } from "../observability/observability.ts";
+import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { ServerConfig } from "./config.ts";
-import { createConnectServices } from "./connect-services.ts";
+import { createConnectServices, toolServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { watchForeignWrites } from "./foreign-writes.ts";
 import { createKeyCache } from "./key-cache.ts";
 import { createKeyMeter } from "./key-meter.ts";
 import { listen } from "./listener.ts";
 import { createLogger } from "./logger.ts";
+import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
 import { createRouter } from "./router.ts";
 import { createStrangerMeter } from "./stranger-meter.ts";
@@ -36,11 +41,23 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   await using held = new AsyncDisposableStack();
   const clock = Date.now;
   const logger = createLogger(config.logLevel);
+  const tracing = await startTracing(process.env, logger);
+  held.defer(() => tracing?.close());
+  const observability = new Observability({
+    version: manifest.version,
+    db: config.db,
+    services: [...apiServices, ...toolServices],
+    logger,
+    tracing,
+    clock,
+  });
+  held.defer(() => observability.close());
+  held.defer(switchDebugBySignal(logger));
   const stopping = new AbortController();
 
   const lock = acquireServerLock(config.db);
   held.defer(() => lock.release());
-  const store = openSqliteStore(config.db);
+  const store = openSqliteStore(config.db, { committed: observability.store.committed });
   held.defer(() => store.close());
   const keyMeter = createKeyMeter({
     store,
@@ -49,37 +66,66 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   });
   held.defer(() => keyMeter.close());
   const strangerMeter = createStrangerMeter(clock);
-  const meter: Meter = {
+  const meter = observability.watchMeter({
     judgeKey: (key) => keyMeter.judge(key),
     judgeStranger: (address) => strangerMeter.judge(address),
     describeKey: (key) => keyMeter.describe(key),
-  };
+  });
 
   const foreignWrites = watchForeignWrites(store);
   held.defer(() => foreignWrites.close());
   const keys = createKeyCache(store, foreignWrites);
-  const api = createApi({ ...config, store, foreignWrites, keys, meter, clock, logger, noteDeprecatedCall: keyMeter.noteDeprecatedCall });
-  const connectServices = createConnectServices({ ...config, services: apiServices, stopping: stopping.signal });
+  const api = createApi({
+    ...config,
+    store,
+    foreignWrites,
+    keys,
+    meter,
+    clock,
+    logger,
+    noteDeprecatedCall: (key, method) => keyMeter.noteDeprecatedCall(key, method),
+  });
+  foreignWrites.subscribe(observability.watchKeys(store));
+  observability.watchList(api.listCache);
+  const clientAddress = createClientAddress(config.trustedProxies);
+  const { observer } = observability;
+  const connectServices = createConnectServices({
+    ...config,
+    services: apiServices,
+    stopping: stopping.signal,
+    clientAddress,
+    observer,
+    tracing,
+  });
   const ownUrl = () => urlOf(config.tls === undefined ? "http" : "https", config.host, listener.address);
   const listener = await listen({
     ...config,
-    clientAddress: createClientAddress(config.trustedProxies),
-    handle: createRouter({
-      api,
-      site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
-      cors: createCors(config.corsOrigins),
-      meter,
-      logger,
-    }),
+    clientAddress,
+    handle: traced(
+      tracing,
+      createRouter({
+        api,
+        site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
+        cors: createCors(config.corsOrigins),
+        meter,
+        logger,
+        observer,
+      }),
+    ),
     connectServices,
-    handleUnparsed: (error, socket) => answerUnparsed(error, socket, meter),
+    handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
   });
   held.defer(() => listener.close(config.shutdownGraceMs));
-  const ops = await serveOps({ host: config.opsHost, port: config.opsPort, isReady: () => !stopping.signal.aborted });
+  const addresses = () => ({ url: ownUrl(), opsUrl: urlOf("http", config.opsHost, ops.address) });
+  const ops = await serveOps({
+    host: config.opsHost,
+    port: config.opsPort,
+    pages: createOpsPages({ observability, logger, isReady: () => !stopping.signal.aborted, addresses }),
+    report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),
+  });
 
   const resources = held.move();
-  const url = ownUrl();
-  const opsUrl = urlOf("http", config.opsHost, ops.address);
+  const { url, opsUrl } = addresses();
   logger.info({ url, opsUrl, db: config.db }, "the server has started");
   return {
     url,
@@ -92,6 +138,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       logger.info("the server has stopped");
     },
   };
+}
+
+type Handler = (exchange: Exchange) => Promise<void>;
+
+/** Without tracing a request takes the way that it always took. */
+function traced(tracing: Tracing | undefined, handle: Handler): Handler {
+  return tracing === undefined ? handle : (exchange) => tracing.run(exchange, () => handle(exchange));
 }
 
 function urlOf(scheme: string, host: string, { port }: AddressInfo): string {

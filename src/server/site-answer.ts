@@ -14,11 +14,12 @@ export function siteAnswer(exchange: Exchange, page: Page): Answer | Promise<Ans
     case "OPTIONS":
       return { status: 204, header: new Headers({ allow }) };
     default:
-      return withAllow(
-        refusalAnswer(new DomainError("METHOD_NOT_ALLOWED", `Use one of these methods here: ${allow}.`)),
-      );
+      exchange.record.code = notAllowed.code;
+      return withAllow(refusalAnswer(notAllowed));
   }
 }
+
+const notAllowed = new DomainError("METHOD_NOT_ALLOWED", `Use one of these methods here: ${allow}.`);
 
 function withAllow(answer: Answer): Answer {
   answer.header.set("allow", allow);

@@ -2,29 +2,47 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { DomainError } from "../domain/errors.ts";
 import type { Judgement } from "../domain/judgement.ts";
+import { CallRecord } from "../http/call-record.ts";
+import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
+import type { CallObserver } from "../observability/call-observer.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** How long a client has to take its answer and close the connection, in milliseconds. */
 const closeMs = 1_000;
 
+/** Who counts such requests, and who is told of them. */
+export interface UnparsedOptions {
+  readonly meter: Meter;
+  readonly observer: CallObserver;
+}
+
 /**
  * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
  * is counted by its address. A client that has gone away, or was being answered, gets nothing.
  */
-export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, meter: Meter): void {
+export function answerUnparsed(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  { meter, observer }: UnparsedOptions,
+): void {
   const isBeingAnswered = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
   if (!socket.writable || isBeingAnswered || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
-  const judgement = meter.judgeStranger(socket.remoteAddress ?? "");
-  const { status, header, body } = refusalAnswer(refusalOf(error, judgement));
+  const clientAddress = socket.remoteAddress ?? "";
+  const judgement = meter.judgeStranger(clientAddress);
+  const { status, header, body, code } = refusalAnswer(refusalOf(error, judgement));
+  const requestId = makeRequestId();
   appendLimits(header, judgement);
   header.set("content-length", String(body.length));
   header.set("connection", "close");
+  header.set(requestIdHeader, requestId);
   const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+  const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
+  observer.ended({ record, requestId, clientAddress });
   // A client that does not close its side is not waited for.
   setTimeout(() => socket.destroy(), closeMs).unref();
 }

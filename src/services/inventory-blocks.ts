@@ -2,6 +2,17 @@ import type { Serialized } from "../rpc/serialized.ts";
 import { findRange } from "./inventory-block.ts";
 import { InventoryPiece, type PieceMaker } from "./inventory-piece.ts";
 
+/** How the list that is kept ready does. */
+export interface ListCacheState {
+  /** How many pieces were asked for that stood ready. */
+  readonly hits: number;
+  readonly misses: number;
+  /** How many blocks were read from the store. */
+  readonly blocksMade: number;
+  /** How much is kept. */
+  readonly bytes: number;
+}
+
 /**
  * The JSON of the whole list of stock entries, kept ready. It is made when it is first asked for, and holds some 45
  * bytes an entry from then on.
@@ -9,9 +20,23 @@ import { InventoryPiece, type PieceMaker } from "./inventory-piece.ts";
 export class InventoryBlocks {
   readonly #maker: PieceMaker;
   #pieces: InventoryPiece[] = [];
+  #hits = 0;
+  #misses = 0;
+  #blocksMade = 0;
 
   constructor(maker: PieceMaker) {
-    this.#maker = maker;
+    this.#maker = {
+      ...maker,
+      read: (after, limit) => {
+        this.#blocksMade += 1;
+        return maker.read(after, limit);
+      },
+    };
+  }
+
+  get state(): ListCacheState {
+    const bytes = this.#pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return { hits: this.#hits, misses: this.#misses, blocksMade: this.#blocksMade, bytes };
   }
 
   /**
@@ -21,7 +46,7 @@ export class InventoryBlocks {
   async list(): Promise<Serialized> {
     const pieces = this.#pieces;
     const first = this.#piece(pieces, 0, undefined);
-    const bytes = await first.bytes();
+    const bytes = await this.#bytes(first);
     return { body: first.isLast ? bytes : this.#stream(pieces) };
   }
 
@@ -43,8 +68,17 @@ export class InventoryBlocks {
     yield await piece.bytes();
     for (let index = 1; !piece.isLast; index += 1) {
       piece = this.#piece(pieces, index, piece.end);
-      yield await piece.bytes();
+      yield await this.#bytes(piece);
     }
+  }
+
+  #bytes(piece: InventoryPiece): Promise<Uint8Array> {
+    if (piece.isReady) {
+      this.#hits += 1;
+    } else {
+      this.#misses += 1;
+    }
+    return piece.bytes();
   }
 
   /** A list that began before all was dropped goes on with pieces of its own, which nobody keeps. */

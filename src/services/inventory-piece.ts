@@ -54,6 +54,17 @@ export class InventoryPiece {
     return this.#blocks.at(-1)?.last ?? this.after;
   }
 
+  /** Whether the bytes stand ready. */
+  get isReady(): boolean {
+    return this.#bytes !== undefined;
+  }
+
+  /** How many bytes are kept, those of single blocks included. */
+  get byteLength(): number {
+    const inBlocks = () => this.#blocks.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
+    return this.#bytes?.length ?? inBlocks();
+  }
+
   /**
    * The bytes, in which every change is seen that was marked before the call. Making them gives way to other work after
    * each block. One run at a time makes them: who comes while it is under way waits for the next one, since its reads

@@ -8,6 +8,8 @@ interface CommittedGroup {
   /** Of each update the pet's status, by its place in `petStatuses`. */
   readonly updates: Int8Array;
   readonly writes: readonly Outcome[];
+  /** How many of them change anything. */
+  readonly size: number;
   /** How long the commit itself took, the sync included, in milliseconds. */
   readonly syncMs: number;
 }

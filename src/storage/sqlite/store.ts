@@ -14,10 +14,10 @@ import { findKey, getKey, listKeys } from "./keys.ts";
 import { iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { listUsage, loadUsage } from "./usage.ts";
-import { Writer } from "./writer.ts";
+import { Writer, type WriterOptions } from "./writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
-export function openSqliteStore(file: string, options: DatabaseOptions = {}): SqliteStore {
+export function openSqliteStore(file: string, options: DatabaseOptions & WriterOptions = {}): SqliteStore {
   return new SqliteStore(prepareDatabase(file, options), options);
 }
 
@@ -29,7 +29,7 @@ export class SqliteStore implements Store {
   readonly #writer: Writer;
 
   /** Takes the path of a prepared file: see `openSqliteStore`. */
-  constructor(path: string, options: ConnectionOptions) {
+  constructor(path: string, options: WriterOptions) {
     this.#path = path;
     this.#options = options;
     this.#reader = openDatabase(path, options);

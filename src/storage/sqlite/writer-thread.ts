@@ -60,10 +60,15 @@ function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome 
       workedAtMs = performance.now();
       return outcomes;
     });
-    return { ...done, syncMs: performance.now() - workedAtMs };
+    const size = done.updates.length + writes.filter(isChange).length;
+    return { ...done, size, syncMs: performance.now() - workedAtMs };
   } catch (error) {
     return { failure: toFailure(error), updateCount: updates.length / 2, writeCount: writes.length };
   }
+}
+
+function isChange({ name }: Write): boolean {
+  return name !== "foreignRevision";
 }
 
 function runUpdates(updates: BigInt64Array): Int8Array {

@@ -132,7 +132,9 @@ export class Writer {
       failAll(this.#updates.splice(0, outcome.updateCount), failureToError(outcome.failure));
       failAll(this.#writes.splice(0, outcome.writeCount), failureToError(outcome.failure));
     } else {
-      this.#committed?.({ size: outcome.updates.length + outcome.writes.length, syncMs: outcome.syncMs });
+      if (outcome.size > 0) {
+        this.#committed?.(outcome);
+      }
       const updates = this.#updates.splice(0, outcome.updates.length);
       updates.forEach(({ resolve }, index) => {
         resolve(statusFromCode(outcome.updates[index]));

@@ -1,0 +1,101 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { Registry } from "prom-client";
+import { Buckets } from "./buckets.ts";
+import type { CallObserver } from "./call-observer.ts";
+import { isFailure, outcomeOf } from "./call-outcome.ts";
+import { addCounter, addHistogram } from "./instruments.ts";
+
+/** What stands for all methods that are none of the service's, whatever clients have asked for. */
+const unknownMethod = "unknown";
+
+/** From a fraction of the quickest call to what nobody waits for, in seconds. */
+const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What is counted of the calls of one method over one protocol. */
+class CallSeries {
+  readonly labels: { readonly protocol: string; readonly method: string };
+  readonly durations = new Buckets(durationBounds);
+  /** By outcome. */
+  readonly counts = new Map<string, Count>();
+
+  constructor(protocol: string, method: string) {
+    this.labels = { protocol, method };
+  }
+}
+
+interface Count {
+  value: number;
+}
+
+/** Counts calls by protocol, method and outcome, none of which is a client's to choose, and how long they took. */
+export class CallMetrics implements CallObserver {
+  readonly #methods: ReadonlySet<string>;
+  readonly #series = new Map<string, Map<string, CallSeries>>();
+  #calls = 0;
+
+  constructor(registry: Registry, services: readonly DescService[]) {
+    this.#methods = new Set(
+      services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}/${name}`)),
+    );
+    addCounter(registry, {
+      name: "petstore_calls_total",
+      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`.",
+      labelNames: ["protocol", "method", "code"],
+      read: () => this.#readCounts(),
+    });
+    addHistogram(registry, {
+      name: "petstore_call_duration_seconds",
+      help: "How long calls took, from the head of the request to the end of the answer.",
+      labelNames: ["protocol", "method"],
+      read: () => this.#all().map(({ labels, durations }) => ({ labels, value: durations })),
+    });
+  }
+
+  ended({ record }: Parameters<CallObserver["ended"]>[0]): void {
+    const series = this.#seriesOf(record.protocol, record.method ?? unknownMethod);
+    const outcome = outcomeOf(record);
+    const count = series.counts.get(outcome);
+    if (count === undefined) {
+      series.counts.set(outcome, { value: 1 });
+    } else {
+      count.value += 1;
+    }
+    series.durations.observe(record.durationMs / 1_000);
+    this.#calls += 1;
+  }
+
+  /** How many calls there were. */
+  get total(): number {
+    return this.#calls;
+  }
+
+  /** How many of them the service has failed. */
+  get failed(): number {
+    const failures = this.#readCounts().filter(({ labels }) => isFailure(labels.code));
+    return failures.reduce((sum, { value }) => sum + value, 0);
+  }
+
+  #seriesOf(protocol: string, method: string): CallSeries {
+    return this.#series.get(protocol)?.get(method) ?? this.#addSeries(protocol, method);
+  }
+
+  #addSeries(protocol: string, method: string): CallSeries {
+    if (method !== unknownMethod && !this.#methods.has(method)) {
+      return this.#seriesOf(protocol, unknownMethod);
+    }
+    const series = new CallSeries(protocol, method);
+    const byMethod = this.#series.get(protocol) ?? new Map<string, CallSeries>();
+    this.#series.set(protocol, byMethod.set(method, series));
+    return series;
+  }
+
+  #all(): CallSeries[] {
+    return [...this.#series.values()].flatMap((byMethod) => [...byMethod.values()]);
+  }
+
+  #readCounts() {
+    return this.#all().flatMap(({ labels, counts }) =>
+      [...counts].map(([code, { value }]) => ({ labels: { ...labels, code }, value })),
+    );
+  }
+}

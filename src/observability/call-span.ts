@@ -1,0 +1,81 @@
+import {
+  type Attributes,
+  context,
+  DiagLogLevel,
+  diag,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  trace,
+} from "@opentelemetry/api";
+import { NodeSDK } from "@opentelemetry/sdk-node";
+import type { Logger } from "pino";
+import { isFailure, outcomeOf } from "./call-outcome.ts";
+import type { TracedCall, Tracing } from "./tracing.ts";
+
+/** What a trace names the service, unless the environment does. */
+const serviceName = "petstore";
+
+/** Reads the headers that propagators ask for: `traceparent`, `tracestate` and `baggage`, or others. */
+const headers: TextMapGetter<TracedCall> = {
+  get: (call, name) => call.header(name.toLowerCase()),
+  keys: () => [],
+};
+
+/** Starts OpenTelemetry's SDK, which reads all else from the environment, and makes spans of calls by its API. */
+export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
+  diag.setLogger(diagLoggerOf(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  const isNamed = env.OTEL_SERVICE_NAME || /(^|,)\s*service\.name=/.test(env.OTEL_RESOURCE_ATTRIBUTES ?? "");
+  // Metrics are Prometheus's, and logs go to stderr.
+  const sdk = new NodeSDK({ metricReaders: [], logRecordProcessors: [], ...(isNamed ? {} : { serviceName }) });
+  sdk.start();
+  const tracer = trace.getTracer(serviceName);
+
+  return {
+    run(call, work) {
+      const parent = propagation.extract(context.active(), call, headers);
+      const span = tracer.startSpan("call", { kind: SpanKind.SERVER }, parent);
+      return context.with(trace.setSpan(parent, span), work).finally(() => endSpan(span, call));
+    },
+    traceId: () => trace.getActiveSpan()?.spanContext().traceId,
+    close: () => sdk.shutdown().catch((error: unknown) => logger.warn({ err: error }, "the last traces are lost")),
+  };
+}
+
+/** What a call was is known at its end. Source: https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/ */
+function endSpan(span: Span, call: TracedCall): void {
+  const { record } = call;
+  const outcome = outcomeOf(record);
+  span.updateName(record.method ?? call.method);
+  span.setAttributes(attributesOf(call, outcome));
+  if (isFailure(outcome)) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
+
+function attributesOf({ record, method, requestId, clientAddress }: TracedCall, outcome: string): Attributes {
+  const [service, rpc] = record.method?.split("/") ?? [];
+  return {
+    ...(rpc !== undefined && { "rpc.system": record.protocol, "rpc.service": service, "rpc.method": rpc }),
+    ...(outcome !== "OK" && { "error.type": outcome }),
+    ...(record.caller !== undefined && { "petstore.key_id": record.caller }),
+    "petstore.request_id": requestId,
+    "client.address": clientAddress,
+    "http.request.method": method,
+    "http.response.status_code": record.status,
+    "http.request.body.size": record.requestBytes,
+    "http.response.body.size": record.responseBytes,
+  };
+}
+
+function diagLoggerOf(logger: Logger) {
+  const tell =
+    (level: "warn" | "error") =>
+    (message: string, ...details: unknown[]) =>
+      logger[level]({ details }, `tracing: ${message}`);
+  const ignore = () => {};
+  return { error: tell("error"), warn: tell("warn"), info: ignore, debug: ignore, verbose: ignore };
+}

@@ -1,0 +1,89 @@
+import { Counter, Gauge, type Metric, type Registry } from "prom-client";
+import type { Buckets } from "./buckets.ts";
+
+type Labels<Name extends string> = Readonly<Record<Name, string>>;
+
+/** One series of a metric, as it stands when it is asked for. */
+export interface Reading<Name extends string, Value = number> {
+  readonly labels: Labels<Name>;
+  readonly value: Value;
+}
+
+/** A metric whose values are kept elsewhere, as plain numbers, and are read when somebody asks for them. */
+export interface Instrument<Name extends string, Value = number> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Name[];
+  readonly read: () => Iterable<Reading<Name, Value>> | Promise<Iterable<Reading<Name, Value>>>;
+}
+
+/** Adds what only ever grows. */
+export function addCounter<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
+  const { name, help, labelNames, read } = instrument;
+  const counter = new Counter<Name>({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const readings = await read();
+      counter.reset();
+      for (const { labels, value } of readings) {
+        counter.inc({ ...labels }, value);
+      }
+    },
+  });
+}
+
+/** Adds what goes up and down. */
+export function addGauge<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
+  const { name, help, labelNames, read } = instrument;
+  const gauge = new Gauge<Name>({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const readings = await read();
+      gauge.reset();
+      for (const { labels, value } of readings) {
+        gauge.set({ ...labels }, value);
+      }
+    },
+  });
+}
+
+/**
+ * Adds a histogram. prom-client's own looks up its labels for each value, which costs as much as a tenth of a call; it
+ * is only asked to write these.
+ */
+export function addHistogram<Name extends string>(registry: Registry, instrument: Instrument<Name, Buckets>): void {
+  const { name, help, read } = instrument;
+  const metric = {
+    name,
+    help,
+    type: "histogram",
+    aggregator: "sum",
+    async get() {
+      const readings = [...(await read())];
+      return { name, help, type: "histogram", aggregator: "sum", values: readings.flatMap((one) => write(name, one)) };
+    },
+    reset() {},
+  };
+  registry.registerMetric(metric as unknown as Metric);
+}
+
+/** The lines of one series: the buckets with all that is below them, the sum, and the count. */
+function write(name: string, { labels, value }: Reading<string, Buckets>) {
+  let count = 0;
+  const buckets = [...value.counts].map((inBucket, index) => {
+    count += inBucket;
+    const le = index < value.bounds.length ? String(value.bounds[index]) : "+Inf";
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: value.sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}

@@ -1,0 +1,83 @@
+import type { Registry } from "prom-client";
+import type { Judgement } from "../domain/judgement.ts";
+import { plans } from "../domain/plan.ts";
+import type { Meter } from "../interceptors/limits.ts";
+import { addCounter } from "./instruments.ts";
+
+/** In the place of a plan: requests without a valid key, which are counted by address. */
+const noPlan = "none";
+
+/** A window is nearly used up when less than this part of it remains. */
+const nearPart = 0.2;
+
+const outcomes = ["admitted", "refused", "banned"] as const satisfies readonly Judgement["outcome"][];
+
+type Outcome = (typeof outcomes)[number];
+
+interface PlanCounts extends Record<Outcome, number> {
+  near: number;
+}
+
+/** Counts what the limits have judged. */
+export class LimitMetrics {
+  readonly #counts = Object.fromEntries([...plans, noPlan].map((plan) => [plan, newCounts()])) as Record<
+    string,
+    PlanCounts
+  >;
+
+  constructor(registry: Registry) {
+    addCounter(registry, {
+      name: "petstore_limit_judgements_total",
+      help: "Requests that the limits have judged, by plan and outcome. `none` are those without a valid key.",
+      labelNames: ["plan", "outcome"],
+      read: () =>
+        Object.entries(this.#counts).flatMap(([plan, counts]) =>
+          outcomes.map((outcome) => ({ labels: { plan, outcome }, value: counts[outcome] })),
+        ),
+    });
+    addCounter(registry, {
+      name: "petstore_limit_near_total",
+      help: "Admitted requests that have left less than a fifth of one of their windows, by plan.",
+      labelNames: ["plan"],
+      read: () => Object.entries(this.#counts).map(([plan, { near }]) => ({ labels: { plan }, value: near })),
+    });
+  }
+
+  /** The same meter, whose judgements are counted. */
+  watch(meter: Meter): Meter {
+    return {
+      ...meter,
+      judgeKey: (key) => {
+        const judgement = meter.judgeKey(key);
+        const counts = this.#counts[key.plan] as PlanCounts;
+        return judgement instanceof Promise
+          ? judgement.then((later) => count(counts, later))
+          : count(counts, judgement);
+      },
+      judgeStranger: (address) => count(this.#counts[noPlan] as PlanCounts, meter.judgeStranger(address)),
+    };
+  }
+
+  /** How many requests had each outcome, of all plans together. */
+  get totals(): Readonly<Record<Outcome, number>> {
+    const all = Object.values(this.#counts);
+    const sum = (outcome: Outcome) => all.reduce((total, counts) => total + counts[outcome], 0);
+    return { admitted: sum("admitted"), refused: sum("refused"), banned: sum("banned") };
+  }
+}
+
+function newCounts(): PlanCounts {
+  return { admitted: 0, refused: 0, banned: 0, near: 0 };
+}
+
+function count(counts: PlanCounts, judgement: Judgement): Judgement {
+  counts[judgement.outcome] += 1;
+  if (judgement.outcome === "admitted" && judgement.windows.some(isNear)) {
+    counts.near += 1;
+  }
+  return judgement;
+}
+
+function isNear({ limit, remaining }: Judgement["windows"][number]): boolean {
+  return remaining < nearPart * limit;
+}

@@ -1,0 +1,99 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { Logger } from "pino";
+import { Registry } from "prom-client";
+import type { KeyStore } from "../domain/store.ts";
+import type { Meter } from "../interceptors/limits.ts";
+import type { ListCacheState } from "../services/inventory-blocks.ts";
+import { createCallLog } from "./call-log.ts";
+import { CallMetrics } from "./call-metrics.ts";
+import { type CallObserver, createCallObserver } from "./call-observer.ts";
+import { CallRate } from "./call-rate.ts";
+import { KeyMetrics } from "./key-metrics.ts";
+import { LimitMetrics } from "./limit-metrics.ts";
+import { addListMetrics } from "./list-metrics.ts";
+import { addProcessMetrics } from "./process-metrics.ts";
+import { readStatus, type StatusOptions } from "./status.ts";
+import { StoreMetrics } from "./store-metrics.ts";
+import type { Tracing } from "./tracing.ts";
+
+/** What is known before the store is open. */
+export interface ObservabilityOptions {
+  readonly version: string;
+  /** The store's file. */
+  readonly db: string;
+  /** All services that are served, those of gRPC's own tools included. */
+  readonly services: readonly DescService[];
+  readonly logger: Logger;
+  readonly tracing: Tracing | undefined;
+  readonly clock: () => number;
+}
+
+/** All that a server tells of itself. Its parts are told what happens, and asked when somebody wants to know. */
+export class Observability {
+  readonly observer: CallObserver;
+  readonly store: StoreMetrics;
+  readonly #options: ObservabilityOptions;
+  readonly #startedAtMs: number;
+  readonly #registry = new Registry();
+  readonly #calls: CallMetrics;
+  readonly #rate: CallRate;
+  readonly #limits: LimitMetrics;
+  #keys: KeyMetrics | undefined;
+
+  constructor(options: ObservabilityOptions) {
+    const { version, db, services, logger, tracing, clock } = options;
+    this.#options = options;
+    this.#startedAtMs = clock();
+    this.#calls = new CallMetrics(this.#registry, services);
+    this.#rate = new CallRate(() => this.#calls.total, clock);
+    this.#limits = new LimitMetrics(this.#registry);
+    this.store = new StoreMetrics(this.#registry, db);
+    addProcessMetrics(this.#registry, version);
+    this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
+  }
+
+  /** The same meter, whose judgements are counted. */
+  watchMeter(meter: Meter): Meter {
+    return this.#limits.watch(meter);
+  }
+
+  /** Counts the keys of a store, anew after each call of what it returns. */
+  watchKeys(store: Pick<KeyStore, "listKeys">): () => void {
+    const keys = new KeyMetrics(this.#registry, store, this.#options.clock);
+    this.#keys = keys;
+    return () => keys.forget();
+  }
+
+  watchList(state: () => ListCacheState): void {
+    addListMetrics(this.#registry, state);
+  }
+
+  /** All metrics, in Prometheus's text format. */
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  get metricsType(): string {
+    return this.#registry.contentType;
+  }
+
+  status(server: Pick<StatusOptions, "addresses" | "isReady">) {
+    const { version, db, logger } = this.#options;
+    return readStatus({
+      ...server,
+      version,
+      db,
+      logger,
+      startedAtMs: this.#startedAtMs,
+      calls: this.#calls,
+      rate: this.#rate,
+      limits: this.#limits,
+      keys: this.#keys as KeyMetrics,
+      store: this.store,
+    });
+  }
+
+  close(): void {
+    this.#rate.close();
+  }
+}

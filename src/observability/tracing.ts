@@ -1,0 +1,40 @@
+import type { Logger } from "pino";
+import type { EndedCall } from "./call-observer.ts";
+
+/** A call that can tell of the trace that it belongs to. */
+export interface TracedCall extends EndedCall {
+  readonly method: string;
+  /** A request header, by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** Makes a span of each call. */
+export interface Tracing {
+  /** Does the work of a call within its span, a child of the caller's, which ends when the work does. */
+  run(call: TracedCall, work: () => Promise<void>): Promise<void>;
+  /** The id of the trace that is under way here. */
+  traceId(): string | undefined;
+  /** Sends what has not been sent, and resolves; also when nobody takes it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts tracing where the standard variables ask for it: `OTEL_TRACES_EXPORTER`, or an endpoint for OTLP. Undefined
+ * otherwise; nothing of OpenTelemetry is loaded then.
+ *
+ * Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+export async function startTracing(env: NodeJS.ProcessEnv, logger: Logger): Promise<Tracing | undefined> {
+  if (!isAskedFor(env)) {
+    return undefined;
+  }
+  const { createTracing } = await import("./call-span.ts");
+  return createTracing(env, logger);
+}
+
+function isAskedFor(env: NodeJS.ProcessEnv): boolean {
+  const exporters = env.OTEL_TRACES_EXPORTER || undefined;
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT || undefined;
+  const isDisabled = env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || exporters === "none";
+  return !isDisabled && (exporters ?? endpoint) !== undefined;
+}

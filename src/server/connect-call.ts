@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { CallRecord } from "../http/call-record.ts";
+import type { ClientAddress } from "../http/client-address.ts";
+import { requestIdHeader, requestIdOf } from "../http/request-id.ts";
+import type { TracedCall } from "../observability/tracing.ts";
+
+const recordKey = createContextKey<CallRecord | undefined>(undefined, { description: "record" });
+
+/** A call that Connect's own handlers answer, as observers are told of it. */
+export class ConnectCall implements TracedCall {
+  readonly record = new CallRecord();
+  readonly requestId: string;
+  readonly clientAddress: string;
+  readonly #request: IncomingMessage;
+
+  /** `path` is that of an RPC which is served. */
+  constructor(request: IncomingMessage, path: string, addresses: ClientAddress) {
+    this.#request = request;
+    this.requestId = requestIdOf(request.headersDistinct[requestIdHeader] ?? []);
+    this.clientAddress = addresses.resolve(
+      request.socket.remoteAddress ?? "",
+      request.headersDistinct["x-forwarded-for"] ?? [],
+    );
+    this.record.protocol = protocolOf(this.header("content-type"));
+    this.record.method = path.slice(1);
+    this.record.requestBytes = Number(this.header("content-length") ?? 0);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "";
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headersDistinct[name]?.join(", ");
+  }
+
+  /** Names the request on its answer, and resolves when the answer has ended. */
+  answeredBy(response: ServerResponse): Promise<void> {
+    response.setHeader(requestIdHeader, this.requestId);
+    return new Promise((resolve) => {
+      response.once("close", () => {
+        this.record.status = response.headersSent ? response.statusCode : 0;
+        this.record.isWhole = response.writableFinished;
+        this.record.responseBytes = Number(response.getHeader("content-length") ?? 0);
+        resolve();
+      });
+    });
+  }
+
+  /** What Connect's handlers pass on to `noteCode`. */
+  get contextValues(): ContextValues {
+    return createContextValues().set(recordKey, this.record);
+  }
+}
+
+/** Notes what a call of Connect's handlers comes to. */
+export const noteCode: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (reason) {
+    const record = request.contextValues.get(recordKey);
+    if (record !== undefined) {
+      record.code = canonicalName(ConnectError.from(reason).code);
+    }
+    throw reason;
+  }
+};
+
+/** As gRPC writes a code: `NOT_FOUND`. */
+function canonicalName(code: Code): string {
+  return Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
+}
+
+function protocolOf(contentType = ""): string {
+  if (contentType.startsWith("application/grpc-web")) {
+    return "grpc-web";
+  }
+  return contentType.startsWith("application/grpc") ? "grpc" : "connect";
+}
