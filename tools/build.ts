@@ -19,6 +19,7 @@ for (const folder of ["gen", "src"]) {
     filter: (path) => statSync(path).isDirectory() || !path.endsWith(".ts"),
   });
 }
+cpSync(join(root, "CHANGELOG.md"), join(output, "CHANGELOG.md"));
 
 function compile(): void {
   const tsc = join(root, "node_modules/.bin/tsc");

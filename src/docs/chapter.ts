@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { renderMarkdown, toSlug } from "./markdown.ts";
 
 /** A chapter of the reference's prose. */
@@ -15,7 +14,7 @@ export interface Chapter {
 const files = ["overview.md", "authentication.md", "limits.md", "errors.md", "versioning.md", "rpc.md"];
 
 /** The project's own changelog is the last chapter. */
-const changelog = join(dirname(findPackageJSON("..", import.meta.url) ?? ""), "CHANGELOG.md");
+const changelog = join(import.meta.dirname, "../../CHANGELOG.md");
 
 /** What stands for `{{name}}` in the prose: tables and samples, from the one source of each. */
 export interface Placeholders {
