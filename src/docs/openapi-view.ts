@@ -5,7 +5,7 @@ export interface OpenApiDocument {
   readonly "x-error-reasons": readonly OpenApiErrorReason[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: {
-    readonly headers: Readonly<Record<string, { readonly description: string }>>;
+    readonly headers: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
     readonly responses: Readonly<Record<string, { readonly headers: Readonly<Record<string, unknown>> }>>;
   };
 }

@@ -29,7 +29,7 @@ export interface Subject {
 export function proseParts({ document, operations, servers, baseUrl }: Subject): Placeholders {
   const entryOf = (id: string) => operations.find(({ operation }) => operation.operationId === id) as OperationEntry;
   const [list, update] = [entryOf("listInventory"), entryOf("updateInventory")];
-  const refusal = refusalExample();
+  const refusal = refusalExample(String(document.components.headers["X-Request-Id"]?.example));
   return {
     markdown: {
       servers: serverTable(servers),

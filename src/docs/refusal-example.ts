@@ -3,6 +3,7 @@ import type { Judgement } from "../domain/judgement.ts";
 import { judge, noUsage, type Verdict } from "../domain/limits.ts";
 import { planQuotas } from "../domain/plan.ts";
 import { HeaderList } from "../http/header-list.ts";
+import { requestIdHeader } from "../http/request-id.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 import { appendLimits, assertAdmitted } from "../interceptors/limits.ts";
 
@@ -22,13 +23,13 @@ const openedAtMs = Date.parse("2026-11-20T12:00:00Z");
 const refusedAfterMs = 42_000;
 
 /** What a Free key is told that sends one request more than its plan has in a minute: judged by the limits themselves. */
-export function refusalExample(): RefusalExample {
+export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);
   const verdict = judgeAll([...admitted, openedAtMs + refusedAfterMs]);
   const { resetSeconds } = verdict.standing;
   return {
-    answer: writeAnswer(verdict),
+    answer: writeAnswer(verdict, requestId),
     limit,
     waitSeconds: verdict.retryAfterSeconds ?? 0,
     resetSeconds,
@@ -45,10 +46,11 @@ function judgeAll(moments: readonly number[]): Verdict {
   return verdict;
 }
 
-function writeAnswer(judgement: Judgement): string {
+function writeAnswer(judgement: Judgement, requestId: string): string {
   const header = new HeaderList();
   header.append("content-type", "application/json");
   appendLimits(header, judgement);
+  header.append(requestIdHeader, requestId);
   const { status, body } = errorToRest(toConnectError(refusalOf(judgement)));
   const lines = [...header].map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", JSON.stringify(body, null, 2)].join("\n");

@@ -132,7 +132,8 @@ describe("what the reference says", () => {
     const { key } = await server.store.mintQuota(1, 1_000);
     const authorization = `Bearer ${key}`;
     await get("/v1/inventory", { authorization });
-    const { headers, text } = await get("/v1/inventory", { authorization });
+    const [, requestId = ""] = /x-request-id<\/span>: (\S+)/.exec(html) ?? [];
+    const { headers, text } = await get("/v1/inventory", { authorization, "x-request-id": requestId });
     const shown = html
       .slice(html.indexOf("429 Too Many Requests"))
       .replaceAll(/<[^>]+>/g, "")
