@@ -1,4 +1,5 @@
 import { existsSync, statSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { formatByteSize } from "./byte-size.ts";
 import { Failure, isSystemError, systemFailure } from "./failure.ts";
@@ -22,9 +23,19 @@ async function backUp(db: string, file: string): Promise<void> {
   if (existsSync(file)) {
     throw new Failure(`${file} exists already; name a new file`);
   }
+  yieldToServers();
   const work = withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, report)));
   await work.catch((error: unknown) => {
     throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
   });
   process.stdout.write(`backed up ${db} to ${file} (${formatByteSize(statSync(file).size)})\n`);
+}
+
+/** A backup can wait for the processor, callers cannot. */
+function yieldToServers(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW);
+  } catch {
+    // A sandbox may forbid it; the backup is as good without.
+  }
 }

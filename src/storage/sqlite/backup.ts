@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import type { ReportProgress } from "../../domain/store.ts";
 import { Connection } from "./connection.ts";
+import { GentleWrites } from "./gentle-writes.ts";
 
 /**
  * Copies what a connection sees to a new file, which is whole, alone (no log beside it) and readable by its owner only.
@@ -15,7 +16,7 @@ export async function backUp(connection: Connection, file: string, report?: Repo
   try {
     connection.run("BEGIN");
     connection.get("SELECT 1 FROM sqlite_schema");
-    await connection.copyTo(draft, report);
+    await copyGently(connection, draft, report);
     connection.run("COMMIT");
     detachLog(draft);
     sync(draft);
@@ -24,6 +25,14 @@ export async function backUp(connection: Connection, file: string, report?: Repo
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+async function copyGently(connection: Connection, draft: string, report: ReportProgress = () => {}): Promise<void> {
+  using writes = new GentleWrites(draft);
+  await connection.copyTo(draft, (done, total) => {
+    report(done, total);
+    writes.rest();
+  });
 }
 
 function assertFree(file: string): void {

@@ -66,13 +66,13 @@ export class Connection {
   }
 
   /**
-   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. `report`
-   * hears after each of them how many pages are done, and of how many.
+   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. `afterPiece`
+   * is told each time how many pages are done, and of how many.
    */
-  async copyTo(file: string, report?: (done: number, total: number) => void): Promise<void> {
+  async copyTo(file: string, afterPiece: (done: number, total: number) => void): Promise<void> {
     const progress = ({ totalPages, remainingPages }: Sqlite.BackupMetadata) => {
-      report?.(totalPages - remainingPages, totalPages);
-      return pagesPerTurn;
+      afterPiece(totalPages - remainingPages, totalPages);
+      return pagesPerPiece;
     };
     await this.#driver.backup(file, { progress });
   }
@@ -92,4 +92,4 @@ export class Connection {
 }
 
 /** Some 1 MB: a millisecond or so of the event loop. */
-const pagesPerTurn = 250;
+const pagesPerPiece = 250;
