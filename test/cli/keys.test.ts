@@ -1,8 +1,10 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { hashSecret } from "../../src/domain/key-secret.ts";
+import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore } from "../support/petstore.ts";
+import { startServer } from "../support/server.ts";
 
 interface CreatedKey {
   readonly id: string;
@@ -32,7 +34,9 @@ it("creates a key in a store that was missing, and shows it once", async () => {
     /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only this once\.\n$/,
   );
   const { stdout } = await petstore(["keys", "list"], { cwd });
-  expect(stdout).toMatch(/^ID +NAME +PLAN +SCOPES +CREATED +EXPIRES +LAST USED +REVOKED\nkey_\w+ +Till 3 +pro +all /);
+  expect(stdout).toMatch(
+    /^ID +NAME +PLAN +MINUTE +DAY +LAST USED +STATE\nkey_\w+ +Till 3 +pro +0\/300 +0\/10000 +- +live\n$/,
+  );
   expect(stdout).not.toContain(created.stdout.slice(0, 40));
 });
 
@@ -52,6 +56,11 @@ it("lists what was asked for", async () => {
     expiresAt: time,
     lastUsedAt: null,
     revokedAt: null,
+    minute: { limit: 50, used: 0, remaining: 50, resetAt: null },
+    day: { limit: 10, used: 0, remaining: 10, resetAt: null },
+    strikes: { limit: 50, used: 0, remaining: 50, resetAt: null },
+    ban: null,
+    deprecatedCalls: [],
   });
   expect(Date.parse(String(listed?.expiresAt)) - Date.parse(String(listed?.createdAt))).toBe(30 * 86_400_000);
 });
@@ -101,4 +110,65 @@ it.for(["revoke", "rotate", "unban"])("knows no other ids: keys %s", async (comm
     stdout: "",
     stderr: `petstore: there is no key "key_x"; 'petstore keys list' shows them all\n`,
   });
+});
+
+it("lists what each key has used, its ban, and who calls deprecated operations", async () => {
+  const cwd = createFolder();
+  const [banned, caller] = [
+    await createKey(cwd, "--plan", "pro"),
+    await createKey(cwd, "--plan", "free", "--name", "Old"),
+  ];
+  const nowMs = Date.now();
+  const usage: Usage = {
+    ...noUsage,
+    minute: { openedAtMs: nowMs, count: 12 },
+    day: { openedAtMs: nowMs - 3_600_000, count: 340 },
+  };
+  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const ban = { step: 2, endsAtMs: nowMs + 600_000 };
+  await store.saveUsage([
+    { keyId: banned.id, usage: { ...usage, ban }, lastUsedAtMs: nowMs },
+    { keyId: caller.id, usage, lastUsedAtMs: nowMs, deprecatedCalls: new Map([["a.B/Get", nowMs]]) },
+  ]);
+  await store.close();
+
+  const { stdout } = await petstore(["keys", "list"], { cwd });
+  const [, first, second, ...rest] = stdout.split("\n");
+  expect(first).toMatch(/ 12\/300 \d\ds +340\/10000 2[23]h\d+m +\d{4}-\S+ \d\d:\d\dZ +banned \d+m( \d+s)?, step 2$/);
+  expect(second).toMatch(/ 12\/60 \d\ds +340\/1000 2[23]h\d+m +\d{4}-\S+ \d\d:\d\dZ +live$/);
+  expect(rest.join("\n")).toMatch(
+    /^\nDeprecated operations that are still called:\n\nID +NAME +OPERATION +LAST CALLED\nkey_\w+ +Old +a\.B\/Get +\d{4}-\S+ \d\d:\d\dZ\n$/,
+  );
+  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  expect(await listKeys(cwd)).toMatchObject([
+    { minute: { used: 12, resetAt: formatTime(nowMs + 60_000) }, ban: { endsAt: formatTime(ban.endsAtMs), step: 2 } },
+    { day: { used: 340 }, ban: null, deprecatedCalls: [{ operation: "a.B/Get", lastCalledAt: formatTime(nowMs) }] },
+  ]);
+});
+
+function formatTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+it("shows scopes and times in its wide form", async () => {
+  const cwd = createFolder();
+  await createKey(cwd, "--plan", "free", "--scope", "pets:read", "--expires-in", "30d");
+  const { stdout } = await petstore(["keys", "list", "--wide"], { cwd });
+  expect(stdout).toMatch(/^ID +NAME +PLAN +SCOPES +CREATED +EXPIRES +MINUTE +DAY +LAST USED +STATE\n/);
+  expect(stdout).toMatch(/ pets:read +\S+ \d\d:\d\dZ +\S+ \d\d:\d\dZ .* until \d{4}-\d\d-\d\d\n$/);
+});
+
+it("knows which keys call deprecated operations on a running server, and no others", async () => {
+  const server = await startServer();
+  onTestFinished(() => server.stop());
+  const [caller, other] = [await server.store.mintKey(), await server.store.mintKey()];
+  const get = (path: string, { key }: { key: string }) =>
+    fetch(`${server.origin}${path}`, { headers: { Authorization: `Bearer ${key}` } });
+  expect((await get("/v1/pets/7", caller)).status).toBe(200);
+  expect((await get("/v1/inventory", other)).status).toBe(200);
+  await server.end("SIGTERM");
+  expect(JSON.parse(await server.store.run("keys", "list", "--json"))).toMatchObject([
+    { minute: { used: 1 }, deprecatedCalls: [{ operation: "petstore.v1.PetService/GetPet" }] },
+    { minute: { used: 1 }, deprecatedCalls: [] },
+  ]);
 });

@@ -86,6 +86,8 @@ describe.concurrent("a command that was not understood", () => {
     ],
     ["keys revoke", "missing required argument 'id'"],
     ["keys list --db ", "option '--db <file>' argument '' is invalid. It must be the name of a file."],
+    ["serve --host ", "option '--host <host>' argument '' is invalid. It must be the name or the address of a host."],
+    ["serve --config ", "option '--config <file>' argument '' is invalid. It must be the name of a file."],
     ["import", "name a file of pets, or --orders FILE"],
     ["import - --orders -", "pets and orders cannot both come from stdin"],
     ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson"],
@@ -137,12 +139,23 @@ describe.concurrent("a command that fails", () => {
   ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, String(line)));
 });
 
-it.concurrent.for(["", "serve", "keys", "keys create", "keys list", "keys rotate", "import", "export", "backup"])(
-  "has help: petstore %s --help",
-  async (command) => {
-    const { code, stdout, stderr } = await petstore([...command.split(" ").filter(Boolean), "--help"], { cwd: "/" });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`Usage: petstore ${command}`);
-    expect(stdout).toContain("PETSTORE_DB");
-  },
-);
+it.concurrent.for([
+  "",
+  "serve",
+  "keys",
+  "keys create",
+  "keys list",
+  "keys rotate",
+  "import",
+  "export",
+  "backup",
+  "restore",
+  "check",
+  "config",
+  "status",
+])("has help: petstore %s --help", async (command) => {
+  const { code, stdout, stderr } = await petstore([...command.split(" ").filter(Boolean), "--help"], { cwd: "/" });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain(`Usage: petstore ${command}`);
+  expect(stdout).toContain("PETSTORE_DB");
+});

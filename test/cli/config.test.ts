@@ -1,0 +1,192 @@
+import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createOption, nameOf, variableOf } from "../../src/cli/settings/option.ts";
+import type { Setting } from "../../src/cli/settings/setting.ts";
+import { settings } from "../../src/cli/settings/settings.ts";
+import { settingKeys } from "../../src/cli/settings/source.ts";
+import { petstore, projectRoot } from "../support/petstore.ts";
+
+/** Tests that run at the same time cannot have vitest remove it. */
+function createFolder() {
+  return mkdtempDisposableSync(join(tmpdir(), "petstore-config-"));
+}
+
+interface Given {
+  readonly file?: string;
+  readonly env?: Record<string, string>;
+  readonly flags?: string[];
+}
+
+/** What `petstore config` says of a setting. */
+async function shown({ file = "", env = {}, flags = [] }: Given, name: string): Promise<unknown> {
+  using folder = createFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, "petstore.yaml"), file);
+  const args = ["config", "--json", "--config", "petstore.yaml", ...flags];
+  const { code, stdout, stderr } = await petstore(args, { cwd, env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return (JSON.parse(stdout) as Record<string, unknown>)[name];
+}
+
+describe.concurrent("a setting", () => {
+  const file = "# ours\nport: 81\nno-reflection: true\n";
+
+  it.for<[what: string, given: Given, name: string, value: unknown, source: string, place: string | null]>([
+    ["has its default", {}, "port", 8080, "default", null],
+    ["is taken from the file", { file }, "port", 81, "file", "petstore.yaml:2"],
+    [
+      "is rather taken from its variable",
+      { file, env: { PETSTORE_PORT: "82" } },
+      "port",
+      82,
+      "variable",
+      "PETSTORE_PORT",
+    ],
+    [
+      "is rather still taken from its flag",
+      { file, env: { PETSTORE_PORT: "82" }, flags: ["--port", "83"] },
+      "port",
+      83,
+      "flag",
+      "--port",
+    ],
+    ["may be a switch in the file", { file }, "no-reflection", true, "file", "petstore.yaml:3"],
+    [
+      "may be switched off by its variable",
+      { file, env: { PETSTORE_NO_REFLECTION: "off" } },
+      "no-reflection",
+      false,
+      "variable",
+      "PETSTORE_NO_REFLECTION",
+    ],
+    [
+      "may be switched on by its flag",
+      { env: { PETSTORE_NO_REFLECTION: "off" }, flags: ["--no-reflection"] },
+      "no-reflection",
+      true,
+      "flag",
+      "--no-reflection",
+    ],
+    ["is shown in its largest unit", { file: "max-body: 2097152" }, "max-body", "2MiB", "file", "petstore.yaml:1"],
+    ["may be a duration", { file: "\n\nrequest-timeout: 120s" }, "request-timeout", "2m", "file", "petstore.yaml:3"],
+    [
+      "may be a list",
+      { file: "cors-origin:\n  - https://a.example\n  - https://b.example" },
+      "cors-origin",
+      ["https://a.example", "https://b.example"],
+      "file",
+      "petstore.yaml:1",
+    ],
+    [
+      "may be a list of one, or several in a row",
+      { file: "trusted-proxy: 10.0.0.0/8, 127.0.0.1" },
+      "trusted-proxy",
+      ["10.0.0.0/8", "127.0.0.1/32"],
+      "file",
+      "petstore.yaml:1",
+    ],
+    ["counts as unset when the file gives it no value", { file: "host:" }, "host", "127.0.0.1", "default", null],
+    ["is not shown when it is secret", { file: "tls-key: a.pem" }, "tls-key", "********", "file", "petstore.yaml:1"],
+    ["may be absent", {}, "tls-key", null, "default", null],
+    ["is the store's file too", { file: "db: my.db" }, "db", "my.db", "file", "petstore.yaml:1"],
+  ])("%s", async ([, given, name, value, source, place]) => {
+    expect(await shown(given, name)).toEqual({ value, source, place });
+  });
+
+  it("is shown to people in a table", async () => {
+    using folder = createFolder();
+    const cwd = folder.path;
+    writeFileSync(join(cwd, "petstore.yaml"), "tls-key: a.pem");
+    const { stdout } = await petstore(["config", "--log-level", "warn"], {
+      cwd,
+      env: { PETSTORE_CONFIG: "petstore.yaml" },
+    });
+    expect(stdout).toMatch(/^SETTING +VALUE +FROM\ndb +data\/petstore\.db +default\n/);
+    expect(stdout).toMatch(/^tls-key +\*{8} +petstore\.yaml:1$/m);
+    expect(stdout).toMatch(/^log-level +warn +--log-level$/m);
+    expect(stdout.trim().split("\n").length).toBe(settingKeys.length + 1);
+    expect(stdout).not.toContain("a.pem");
+  });
+});
+
+describe.concurrent("a configuration file that is wrong", () => {
+  const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
+
+  it.for<[text: string, line: string]>([
+    ["prot: 1", "1: there is no setting 'prot'; 'petstore config' shows them all"],
+    ["host: a\nport: x", `2: value 'x' of 'port' is invalid. ${portForm}`],
+    ["port: 70000", `1: value '70000' of 'port' is invalid. ${portForm}`],
+    ['port: "80"', "1: value '80' of 'port' is invalid. It must be a number."],
+    ["host: 5", "1: value '5' of 'host' is invalid. It must be a text."],
+    ["demo: yes", "1: value 'yes' of 'demo' is invalid. It must be true or false."],
+    ["port: [1]", "1: 'port' takes one plain value"],
+    ["port: {a: 1}", "1: 'port' takes one plain value"],
+    ["cors-origin: [[]]", "1: 'cors-origin' takes plain values"],
+    [
+      "request-timeout: 30",
+      "1: value '30' of 'request-timeout' is invalid. It must be a duration such as 30s or 5m, of 24d at most, and not nothing.",
+    ],
+    [
+      "log-level: loud",
+      "1: value 'loud' of 'log-level' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
+    ],
+    ["port: 1\nport: 2", "2: not valid YAML: Map keys must be unique"],
+    ["- port", "1: it must hold one setting a line, such as 'port: 8080'"],
+  ])("is told in one line, with its place: %s", async ([text, line]) => {
+    using folder = createFolder();
+    const cwd = folder.path;
+    writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
+    for (const command of [["serve"], ["keys", "create", "--plan", "free"]]) {
+      expect(await petstore([...command, "--config", "a.yaml"], { cwd })).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: `petstore: a.yaml:${line}\n`,
+      });
+    }
+    expect(readdirSync(cwd)).toEqual(["a.yaml"]);
+  });
+
+  it("is told when it cannot be read", async () => {
+    using folder = createFolder();
+    expect(await petstore(["config", "--config", "none.yaml"], { cwd: folder.path })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "petstore: cannot read none.yaml: no such file or directory\n",
+    });
+  });
+});
+
+it("serves every command the store that the file names", async () => {
+  using folder = createFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, "petstore.yaml"), "db: mine.db\n");
+  await petstore(["keys", "create", "--plan", "free"], { cwd, env: { PETSTORE_CONFIG: "petstore.yaml" } });
+  expect(readdirSync(cwd).sort()).toEqual(["mine.db", "petstore.yaml"]);
+});
+
+describe("the README", () => {
+  const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
+
+  it("has a row for every setting, and says of it what the settings say", () => {
+    const rows = settingKeys.map((key) => {
+      const { kind, description, byDefault } = settings[key] as Setting<unknown>;
+      const isSet = byDefault !== undefined && byDefault !== false && !Array.isArray(byDefault);
+      const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
+      return `| ${[...cells, isSet ? `\`${String(kind.write(byDefault))}\`` : "", description].join(" | ")} |`;
+    });
+    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(readme)?.[1];
+    expect(table).toBe(rows.join("\n"));
+  });
+
+  it("has an example of the file that is taken", async () => {
+    const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(readme) ?? [];
+    const names = [...file.matchAll(/^([a-z-]+):/gm)].map(([, name]) => name ?? "");
+    expect(names.length).toBeGreaterThan(3);
+    for (const name of names) {
+      expect(await shown({ file }, name)).toMatchObject({ source: "file" });
+    }
+    expect(settingKeys.map(nameOf)).toEqual(expect.arrayContaining(names));
+  });
+});

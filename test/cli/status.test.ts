@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { ServerStatus } from "../../src/cli/server-status.ts";
+import { formatStatus } from "../../src/cli/status-text.ts";
+import { createFolder } from "../support/folder.ts";
+import { petstore } from "../support/petstore.ts";
+
+const status: ServerStatus = {
+  version: "1.2.3",
+  startedAt: "2026-06-01T00:00:00.000Z",
+  url: "http://127.0.0.1:8080",
+  opsUrl: "http://127.0.0.1:9090",
+  ready: true,
+  db: { path: "/data/petstore.db", fileBytes: 12_582_912, walBytes: 0 },
+  calls: { total: 12_345, perSecond1m: 3.25, failed: 2 },
+  limits: { admitted: 12_000, refused: 40, banned: 5 },
+  keys: { byPlan: { free: 3, pro: 1 } },
+  logLevel: "info",
+};
+
+/** Answers every request with a text, as long as the test runs. */
+async function serveText(answer: string, code = 200): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === "/status" ? code : 404).end(answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it("shows a server at a glance", () => {
+  expect(formatStatus(status, Date.parse("2026-06-01T03:12:07.000Z"))).toBe(
+    `petstore   1.2.3, up 3h 12m, ready
+api        http://127.0.0.1:8080
+operator   http://127.0.0.1:9090
+store      /data/petstore.db, 12.0 MiB, log 0 bytes
+calls      12,345, 3.3/s in the last minute, 2 failed
+limits     12,000 admitted, 40 refused, 5 banned
+keys       free 3, pro 1
+log level  info
+`,
+  );
+});
+
+it("prints the server's answer as JSON, whatever more a newer one tells", async () => {
+  const answer = { ...status, more: 1 };
+  const opsUrl = await serveText(JSON.stringify(answer));
+  const { stdout } = await petstore(["status", "--ops-url", opsUrl, "--json"]);
+  expect(JSON.parse(stdout)).toEqual(answer);
+});
+
+it("asks where the settings have the operator's port", async () => {
+  const port = new URL(await serveText(JSON.stringify(status))).port;
+  const env = { PETSTORE_OPS_PORT: port, PETSTORE_OPS_HOST: "0.0.0.0" };
+  expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
+});
+
+it.for<[what: string, answer: string, code: number]>([
+  ["a page", "<html>", 200],
+  ["another JSON", "{}", 200],
+  ["a JSON with holes", JSON.stringify({ ...status, db: {} }), 200],
+  ["an error", JSON.stringify(status), 404],
+])("tells that something else answers: %s", async ([, answer, code]) => {
+  const opsUrl = await serveText(answer, code);
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+  });
+});
+
+it("tells that no server answers", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  expect(await petstore(["status", "--ops-port", String(port)], { cwd: createFolder() })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: no server answers at http://127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+  });
+});
+
+it.for(["nowhere", "ftp://127.0.0.1", "127.0.0.1:9090"])("takes no address but one of HTTP: %s", async (opsUrl) => {
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `petstore: "${opsUrl}" is no address, such as http://127.0.0.1:9090\n`,
+  });
+});
