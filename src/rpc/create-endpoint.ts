@@ -10,6 +10,8 @@ export interface EndpointOptions {
   readonly callInterceptors: readonly Interceptor[];
   /** See a call when its message has been read; the first one is the outermost. */
   readonly messageInterceptors: readonly Interceptor[];
+  /** Set for an endpoint of no real method, which records of calls do not name. */
+  readonly isStandIn?: true;
 }
 
 type AnyFn = ReturnType<Interceptor>;
@@ -25,7 +27,7 @@ type Response = UnaryResponse | StreamResponse;
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { method } = spec;
   const unread = create(method.input);
-  const name = `${method.parent.typeName}/${method.name}`;
+  const name = options.isStandIn ? undefined : `${method.parent.typeName}/${method.name}`;
   const answer = chain(options.messageInterceptors, implementation(spec));
   const run = chain(options.callInterceptors, async (request) => {
     const running = runningCallOf(request);

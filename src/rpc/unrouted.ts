@@ -12,7 +12,7 @@ import type { UnaryEndpoint } from "./endpoint.ts";
  */
 export function createUnroutedEndpoint(options: Pick<EndpointOptions, "callInterceptors">): UnaryEndpoint {
   const spec = createMethodImplSpec(unroutedMethod(), () => create(EmptySchema));
-  return createEndpoint(spec, { ...options, messageInterceptors: [] }) as UnaryEndpoint;
+  return createEndpoint(spec, { ...options, messageInterceptors: [], isStandIn: true }) as UnaryEndpoint;
 }
 
 /** A request that no method takes. */

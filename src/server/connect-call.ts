@@ -24,11 +24,8 @@ export class ConnectCall implements TracedCall {
   /** `path` is that of an RPC which is served. */
   constructor(request: IncomingMessage, path: string, addresses: ClientAddress) {
     this.#request = request;
-    this.requestId = requestIdOf(request.headersDistinct[requestIdHeader] ?? []);
-    this.clientAddress = addresses.resolve(
-      request.socket.remoteAddress ?? "",
-      request.headersDistinct["x-forwarded-for"] ?? [],
-    );
+    this.requestId = requestIdOf(this.#lines(requestIdHeader));
+    this.clientAddress = addresses.resolve(request.socket.remoteAddress ?? "", this.#lines("x-forwarded-for"));
     this.record.protocol = protocolOf(this.header("content-type"));
     this.record.method = path.slice(1);
     this.record.requestBytes = Number(this.header("content-length") ?? 0);
@@ -39,7 +36,8 @@ export class ConnectCall implements TracedCall {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headersDistinct[name]?.join(", ");
+    const lines = this.#lines(name);
+    return lines.length === 0 ? undefined : lines.join(", ");
   }
 
   /** Names the request on its answer, and resolves when the answer has ended. */
@@ -48,11 +46,17 @@ export class ConnectCall implements TracedCall {
     return new Promise((resolve) => {
       response.once("close", () => {
         this.record.status = response.headersSent ? response.statusCode : 0;
-        this.record.isWhole = response.writableFinished;
+        this.record.isWhole = response.writableEnded && !this.#request.aborted;
         this.record.responseBytes = Number(response.getHeader("content-length") ?? 0);
         resolve();
       });
     });
+  }
+
+  /** Requests over HTTP/2 have no others that are told apart. */
+  #lines(name: string): readonly string[] {
+    const raw = this.#request.rawHeaders;
+    return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
   }
 
   /** What Connect's handlers pass on to `noteCode`. */

@@ -68,6 +68,11 @@ export class TestServer implements Target {
     return this.#process.pid;
   }
 
+  /** All that has stood on stderr: the log. */
+  get log(): string {
+    return this.#process.log();
+  }
+
   get port(): number {
     return Number(new URL(this.origin).port);
   }

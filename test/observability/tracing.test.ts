@@ -1,0 +1,184 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Protocol, protocols } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
+import { importFixture } from "../support/fixture.ts";
+import { createHttp1Client } from "../support/http.ts";
+import { type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
+
+/** A span as OTLP has it in JSON. Source: opentelemetry/proto/trace/v1/trace.proto */
+interface Span {
+  readonly traceId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly status: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+interface Export {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: Span["attributes"] };
+    readonly scopeSpans: readonly { readonly spans: readonly Span[] }[];
+  }[];
+}
+
+/** A collector that takes OTLP over HTTP, in JSON. */
+class Collector {
+  readonly spans: Span[] = [];
+  readonly services = new Set<unknown>();
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer(async (request, response) => {
+      const { resourceSpans } = (await json(request)) as Export;
+      for (const { resource, scopeSpans } of resourceSpans) {
+        this.services.add(attributesOf(resource)["service.name"]);
+        this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
+      }
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The one span of a trace, once it is here. */
+  async spanOf(traceId: string): Promise<Span> {
+    const find = () => this.spans.filter((span) => span.traceId === traceId);
+    await until(async () => find().length > 0, 5_000);
+    expect(find()).toHaveLength(1);
+    return find()[0] as Span;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+function attributesOf({ attributes }: Pick<Span, "attributes">): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+const parentSpanId = "b7ad6b7169203331";
+const serverKind = 2;
+const errorStatus = 2;
+
+let made = 0;
+
+/** A trace that is sampled, and the header by which a caller tells of it. */
+function newTrace() {
+  made += 1;
+  const traceId = `0af7651916cd43dd8448eb2100${String(made).padStart(6, "0")}`;
+  return { traceId, headers: { traceparent: `00-${traceId}-${parentSpanId}-01` } };
+}
+
+const collector = new Collector();
+let server: TestServer;
+let key: MintedKey;
+
+beforeAll(async () => {
+  const store = new TestStore();
+  await importFixture(store.db, store.directory);
+  key = await store.mintKey();
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+  };
+  server = await serve(store, { env, flags: ["--log-level", "debug"] });
+});
+
+afterAll(async () => {
+  await server?.stop();
+  collector.close();
+});
+
+describe.each(protocols)("over $name", (protocol: Protocol) => {
+  it("a call is a span, a child of the caller's", async () => {
+    const { traceId, headers } = newTrace();
+    await server.call(protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+    const span = await collector.spanOf(traceId);
+    expect(span).toMatchObject({ parentSpanId, name: "petstore.v1.PetService/GetPet", kind: serverKind });
+    expect(attributesOf(span)).toMatchObject({
+      "rpc.system": /^[\w-]+/.exec(protocol.name)?.[0].toLowerCase(),
+      "rpc.service": "petstore.v1.PetService",
+      "rpc.method": "GetPet",
+      "petstore.key_id": key.id,
+      "client.address": "127.0.0.1",
+    });
+    expect(JSON.stringify(span)).not.toContain(key.key);
+  });
+
+  it("a refused call is a span with its code", async () => {
+    const { traceId, headers } = newTrace();
+    await server.call(protocol, "getPet", { petId: 404_404n }, { key: key.key, headers });
+    const span = await collector.spanOf(traceId);
+    expect(attributesOf(span)["error.type"]).toBe("PET_NOT_FOUND");
+    // It is the caller's fault, and no error of the server's span.
+    expect(span.status.code ?? 0).not.toBe(errorStatus);
+  });
+});
+
+it("a health check is a span", async () => {
+  const { traceId, headers } = newTrace();
+  const http = createHttp1Client(server);
+  const request = { method: "POST", path: "/grpc.health.v1.Health/Check", body: "{}" };
+  await http.send({ ...request, headers: { ...headers, "content-type": "application/json" } });
+  http.close();
+  expect(await collector.spanOf(traceId)).toMatchObject({ parentSpanId, name: "grpc.health.v1.Health/Check" });
+});
+
+it("a call that the caller does not sample is none", async () => {
+  const unsampled = newTrace();
+  const headers = { traceparent: unsampled.headers.traceparent.replace(/01$/, "00") };
+  const protocol = protocols[0] as Protocol;
+  await server.call(protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  const { traceId, headers: sampled } = newTrace();
+  await server.call(protocol, "getPet", { petId: 7n }, { key: key.key, headers: sampled });
+  await collector.spanOf(traceId);
+  expect(collector.spans.filter((span) => span.traceId === unsampled.traceId)).toEqual([]);
+});
+
+it("a malformed context begins a trace of its own", async () => {
+  const headers = { traceparent: "00-nonsense-01", "x-request-id": "no-context" };
+  await server.call(protocols[0] as Protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  const find = () => collector.spans.find((span) => attributesOf(span)["petstore.request_id"] === "no-context");
+  await until(async () => find() !== undefined, 5_000);
+  expect(find()?.parentSpanId ?? "").toBe("");
+});
+
+it("the log names the trace of a call", async () => {
+  const { traceId, headers } = newTrace();
+  await server.call(protocols[0] as Protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  await until(async () => server.log.includes(`"traceId":"${traceId}"`), 5_000);
+});
+
+it("the service has a name", () => {
+  expect([...collector.services]).toEqual(["petstore"]);
+});
+
+it("what was not sent is sent when the server stops", async () => {
+  const store = new TestStore();
+  const { key: other } = await store.mintKey();
+  const late = new Collector();
+  const env = {
+    OTEL_TRACES_EXPORTER: "otlp",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${await late.listen()}/v1/traces`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_SERVICE_NAME: "till-3",
+  };
+  const stopping = await serve(store, { env });
+  const { traceId, headers } = newTrace();
+  await stopping.call(protocols[0] as Protocol, "listInventory", {}, { key: other, headers });
+  expect(await stopping.end()).toBe(0);
+  expect((await late.spanOf(traceId)).parentSpanId).toBe(parentSpanId);
+  expect([...late.services]).toEqual(["till-3"]);
+  late.close();
+  store.remove();
+});
