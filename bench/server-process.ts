@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { readCpuSeconds } from "./cpu-time.ts";
 import { bareEnvironment, projectRoot } from "./project.ts";
@@ -28,8 +30,8 @@ export class ServerProcess {
   }
 }
 
-/** What the first line of the service's `src/main.ts` gives to Node. All servers are given the same. */
-const nodeFlags = ["--min-semi-space-size=32", "--max-semi-space-size=32"];
+/** What the first line of `bin/petstore.js` gives to Node. All servers are given the same. */
+const nodeFlags = readFileSync(join(projectRoot, "bin/petstore.js"), "utf8").split("\n")[0]?.match(/--\S+/g) ?? [];
 
 /** Starts a server, and resolves when it has said on stdout where it listens. Rejects when it ends before. */
 export async function startServer(
