@@ -106,6 +106,14 @@ describe("the code samples", () => {
   });
 
   it.each([
+    ['{"quantity": 12}', "{ quantity: 12 }"],
+    ['{"a-b": [{}, {"c": null}], "d": "e"}', '{ "a-b": [{}, { c: null }], d: "e" }'],
+  ])("in TypeScript have objects as people write them: %s", (body, literal) => {
+    const call = { ...sampleCall(updateInventory as OperationEntry, "http://127.0.0.1:8080/v1"), body };
+    expect(writeTypeScript(call)).toContain(`  body: JSON.stringify(${literal}),\n`);
+  });
+
+  it.each([
     ["http://127.0.0.1:8080/v1", "grpcurl -plaintext", "  127.0.0.1:8080 petstore.v1.InventoryService/UpdateInventory"],
     ["http://pets.example/v1", "grpcurl -plaintext", "  pets.example:80 petstore.v1.InventoryService/UpdateInventory"],
     ["https://pets.example/v1", "grpcurl", "  pets.example:443 petstore.v1.InventoryService/UpdateInventory"],
