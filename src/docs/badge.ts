@@ -1,12 +1,11 @@
 import type { OpenApiOperation } from "./openapi-view.ts";
 
-/** The markers of an operation, as HTML: its stability, and its deprecation with the date of its sunset. */
-export function operationBadges({ deprecated, ...operation }: OpenApiOperation): string {
+/** The marker of an operation, as HTML: its stability, or its deprecation with the date of its sunset. */
+export function operationBadge(operation: OpenApiOperation): string {
   const stability = operation["x-stability"];
-  const sunset = operation["x-sunset"];
-  const markers =
-    deprecated === true ? [badge("deprecated", `deprecated · sunset ${sunset}`)] : [badge(stability, stability)];
-  return markers.join(" ");
+  return operation.deprecated === true
+    ? badge("deprecated", `deprecated · sunset ${operation["x-sunset"]}`)
+    : badge(stability, stability);
 }
 
 function badge(kind: string, text: string): string {

@@ -1,4 +1,4 @@
-import { operationBadges } from "./badge.ts";
+import { operationBadge } from "./badge.ts";
 import type { Chapter } from "./chapter.ts";
 import { escapeHtml } from "./html.ts";
 import { anchorOf, type OperationEntry } from "./operation-entry.ts";
@@ -20,5 +20,5 @@ export function navigation(chapters: readonly Chapter[], operations: readonly Op
 
 /** Stable operations need no mention. */
 function marker({ operation }: OperationEntry): string {
-  return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : ` ${operationBadges(operation)}`;
+  return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : ` ${operationBadge(operation)}`;
 }

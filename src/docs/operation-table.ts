@@ -1,12 +1,10 @@
-import { operationBadges } from "./badge.ts";
+import { isFree } from "../interceptors/operation.ts";
+import { operationBadge } from "./badge.ts";
 import { anchorOf, type OperationEntry } from "./operation-entry.ts";
 
 /** Each operation with its stability, as a Markdown table. */
 export function stabilityTable(entries: readonly OperationEntry[]): string {
-  return table(["Operation", "Stability"], entries, (entry) => [
-    operationLink(entry),
-    operationBadges(entry.operation),
-  ]);
+  return table(["Operation", "Stability"], entries, (entry) => [operationLink(entry), operationBadge(entry.operation)]);
 }
 
 /** Each operation with the scope that a key needs, as a Markdown table. */
@@ -21,6 +19,14 @@ function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
 /** Each operation with the path of its RPC, as a Markdown table. */
 export function rpcTable(entries: readonly OperationEntry[]): string {
   return table(["REST", "RPC"], entries, (entry) => [operationLink(entry), `\`${entry.operation["x-rpc"]}\``]);
+}
+
+/** The operations whose calls are not counted, as Markdown links. */
+export function freeOperations(entries: readonly OperationEntry[]): string {
+  return entries
+    .filter(({ rpc }) => isFree(rpc))
+    .map(operationLink)
+    .join(", ");
 }
 
 function operationLink(entry: OperationEntry): string {

@@ -10,7 +10,7 @@ import { limitHeaderTable } from "./limit-header-table.ts";
 import type { OpenApiDocument } from "./openapi-view.ts";
 import type { OperationEntry } from "./operation-entry.ts";
 import { sampleCall, sampleTabs } from "./operation-sample.ts";
-import { rpcTable, scopeTable, stabilityTable } from "./operation-table.ts";
+import { freeOperations, rpcTable, scopeTable, stabilityTable } from "./operation-table.ts";
 import { planTable } from "./plan-table.ts";
 import { refusalExample } from "./refusal-example.ts";
 import { connectSamples, reflectionSamples } from "./rpc-sample.ts";
@@ -27,8 +27,7 @@ export interface Subject {
 
 /** What the chapters name and do not say themselves, each from its one source. */
 export function proseParts({ document, operations, servers, baseUrl }: Subject): Placeholders {
-  const entryOf = (id: string) => operations.find(({ operation }) => operation.operationId === id) as OperationEntry;
-  const [list, update] = [entryOf("listInventory"), entryOf("updateInventory")];
+  const [list, update] = [entryOf("listInventory", operations), entryOf("updateInventory", operations)];
   const refusal = refusalExample(String(document.components.headers["X-Request-Id"]?.example));
   return {
     markdown: {
@@ -39,6 +38,7 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
       "limit-headers": limitHeaderTable(document),
       operations: stabilityTable(operations),
       scopes: scopeTable(operations),
+      "free-operations": freeOperations(operations),
       rpcs: rpcTable(operations),
       "stranger-limit": String(judgeStranger(undefined, 0).standing.limit),
       "refusal-limit": String(refusal.limit),
@@ -58,4 +58,12 @@ export function proseParts({ document, operations, servers, baseUrl }: Subject):
       "refusal-answer": codeBlock(refusal.answer, "http"),
     },
   };
+}
+
+function entryOf(operationId: string, operations: readonly OperationEntry[]): OperationEntry {
+  const entry = operations.find(({ operation }) => operation.operationId === operationId);
+  if (entry === undefined) {
+    throw new Error(`the chapters name the operation ${operationId}, which there is not`);
+  }
+  return entry;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { operationBadges } from "../../src/docs/badge.ts";
+import { operationBadge } from "../../src/docs/badge.ts";
 import { renderChapter } from "../../src/docs/chapter.ts";
 import { highlight } from "../../src/docs/highlight.ts";
 import { listServers } from "../../src/docs/server-list.ts";
@@ -53,7 +53,7 @@ describe("JSON as it is shown", () => {
   });
 });
 
-describe("the badges of an operation", () => {
+describe("the badge of an operation", () => {
   it.each([
     [{ "x-stability": "beta" }, '<span class="badge beta">beta</span>'],
     [{ "x-stability": "experimental" }, '<span class="badge experimental">experimental</span>'],
@@ -61,8 +61,8 @@ describe("the badges of an operation", () => {
       { "x-stability": "stable", deprecated: true, "x-sunset": "2030-01-02" },
       '<span class="badge deprecated">deprecated · sunset 2030-01-02</span>',
     ],
-  ])("say what it promises: %j", (operation, html) => {
-    expect(operationBadges(operation as Parameters<typeof operationBadges>[0])).toBe(html);
+  ])("says what it promises: %j", (operation, html) => {
+    expect(operationBadge(operation as Parameters<typeof operationBadge>[0])).toBe(html);
   });
 });
 

@@ -123,6 +123,10 @@ describe("what the reference says", () => {
     expect(html.includes("curl</span> https://api.pets.example/v1/inventory")).toBe(true);
   });
 
+  it("tells what is free of charge", () => {
+    expect(html).toContain("<code>GET /limits</code></a> is <strong>free</strong>");
+  });
+
   it.each(Object.entries(planQuotas))("has the limits of the %s plan", (plan, { perMinute, perDay }) => {
     const cells = new RegExp(`<td>${plan}</td>\\s*<td[^>]*>([\\d,]+)</td>\\s*<td[^>]*>([\\d,]+)</td>`, "i").exec(html);
     expect(cells?.slice(1).map((cell) => Number(cell.replaceAll(",", "")))).toEqual([perMinute, perDay]);

@@ -11,7 +11,7 @@ export function operationPlugin({ React }) {
     wrapComponents: {
       OperationSummaryPath: (Path) => (props) => {
         const id = props.operationProps.get("operationId");
-        return h("span", { className: "summary-path" }, h(Path, props), h(Template, { name: `badges-${id}` }));
+        return h("span", { className: "summary-path" }, h(Path, props), h(Template, { name: `badge-${id}` }));
       },
       // Its choices among the values of an enum have no name of their own.
       JsonSchemaForm: (Form) => (props) =>
