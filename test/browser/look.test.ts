@@ -53,7 +53,13 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     const { page } = await visit(await createReader(browser, phone), `${server.origin}/docs`);
     const navigation = page.getByRole("navigation");
     expect(await navigation.isVisible()).toBe(false);
-    await page.getByRole("button", { name: "Menu" }).click();
+    const menu = page.getByRole("button", { name: "Menu" });
+    await menu.click();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Escape");
+    expect(await navigation.isVisible()).toBe(false);
+    expect(await menu.evaluate((button) => button.matches(":focus"))).toBe(true);
+    await menu.click();
     await navigation.getByText("Plans and limits").click();
     await page.waitForURL(/#plans-and-limits$/);
     expect(await navigation.isVisible()).toBe(false);
