@@ -5,6 +5,7 @@ import type { Store } from "../domain/store.ts";
 import { orderRecord } from "../records/order-record.ts";
 import { petRecord } from "../records/pet-record.ts";
 import { type WrittenFormat, writeRecords, writtenFormats } from "../records/record-writer.ts";
+import { withProgress } from "./progress.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore export`: all pets, or all orders, on stdout. */
@@ -18,7 +19,7 @@ export function addExport(program: Command): void {
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<ExportOptions>();
-      await withExistingStore(options.db, (store) => print(exportChunks(store, options)));
+      await withExistingStore(options.db, (store) => exportAll(store, options));
     });
 }
 
@@ -28,10 +29,39 @@ interface ExportOptions {
   readonly orders?: true;
 }
 
-function exportChunks(store: Store, { format, orders }: ExportOptions): AsyncIterable<string> {
+/** Shows how far it has come where stdout goes elsewhere: on the same terminal the rows themselves do. */
+async function exportAll(store: Store, options: ExportOptions): Promise<void> {
+  if (process.stdout.isTTY) {
+    return print(exportChunks(store, options));
+  }
+  const total = await (options.orders === undefined ? store.countPets() : store.countOrders());
+  await withProgress("exporting", (report) =>
+    print(exportChunks(store, options, (done) => report(Math.min(done, total), total))),
+  );
+}
+
+function exportChunks(
+  store: Store,
+  { format, orders }: ExportOptions,
+  report: (done: number) => void = () => {},
+): AsyncIterable<string> {
   return orders === undefined
-    ? writeRecords(store.exportPets(), format, petRecord)
-    : writeRecords(store.exportOrders(), format, orderRecord);
+    ? writeRecords(counting(store.exportPets(), report), format, petRecord)
+    : writeRecords(counting(store.exportOrders(), report), format, orderRecord);
+}
+
+/** So many records are passed on between two reports. */
+const recordsPerReport = 1_000;
+
+async function* counting<T>(records: AsyncIterable<T>, report: (done: number) => void): AsyncGenerator<T> {
+  let done = 0;
+  for await (const record of records) {
+    yield record;
+    done += 1;
+    if (done % recordsPerReport === 0) {
+      report(done);
+    }
+  }
 }
 
 /** Writes no faster than stdout is read. A reader that has seen enough, as `head` has, is no failure. */

@@ -72,6 +72,7 @@ export interface OrderStore {
   listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
   /** All orders by ascending id, as of one moment. */
   exportOrders(): AsyncIterable<Order>;
+  countOrders(): Promise<number>;
 }
 
 /**

@@ -80,7 +80,7 @@ it.for([[], ["--quick"]])("tells whether the store is sound: petstore check %s",
   });
 });
 
-it.for(["backup copy.db", "restore backup.db", "check"])(
+it.for(["backup copy.db", "restore backup.db", "check", "export > pets.csv"])(
   "shows how far it has come on a terminal: petstore %s",
   async (args) => {
     const cwd = await createStore();
@@ -89,6 +89,6 @@ it.for(["backup copy.db", "restore backup.db", "check"])(
       cwd,
       env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
     });
-    expect(stdout).toMatch(/(backing up|restoring|checking) \[[#.]+\] \d+ %/);
+    expect(stdout).toMatch(/(backing up|restoring|checking|exporting) \[[#.]+\] \d+ %/);
   },
 );

@@ -6,6 +6,7 @@ import type { ServerStatus } from "../../src/cli/server-status.ts";
 import { formatStatus } from "../../src/cli/status-text.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore } from "../support/petstore.ts";
+import { startServer } from "../support/server.ts";
 
 const status: ServerStatus = {
   version: "1.2.3",
@@ -49,6 +50,22 @@ it("prints the server's answer as JSON, whatever more a newer one tells", async 
   const opsUrl = await serveText(JSON.stringify(answer));
   const { stdout } = await petstore(["status", "--ops-url", opsUrl, "--json"]);
   expect(JSON.parse(stdout)).toEqual(answer);
+});
+
+it("shows a server that runs", async () => {
+  const server = await startServer();
+  onTestFinished(() => server.stop());
+  const { key } = await server.store.mintKey("--plan", "pro");
+  await fetch(`${server.origin}/v1/inventory`, { headers: { Authorization: `Bearer ${key}` } });
+  const { stdout } = await petstore(["status", "--ops-url", server.opsOrigin]);
+  expect(stdout).toMatch(/^petstore {3}\S+, up \d+s, ready\n/);
+  expect(stdout).toContain(
+    `\napi        ${server.origin}\noperator   ${server.opsOrigin}\nstore      ${server.store.db}, `,
+  );
+  expect(stdout).toMatch(
+    /\ncalls {6}1, \d\.\d\/s in the last minute, 0 failed\nlimits {5}1 admitted, 0 refused, 0 banned\n/,
+  );
+  expect(stdout).toMatch(/\nkeys {7}.*pro 1.*\nlog level {2}info\n$/);
 });
 
 it("asks where the settings have the operator's port", async () => {

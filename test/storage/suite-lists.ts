@@ -38,6 +38,7 @@ export function describeLists(open: OpenTestStore): void {
       withStore(open, async ({ store }) => {
         expect(await store.listInventory(everything)).toEqual([]);
         expect(await store.countPets()).toBe(0);
+        expect(await store.countOrders()).toBe(0);
       }),
     );
 
@@ -142,6 +143,7 @@ export function describeLists(open: OpenTestStore): void {
         const reopened = await reopen();
         expect(await reopened.listOrders({ ...everything, statuses: ["delivered"] })).toEqual([orders[0]]);
         expect(await reopened.listOrders({ ...everything, after: 2n, limit: 1 })).toEqual([orders[0]]);
+        expect(await reopened.countOrders()).toBe(2);
         expect(await reopened.listOrders({ ...everything, limit: 1 })).toEqual([orders[1]]);
       }),
     );

@@ -18,6 +18,10 @@ export function listOrders(connection: Connection, query: ListQuery<OrderStatus>
   return connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values).map(orderFromRow);
 }
 
+export function countOrders(connection: Connection): number {
+  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM orders`)?.count);
+}
+
 /** All orders by ascending id, one by one. */
 export function* iterateOrders(connection: Connection): Generator<Order> {
   for (const row of connection.iterate<OrderRow>(`SELECT * FROM orders ORDER BY id`)) {

@@ -11,7 +11,7 @@ import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.
 import { fromDriverError } from "./driver-error.ts";
 import { importAll } from "./import.ts";
 import { findKey, getKey, listKeys } from "./keys.ts";
-import { iterateOrders, listOrders } from "./orders.ts";
+import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
@@ -71,6 +71,10 @@ export class SqliteStore implements Store {
 
   exportOrders(): AsyncIterable<Order> {
     return this.#export(iterateOrders);
+  }
+
+  async countOrders(): Promise<number> {
+    return this.#read(countOrders);
   }
 
   importAll(imports: Imports): Promise<ImportCounts> {
