@@ -57,7 +57,7 @@ const operations = [
   {
     route: "GET /limits",
     request: { method: "GET", path: "/v1/limits" },
-    invalid: { headers: { host: "a b" } },
+    invalid: { headers: { host: "pets:99999" } },
     isFree: true,
   },
 ] as const satisfies readonly Sample[];
@@ -107,7 +107,7 @@ let keys: Record<KeyName, string>;
 let clients: Record<"HTTP/1.1" | "HTTP/2", HttpClient>;
 
 beforeAll(async () => {
-  server = await startServer("--request-timeout", "1s");
+  server = await startServer("--request-timeout", "1s", "--trusted-proxy", "127.0.0.1/32");
   clients = { "HTTP/1.1": createHttp1Client(server), "HTTP/2": createHttp2Client(server) };
   keys = await mintKeys(server.store);
 });
@@ -174,6 +174,14 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
       ["API_KEY_BANNED", "banned"],
     ] as const)("is refused: %s", async (code, name) => {
       expectAnswer(operation, await send(withKey(request, keys[name])), code);
+    });
+
+    it.runIf(operation.isFree)("refuses strangers past their limit", async () => {
+      const headers = { "x-forwarded-for": version === "HTTP/2" ? "203.0.113.2" : "203.0.113.1" };
+      for (let made = 0; made < 300; made++) {
+        await send({ ...request, headers });
+      }
+      expectAnswer(operation, await send({ ...request, headers }), "RATE_LIMIT_EXCEEDED");
     });
 
     it.runIf(operation.isFree).each(["spent", "banned"] as const)("answers a key that is %s", async (name) => {
@@ -256,7 +264,7 @@ describe("what the HTTP parser refuses, as it is described,", () => {
 
 const counted = operations.filter((operation) => operation !== limits);
 
-// A table cannot be read out of the pages of an index.
+// A table cannot be read out of the pages of an index, and one without row ids not out of those of another.
 const breakTables = "PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken SET rootpage =";
 
 /** A server on a store in which something has been broken while it ran. */
@@ -272,7 +280,7 @@ describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
   [
     "UNAVAILABLE",
     [limits],
-    `${breakTables} (SELECT rootpage FROM sqlite_schema WHERE name = 'pets_by_status') WHERE name = 'usage'`,
+    `${breakTables} (SELECT rootpage FROM sqlite_schema WHERE name = 'pets') WHERE name = 'usage'`,
   ],
 ])("when the store fails, as it is described, with %s", (code, samples, spoil) => {
   let failing: TestServer;

@@ -22,7 +22,7 @@ export const settings = {
   maxBody: required<number>(size, "the largest request body, in bytes or as 512KiB or 1MiB", "1MiB"),
   requestTimeout: required<number>(timeout, "how long a request may take to arrive", "30s"),
   shutdownGrace: required<number>(grace, "how long running calls may finish", "10s"),
-  logLevel: required<string>(choice("<level>", logLevels), "how much to log", "info"),
+  logLevel: required<string>(choice<string>("<level>", logLevels), "how much to log", "info"),
   demo: toggle(onOrOff, "put pets into an empty store, and mint a key to try"),
   noReflection: toggle(onOrOff, "do not describe the API to gRPC tools"),
   enforceSunset: toggle(onOrOff, "answer 410 for what is past its sunset date"),

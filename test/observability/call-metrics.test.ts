@@ -1,0 +1,75 @@
+import { Registry } from "prom-client";
+import { describe, expect, it, vi } from "vitest";
+import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
+import { CallRecord } from "../../src/http/call-record.ts";
+import { Buckets } from "../../src/observability/buckets.ts";
+import { CallMetrics } from "../../src/observability/call-metrics.ts";
+import { CallRate } from "../../src/observability/call-rate.ts";
+
+function end(metrics: CallMetrics, noted: Partial<CallRecord>): void {
+  const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
+  metrics.ended({ record, requestId: "1", clientAddress: "127.0.0.1" });
+}
+
+describe("calls", () => {
+  it.each([
+    [{ method: "petstore.v1.PetService/GetPet" }, 'method="petstore.v1.PetService/GetPet",code="OK"'],
+    [{ method: 'x"}\n' }, 'method="unknown",code="OK"'],
+    [{ method: "petstore.v1.PetService/getpet" }, 'method="unknown",code="OK"'],
+    [{ method: "__proto__", code: "INTERNAL" }, 'method="unknown",code="INTERNAL"'],
+    [{ method: undefined }, 'method="unknown",code="OK"'],
+    [{ method: undefined, isWhole: false }, 'method="unknown",code="INCOMPLETE"'],
+  ])("%j are %s", async (noted, labels) => {
+    const registry = new Registry();
+    end(new CallMetrics(registry, [PetService]), noted);
+    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("petstore_calls_total{"));
+    expect(lines).toEqual([`petstore_calls_total{protocol="http",${labels}} 1`]);
+  });
+
+  it.each([
+    ["OK", 0],
+    ["PET_NOT_FOUND", 0],
+    ["INTERNAL", 1],
+    ["UNAVAILABLE", 1],
+  ])("of %s have failed %i times", (code, failed) => {
+    const metrics = new CallMetrics(new Registry(), [PetService]);
+    end(metrics, { code });
+    expect([metrics.total, metrics.failed]).toEqual([1, failed]);
+  });
+});
+
+describe("a histogram", () => {
+  it("has each value in the first bucket that is no smaller", () => {
+    const buckets = new Buckets([1, 2]);
+    for (const value of [0, 1, 1.5, 2, 2.1, 100]) {
+      buckets.observe(value);
+    }
+    expect([[...buckets.counts], buckets.sum]).toEqual([[2, 2, 2], 106.6]);
+  });
+
+  it("is written with all that is below each bound", async () => {
+    const registry = new Registry();
+    const metrics = new CallMetrics(registry, [PetService]);
+    for (const durationMs of [1, 30, 20_000]) {
+      end(metrics, { durationMs });
+    }
+    const text = await registry.metrics();
+    const bucket = (le: string) => new RegExp(`_bucket\\{[^}]*le="${le}"\\} (\\d+)`).exec(text)?.[1];
+    expect(["0.001", "0.025", "0.05", "10", "\\+Inf"].map(bucket)).toEqual(["1", "1", "2", "2", "3"]);
+  });
+});
+
+it("the rate of calls is that of the last minute", () => {
+  vi.useFakeTimers({ now: 0 });
+  let calls = 0;
+  const rate = new CallRate(() => calls, Date.now);
+  vi.advanceTimersByTime(30_000);
+  calls = 300;
+  expect(rate.perSecond).toBe(10);
+  vi.advanceTimersByTime(30_000);
+  expect(rate.perSecond).toBe(5);
+  vi.advanceTimersByTime(60_000);
+  expect(rate.perSecond).toBe(0);
+  rate.close();
+  vi.useRealTimers();
+});

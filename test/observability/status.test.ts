@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
+import { restProtocols } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const rest = restProtocols[0] as (typeof restProtocols)[0];
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(() => server?.stop());
+
+const ask = (path: string, init?: RequestInit) => fetch(`${server.opsOrigin}${path}`, init);
+
+describe("the status", () => {
+  const read = async () => parseStatus(await (await ask("/status")).json()) as ServerStatus;
+
+  it("tells at a glance how the server is", async () => {
+    expect(await read()).toEqual({
+      version: "0.1.0",
+      startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      url: server.origin,
+      opsUrl: server.opsOrigin,
+      ready: true,
+      db: { path: server.store.db, fileBytes: expect.any(Number), walBytes: expect.any(Number) },
+      calls: { total: 0, perSecond1m: 0, failed: 0 },
+      limits: { admitted: 0, refused: 0, banned: 0 },
+      keys: { byPlan: { free: 0, pro: 0, business: 0, enterprise: 0 } },
+      logLevel: "info",
+    });
+  });
+
+  it("counts calls, refusals and bans", async () => {
+    const { key } = await server.store.mintQuota(1, 100);
+    for (let made = 0; made < 22; made++) {
+      await server.call(rest, "listInventory", {}, { key });
+    }
+    await until(async () => (await read()).calls.total === 22, 5_000);
+    const { calls, limits } = await read();
+    expect(limits).toEqual({ admitted: 1, refused: 19, banned: 2 });
+    expect(calls.failed).toBe(0);
+    expect(calls.perSecond1m).toBeGreaterThan(0);
+    await until(async () => (await read()).keys.byPlan.enterprise === 1, 2_000);
+  });
+});
+
+describe("the operator's port", () => {
+  it.each<[path: string, init: RequestInit, status: number, body: RegExp]>([
+    ["/healthz", {}, 200, /^ok\n$/],
+    ["/healthz?verbose", {}, 200, /^ok\n$/],
+    ["/readyz", {}, 200, /^ready\n$/],
+    ["/log-level", {}, 200, /^info\n$/],
+    ["/metrics", { method: "HEAD" }, 200, /^$/],
+    ["/metrics", { method: "POST" }, 405, /^use GET\n$/],
+    ["/log-level", { method: "DELETE" }, 405, /^use GET or PUT\n$/],
+    ["/", {}, 404, /^not found\n$/],
+    ["/__proto__", {}, 404, /^not found\n$/],
+    ["/v1/inventory", {}, 404, /^not found\n$/],
+  ])("%s %j", async (path, init, status, body) => {
+    const answer = await ask(path, init);
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(body)]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it.each(["/metrics", "/status", "/log-level"])("has %s, and the API's port has not", async (path) => {
+    expect((await fetch(`${server.origin}${path}`)).status).toBe(404);
+  });
+});
