@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { ImageConfig } from "./buildah.ts";
+
+/** Where the files of an image are, those of its volume, and how it is to be run. */
+export interface ContainerOptions {
+  readonly root: string;
+  readonly data: string;
+  readonly config: ImageConfig;
+  /** Beside what the image sets. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs an image as compose.yaml has it run: with the image's user and no capability, nothing to write on but the volume,
+ * and the program as process 1. Unlike there, `/tmp` is read-only too, and the network is this machine's.
+ */
+export class Container {
+  readonly #options: ContainerOptions;
+
+  constructor(options: ContainerOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a program to its end. */
+  run(...command: readonly string[]) {
+    const [program, ...args] = this.#confine(command);
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8", timeout: 60_000 });
+    return { status, stdout, stderr };
+  }
+
+  /** Starts the image's own program, and resolves when it has written a line on stdout. */
+  async start(): Promise<{ line: string; process: ChildProcess; pid: number }> {
+    const { Entrypoint, Cmd } = this.#options.config;
+    const [program, ...args] = this.#confine([...Entrypoint, ...Cmd]);
+    const process = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = await once(createInterface({ input: process.stdout }), "line");
+    return { line, process, pid: innermost(process.pid ?? 0) };
+  }
+
+  /** A command that runs a command in the image. */
+  #confine(command: readonly string[]): [string, ...string[]] {
+    const { root, data, config, env } = this.#options;
+    const [user = "", group = ""] = config.User.split(":");
+    const variables = [...config.Env.map((entry) => entry.split("=", 2)), ...Object.entries(env)];
+    return [
+      "setpriv",
+      ...["--reuid", user, "--regid", group, "--clear-groups"],
+      "bwrap",
+      ...["--ro-bind", root, "/", "--bind", data, "/data", "--proc", "/proc", "--dev", "/dev"],
+      ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent"],
+      ...["--chdir", config.WorkingDir, "--clearenv"],
+      ...variables.flatMap(([name = "", value = ""]) => ["--setenv", name, value]),
+      ...command,
+    ];
+  }
+}
+
+/** The process that a chain of processes, each the only child of the one before, ends in. */
+function innermost(pid: number): number {
+  const child = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return child === "" ? pid : innermost(Number(child));
+}
