@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { projectRoot } from "./project.ts";
+import { startTraceSink } from "./trace-sink.ts";
 
 /** What is measured: the service, or one of its peers. */
 export interface Contender {
@@ -8,6 +9,8 @@ export interface Contender {
   command(db: string): readonly string[];
   /** Whether it only says that it has updated. */
   readonly isBare?: true;
+  /** What is put into its environment. */
+  readonly environment?: () => Promise<NodeJS.ProcessEnv>;
 }
 
 function peer(name: string, file: string, ...args: readonly string[]): Contender {
@@ -16,10 +19,16 @@ function peer(name: string, file: string, ...args: readonly string[]): Contender
 
 /** All that stand beside each other. `protos` is a folder with the protos that ours import. */
 export function createContenders(protos: string) {
+  const service: Contender = {
+    name: "petstore",
+    command: (db) => `src/main.ts serve --port 0 --ops-port 0 --log-level error --db ${db}`.split(" "),
+  };
   return {
-    service: {
-      name: "petstore",
-      command: (db) => `src/main.ts serve --port 0 --ops-port 0 --log-level error --db ${db}`.split(" "),
+    service,
+    traced: {
+      ...service,
+      name: "petstore, tracing",
+      environment: async () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: await startTraceSink() }),
     },
     fastify: peer("Fastify", "fastify"),
     connectHttp1: peer("connectNodeAdapter", "connect-node", "http1"),

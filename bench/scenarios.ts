@@ -21,7 +21,7 @@ const grpcLoad = nodeLoad(join(import.meta.dirname, "load/h2.ts"));
 
 /** All that is measured, and what is to be reached in it. */
 export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {
-  const { service, fastify, connectHttp1, connectHttp2, grpcJs, bareHttp, bareHttp2, readyBytes } = contenders;
+  const { service, traced, fastify, connectHttp1, connectHttp2, grpcJs, bareHttp, bareHttp2, readyBytes } = contenders;
   const slow = slowDisk({ service, data: city, directory });
   return [
     sideBySide({
@@ -65,6 +65,15 @@ export function createScenarios({ contenders, city, shop, directory }: Setting):
       load: wrkLoad("connect", 64),
       updatesAtATime: 64,
       targets: [atLeast(4, connectHttp1)],
+      directory,
+    }),
+    sideBySide({
+      title: "REST PATCH, 64 connections, without tracing and with it",
+      contenders: [service, traced],
+      data: city,
+      load: wrkLoad("patch", 64),
+      updatesAtATime: 64,
+      targets: [atLeast(1, traced)],
       directory,
     }),
     ...(slow === undefined ? [] : [slow]),

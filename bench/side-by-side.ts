@@ -34,7 +34,7 @@ export function sideBySide(options: SideBySide): Scenario {
       const servers: ServerProcess[] = [];
       for (const contender of contenders) {
         const db = copyStore(options.data, join(options.directory, `${copies++}.db`));
-        const server = await startServer(contender.command(db));
+        const server = await startServer(contender.command(db), await contender.environment?.());
         held.defer(() => server.stop());
         servers.push(server);
         bouts.push({ name: contender.name, run: (seconds) => runBout({ options, contender, db, server, seconds }) });

@@ -13,6 +13,7 @@ import {
   PetStatus,
   type PetstoreClient,
   type PetstoreClientOptions,
+  Plan,
   reasonOf,
   retryDelayMsOf,
   type TransportOptions,
@@ -106,6 +107,17 @@ describe.each(transports)("over $name", ({ transport }) => {
     const invalid = await failureOf(client.inventory.updateInventory({ petId: 7n, update: {} }));
     expect(reasonOf(invalid)).toBe("INVALID_REQUEST");
     expect(fieldViolationsOf(invalid).map(({ field }) => field)).toEqual(["update.quantity"]);
+  });
+
+  it("asks how its key stands, free of charge", async () => {
+    const client = open({ transport });
+    const { limits } = await client.keyLimits.getLimits({});
+    expect(limits).toMatchObject({
+      plan: Plan.BUSINESS,
+      minute: { lengthSeconds: 60 },
+      day: { lengthSeconds: 86_400 },
+    });
+    expect((await client.keyLimits.getLimits({})).limits?.minute?.remaining).toBe(limits?.minute?.remaining);
   });
 
   it("shows the limits of the last answer, failures included", async () => {

@@ -32,14 +32,19 @@ class Collector {
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer(async (request, response) => {
-      const { resourceSpans } = (await json(request)) as Export;
-      for (const { resource, scopeSpans } of resourceSpans) {
-        this.services.add(attributesOf(resource)["service.name"]);
-        this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
-      }
-      response.setHeader("content-type", "application/json").end("{}");
+    this.#server = createServer((request, response) => {
+      void json(request).then((body) => {
+        this.#take(body as Export);
+        response.setHeader("content-type", "application/json").end("{}");
+      });
     });
+  }
+
+  #take({ resourceSpans }: Export): void {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      this.services.add(attributesOf(resource)["service.name"]);
+      this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
+    }
   }
 
   async listen(): Promise<string> {
