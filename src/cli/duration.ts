@@ -20,7 +20,7 @@ export function writeDuration(durationMs: number): string {
   return `${durationMs / lengthMs}${unit}`;
 }
 
-/** Writes a duration for people, in its two largest units, such as `3h 12m`, `41s` or `2d 0h`; rounded up to seconds. */
+/** Writes a duration for people, in its two largest units, such as `3h 12m`, `41s` or `2d`; rounded up to seconds. */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.ceil(durationMs / unitMs.s);
   const amounts = {
@@ -34,6 +34,7 @@ export function formatDuration(durationMs: number): string {
   return parts
     .slice(first)
     .slice(0, 2)
+    .filter(([, amount], index) => index === 0 || amount > 0)
     .map(([unit, amount]) => `${amount}${unit}`)
     .join(" ");
 }
