@@ -303,7 +303,13 @@ describe("CORS", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe(page);
     const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(/, */);
     expect(exposed).toEqual(
-      expect.arrayContaining(["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "etag"]),
+      expect.arrayContaining([
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+        "retry-after",
+        "etag",
+      ]),
     );
   });
 

@@ -21,8 +21,11 @@ function call(interceptor: Interceptor, method: Method, answer = async () => ({}
     messageInterceptors: [],
   });
   const read = async () => create<DescMessage>(method.input);
-  const exchange = { record: new CallRecord() } as Exchange;
-  return (endpoint as UnaryEndpoint).call({ exchange, protocolName: "none", read });
+  return (endpoint as UnaryEndpoint).call({
+    exchange: { record: new CallRecord() } as Exchange,
+    protocolName: "none",
+    read,
+  });
 }
 
 const { getPet } = PetService.method;
@@ -37,12 +40,19 @@ describe("a deprecated method", () => {
   };
 
   it("says so when it succeeds", async () => {
-    const { header } = await call(deprecationInterceptor(() => {}), getPet);
+    const { header } = await call(
+      deprecationInterceptor(() => {}),
+      getPet,
+    );
     expect(Object.fromEntries(header)).toEqual(headers);
   });
 
   it("says so when it fails", async () => {
-    const failed = call(deprecationInterceptor(() => {}), getPet, () => Promise.reject(petNotFound(7n)));
+    const failed = call(
+      deprecationInterceptor(() => {}),
+      getPet,
+      () => Promise.reject(petNotFound(7n)),
+    );
     const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
     expect(errorCodeOf(error)).toBe("PET_NOT_FOUND");
     expect(Object.fromEntries(error.metadata)).toEqual(headers);
@@ -64,6 +74,9 @@ describe("a deprecated method", () => {
 });
 
 it("says nothing of a method that is not deprecated", async () => {
-  const { header } = await call(deprecationInterceptor(() => {}), listInventory);
+  const { header } = await call(
+    deprecationInterceptor(() => {}),
+    listInventory,
+  );
   expect([...header]).toEqual([]);
 });
