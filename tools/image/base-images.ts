@@ -41,7 +41,11 @@ const distrolessPackages = [
 
 /** Packs the files of packages of Debian 13. */
 function install(archive: string, variant: string, packages: readonly string[], ...hooks: readonly string[]): void {
-  const options = [`--variant=${variant}`, `--include=${packages}`, ...hooks.map((hook) => `--customize-hook=${hook}`)];
+  const options = [
+    `--variant=${variant}`,
+    `--include=${packages.join(",")}`,
+    ...hooks.map((hook) => `--customize-hook=${hook}`),
+  ];
   execFileSync("mmdebstrap", ["--quiet", ...options, "trixie", archive, "http://deb.debian.org/debian"]);
 }
 

@@ -45,16 +45,12 @@ export class Container {
     const { root, data, config, env } = this.#options;
     const [user = "", group = ""] = config.User.split(":");
     const variables = [...config.Env.map((entry) => entry.split("=", 2)), ...Object.entries(env)];
-    return [
-      "setpriv",
-      ...["--reuid", user, "--regid", group, "--clear-groups"],
-      "bwrap",
-      ...["--ro-bind", root, "/", "--bind", data, "/data", "--proc", "/proc", "--dev", "/dev"],
-      ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent"],
-      ...["--chdir", config.WorkingDir, "--clearenv"],
-      ...variables.flatMap(([name = "", value = ""]) => ["--setenv", name, value]),
-      ...command,
-    ];
+    const identity = ["--reuid", user, "--regid", group, "--clear-groups"];
+    const files = ["--ro-bind", root, "/", "--bind", data, "/data", "--proc", "/proc", "--dev", "/dev"];
+    const isolation = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent"];
+    const place = ["--chdir", config.WorkingDir, "--clearenv"];
+    const settings = variables.flatMap(([name = "", value = ""]) => ["--setenv", name, value]);
+    return ["setpriv", ...identity, "bwrap", ...files, ...isolation, ...place, ...settings, ...command];
   }
 }
 
