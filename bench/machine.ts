@@ -32,7 +32,9 @@ export function describeMachine(): string {
 /** A warning, where others keep the machine busy. */
 export function warnOfNoise(): string | undefined {
   const load = loadavg()[0] ?? 0;
-  return load > cpus().length / 2 ? `The machine is busy (load ${load.toFixed(2)}): the figures are noise.` : undefined;
+  return load > cpus().length / 2
+    ? `The machine was busy at the start (load ${load.toFixed(2)}): trust the ratios, not the figures.`
+    : undefined;
 }
 
 function packageVersion(name: string): string {
