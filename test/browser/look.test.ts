@@ -39,7 +39,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     expect(await page.evaluate(ground)).toBe(light);
     expect(await seriousFaults(page, "all")).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
-    expect(await page.evaluate(ground)).not.toBe(light);
+    await expect.poll(() => page.evaluate(ground), { timeout: 10_000 }).not.toBe(light);
     expect(await seriousFaults(page, "colours")).toEqual([]);
     await page.setViewportSize(phone.viewport);
     expect(await seriousFaults(page, "all but colours")).toEqual([]);

@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,8 +14,13 @@ import { startServer, type TestServer } from "../support/server.ts";
 /** A folder outside of the project, whose owner has installed the package. */
 const consumer = mkdtempSync(join(tmpdir(), "petstore-consumer-"));
 const installed = join(consumer, "node_modules/petstore-inventory");
-/** Without what npm tells its scripts: it would be meant for the npm of the consumer, too. */
-const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+/** Without what npm tells its scripts, its paths among it: it would be meant for the npm of the consumer, too. */
+const environment = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
+  PATH: process.env.PATH?.split(delimiter)
+    .filter((path) => !path.endsWith(join("node_modules", ".bin")))
+    .join(delimiter),
+};
 
 let server: TestServer;
 let key: string;
@@ -43,7 +48,8 @@ beforeAll(async () => {
   packedBytes = size;
   writeFileSync(join(consumer, "package.json"), '{"private": true, "type": "module"}');
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", join(consumer, filename)]);
-}, 120_000);
+  // Where the packages are not at hand yet, npm loads them from the registry.
+}, 300_000);
 
 afterAll(async () => {
   await server?.stop();
