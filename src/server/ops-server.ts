@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 
 /** What a page of the operator's port answers. */
 export interface OpsAnswer {
@@ -37,7 +36,9 @@ export async function serveOps({ host, port, pages, report }: OpsOptions): Promi
         return plain(500, "failed");
       })
       .then(({ status, type = "text/plain; charset=utf-8", body }) => {
-        response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
+        // What was not read of a body would be taken for the next request.
+        const connection = request.complete ? {} : { connection: "close" };
+        response.writeHead(status, { "content-type": type, "cache-control": "no-store", ...connection });
         response.end(request.method === "HEAD" ? undefined : body);
       });
   });
@@ -69,5 +70,27 @@ async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Pro
   if (!Object.hasOwn(page, method)) {
     return plain(405, `use ${Object.keys(page).join(" or ")}`);
   }
-  return (page[method as keyof OpsPage] as (body: string) => OpsAnswer)(await text(request));
+  // Commands send no Origin. A page of any origin may, whose name has come to mean this port.
+  if (method === "PUT" && request.headers.origin !== undefined) {
+    return plain(403, "not from a browser");
+  }
+  const body = await readShort(request);
+  return body === undefined
+    ? plain(413, `send ${maxBodyBytes} bytes at most`)
+    : (page[method as keyof OpsPage] as (body: string) => OpsAnswer)(body);
+}
+
+/** The largest body that is read. The longest that means anything is the name of a level. */
+const maxBodyBytes = 1024;
+
+/** Undefined for what is longer, of which no more is read. */
+async function readShort(request: IncomingMessage): Promise<string | undefined> {
+  let body = "";
+  for await (const chunk of request) {
+    body += String(chunk);
+    if (body.length > maxBodyBytes) {
+      return undefined;
+    }
+  }
+  return body;
 }

@@ -57,6 +57,13 @@ describe("the operator's port", () => {
     ["/metrics", { method: "HEAD" }, 200, /^$/],
     ["/metrics", { method: "POST" }, 405, /^use GET\n$/],
     ["/log-level", { method: "DELETE" }, 405, /^use GET or PUT\n$/],
+    [
+      "/log-level",
+      { method: "PUT", body: "debug", headers: { Origin: "http://127.0.0.1:9090" } },
+      403,
+      /^not from a browser\n$/,
+    ],
+    ["/log-level", { method: "PUT", body: "x".repeat(1_000_000) }, 413, /^send 1024 bytes at most\n$/],
     ["/", {}, 404, /^not found\n$/],
     ["/__proto__", {}, 404, /^not found\n$/],
     ["/v1/inventory", {}, 404, /^not found\n$/],
