@@ -46,7 +46,7 @@ function install(archive: string, variant: string, packages: readonly string[], 
     `--include=${packages.join(",")}`,
     ...hooks.map((hook) => `--customize-hook=${hook}`),
   ];
-  execFileSync("mmdebstrap", ["--quiet", ...options, "trixie", archive, "http://deb.debian.org/debian"]);
+  execFileSync("mmdebstrap", ["--quiet", ...options, "trixie", archive]);
 }
 
 /** Lays out Node and npm as in `/usr/local`. */
