@@ -62,7 +62,10 @@ class BodyReader {
   /** `first` is what of the body has been read. */
   read(first: Buffer, body: Readable): void {
     const { deadline, timeoutMs } = this.#limits;
-    this.#take(first);
+    // A chunk without bytes would have the others copied at the end.
+    if (first.length > 0) {
+      this.#take(first);
+    }
     if (deadline?.aborted === true) {
       this.#fail(() => deadline.reason);
     }
