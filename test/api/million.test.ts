@@ -6,17 +6,16 @@ import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createHttp1Client, type HttpClient } from "../support/http.ts";
+import { isLong } from "../support/long.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-
-/** It takes a minute, and its times want a machine that does nothing else: `PETSTORE_TEST_MILLION=1`. */
-const isWanted = process.env.PETSTORE_TEST_MILLION === "1";
 
 const count = 1_000_000;
 
 /** How often a list is asked for. The first time counts as any other. */
 const rounds = 3;
 
-describe.skipIf(!isWanted)("with 1,000,000 pets", () => {
+// It takes a minute, and its times want a machine that does nothing else.
+describe.runIf(isLong)("with 1,000,000 pets", () => {
   const store = new TestStore();
   let server: TestServer;
   let headers: Record<string, string>;
