@@ -20,6 +20,8 @@ export interface ListCacheState {
 export class InventoryBlocks {
   readonly #maker: PieceMaker;
   #pieces: InventoryPiece[] = [];
+  /** What stood in the place of the pieces that are missing, before everything became stale. */
+  #former: (Uint8Array | undefined)[] = [];
   #hits = 0;
   #misses = 0;
   #blocksMade = 0;
@@ -35,7 +37,8 @@ export class InventoryBlocks {
   }
 
   get state(): ListCacheState {
-    const bytes = this.#pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const kept = [...this.#former, ...this.#pieces.map(({ lastBytes }) => lastBytes)];
+    const bytes = kept.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
     return { hits: this.#hits, misses: this.#misses, blocksMade: this.#blocksMade, bytes };
   }
 
@@ -55,10 +58,14 @@ export class InventoryBlocks {
     this.#pieces[findRange(this.#pieces, petId)]?.markStale(petId);
   }
 
-  /** Drops everything: any entries may have changed, and others may have come. Lists that are being sent go on. */
+  /**
+   * Notes that any entries may have changed, and others may have come: everything is read anew. Lists that are being sent
+   * go on. What turns out the same as before keeps its memory: most often it is all the same, and a key was created.
+   */
   clear(): void {
-    for (const piece of this.#pieces) {
+    for (const [index, piece] of this.#pieces.entries()) {
       piece.markAllStale();
+      this.#former[index] = piece.lastBytes;
     }
     this.#pieces = [];
   }
@@ -83,10 +90,16 @@ export class InventoryBlocks {
 
   /** A list that began before all was dropped goes on with pieces of its own, which nobody keeps. */
   #piece(pieces: InventoryPiece[], index: number, after: bigint | undefined): InventoryPiece {
-    const piece = pieces[index] ?? new InventoryPiece(after, this.#maker);
-    if (pieces === this.#pieces) {
-      pieces[index] = piece;
+    const known = pieces[index];
+    if (known !== undefined) {
+      return known;
     }
+    if (pieces !== this.#pieces) {
+      return new InventoryPiece(after, this.#maker);
+    }
+    const piece = new InventoryPiece(after, this.#maker, this.#former[index]);
+    pieces[index] = piece;
+    this.#former[index] = undefined;
     return piece;
   }
 }

@@ -6,8 +6,8 @@ import { blockLength, findRange, type InventoryBlock, type ReadInventory, readRa
 /** How many blocks a piece has: 65,536 entries in some 3 MB, which one call to the system sends. */
 const maxBlocks = 128;
 
-/** What the bytes of any piece fit in, with entries of less than 96 bytes each: so they are not moved as they grow. */
-const maxBytes = maxBlocks * blockLength * 96;
+/** What the bytes of most pieces fit in, with entries of 56 bytes: so they are not moved as they grow. */
+const usualBytes = maxBlocks * blockLength * 56;
 
 /** How much longer than the last time the bytes may become, by some updates, without being moved. */
 const spareBytes = 16 * 1024;
@@ -31,17 +31,21 @@ export class InventoryPiece {
   readonly #blocks: InventoryBlock[] = [];
   #areBlocksKnown = false;
   #isLast = false;
-  /** Undefined when a block is stale, or missing. */
+  /** As they were last made. What of them is still the same when they are made anew is kept. */
   #bytes: Uint8Array | undefined;
-  #capacity = maxBytes;
+  /** Whether no block is stale, or missing. */
+  #isReady = false;
+  #capacity = usualBytes;
   /** How often an entry has changed that no block holds yet. */
   #changesAhead = 0;
   #running: Promise<Uint8Array> | undefined;
   #waiting: Promise<Uint8Array> | undefined;
 
-  constructor(after: bigint | undefined, maker: PieceMaker) {
+  /** `former` are the bytes of the piece that stood in this one's place, if there was one. */
+  constructor(after: bigint | undefined, maker: PieceMaker, former?: Uint8Array) {
     this.after = after;
     this.#maker = maker;
+    this.#bytes = former;
   }
 
   /** Whether there is no further piece. It is known once the bytes have been made. */
@@ -56,13 +60,12 @@ export class InventoryPiece {
 
   /** Whether the bytes stand ready. */
   get isReady(): boolean {
-    return this.#bytes !== undefined;
+    return this.#isReady;
   }
 
-  /** How many bytes are kept, those of single blocks included. */
-  get byteLength(): number {
-    const inBlocks = () => this.#blocks.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
-    return this.#bytes?.length ?? inBlocks();
+  /** The bytes as they were last made, which may be out of date. */
+  get lastBytes(): Uint8Array | undefined {
+    return this.#bytes;
   }
 
   /**
@@ -71,11 +74,15 @@ export class InventoryPiece {
    * may be older than what the caller has to see.
    */
   async bytes(): Promise<Uint8Array> {
-    if (this.#bytes !== undefined) {
-      return this.#bytes;
+    if (this.#readyBytes !== undefined) {
+      return this.#readyBytes;
     }
     this.#waiting ??= this.#makeAfter(this.#running);
     return this.#waiting;
+  }
+
+  get #readyBytes(): Uint8Array | undefined {
+    return this.#isReady ? this.#bytes : undefined;
   }
 
   /** Notes that an entry has changed. */
@@ -85,15 +92,15 @@ export class InventoryPiece {
       this.#changesAhead += 1;
     } else {
       markBlock(block);
-      this.#bytes = undefined;
+      this.#isReady = false;
     }
   }
 
-  /** Notes that any of the entries may have changed, and lets go of all bytes. */
+  /** Notes that any of the entries may have changed. */
   markAllStale(): void {
     this.#changesAhead += 1;
     this.#blocks.forEach(markBlock);
-    this.#bytes = undefined;
+    this.#isReady = false;
   }
 
   async #makeAfter(earlier: Promise<Uint8Array> | undefined): Promise<Uint8Array> {
@@ -102,7 +109,7 @@ export class InventoryPiece {
     this.#running = own;
     this.#waiting = undefined;
     try {
-      return this.#bytes ?? (await this.#make());
+      return this.#readyBytes ?? (await this.#make());
     } finally {
       if (this.#running === own) {
         this.#running = undefined;
@@ -111,7 +118,7 @@ export class InventoryPiece {
   }
 
   async #make(): Promise<Uint8Array> {
-    const run = new ByteRun(this.#capacity);
+    const run = new ByteRun(this.#capacity, this.#bytes);
     const lengths: number[] = [];
     for (const block of this.#blocks) {
       lengths.push(block.bytes === undefined ? await this.#remake(block, run) : run.append(block.bytes).length);
@@ -119,10 +126,14 @@ export class InventoryPiece {
     while (!this.#areBlocksKnown) {
       lengths.push(await this.#makeNext(run));
     }
-    const bytes = this.#enclose(run);
+    if (this.#isLast) {
+      run.append("]");
+    }
+    const bytes = run.bytes();
+    this.#bytes = bytes;
     this.#capacity = bytes.length + spareBytes;
     if (this.#blocks.every((block) => block.bytes !== undefined)) {
-      this.#keep(bytes, lengths);
+      this.#share(bytes, lengths);
     }
     return bytes;
   }
@@ -130,7 +141,7 @@ export class InventoryPiece {
   /** Returns how many bytes the block has. */
   async #remake(block: InventoryBlock, run: ByteRun): Promise<number> {
     const { changes } = block;
-    const bytes = run.append(this.#write(await readRange(this.#maker.read, block)));
+    const bytes = run.append(this.#write(block.after, await readRange(this.#maker.read, block)));
     if (changes === block.changes) {
       block.bytes = bytes;
     }
@@ -143,7 +154,7 @@ export class InventoryPiece {
     const after = this.end;
     const changes = this.#changesAhead;
     const items = await this.#maker.read(after, blockLength);
-    const bytes = run.append(this.#write(items));
+    const bytes = run.append(this.#write(after, items));
     const last = items.at(-1)?.petId;
     if (last !== undefined) {
       this.#blocks.push({ after, last, bytes: changes === this.#changesAhead ? bytes : undefined, changes: 0 });
@@ -154,33 +165,18 @@ export class InventoryPiece {
     return bytes.length;
   }
 
-  #write(items: readonly InventoryItem[]): string {
+  /** The list is opened in place of its first comma. */
+  #write(after: bigint | undefined, items: readonly InventoryItem[]): string {
     let text = "";
     for (const item of items) {
       text += `,${this.#maker.write(item)}`;
     }
-    return text;
-  }
-
-  /** The list is opened by the first piece, in place of its first comma, and closed by the last. */
-  #enclose(run: ByteRun): Uint8Array {
-    const isFirst = this.after === undefined;
-    if (isFirst && this.#blocks.length === 0) {
-      run.append("[");
-    }
-    if (this.#isLast) {
-      run.append("]");
-    }
-    const bytes = run.bytes();
-    if (isFirst) {
-      bytes.write("[", 0);
-    }
-    return bytes;
+    return after === undefined ? `[${text.slice(1)}` : text;
   }
 
   /** From now on the blocks share the memory of the whole. */
-  #keep(bytes: Uint8Array, lengths: readonly number[]): void {
-    this.#bytes = bytes;
+  #share(bytes: Uint8Array, lengths: readonly number[]): void {
+    this.#isReady = true;
     let start = 0;
     for (const [index, block] of this.#blocks.entries()) {
       const end = start + (lengths[index] ?? 0);

@@ -43,9 +43,13 @@ export function listOf(stock: ReadonlyMap<bigint, bigint>): string {
 
 /** The list as the blocks give it, to its end. */
 export async function readList(blocks: InventoryBlocks): Promise<string> {
+  return Buffer.concat(await readPieces(blocks)).toString();
+}
+
+/** The pieces of the list, as they are sent. */
+export async function readPieces(blocks: InventoryBlocks): Promise<Uint8Array[]> {
   const { body } = await blocks.list();
-  const bytes = body instanceof Uint8Array ? [body] : await Array.fromAsync(body);
-  return Buffer.concat(bytes).toString();
+  return body instanceof Uint8Array ? [body] : await Array.fromAsync(body as AsyncIterable<Uint8Array>);
 }
 
 function sortedIds(stock: ReadonlyMap<bigint, bigint>): bigint[] {
