@@ -17,7 +17,7 @@ export class ByteRun {
 
   /** Adds text in UTF-8, or bytes, and returns the bytes as they stand in the run. */
   append(part: string | Uint8Array): Uint8Array {
-    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    const bytes = typeof part === "string" ? encode(part) : part;
     const start = this.#length;
     const end = start + bytes.length;
     if (this.#own === undefined && !isAt(this.#former, start, bytes)) {
@@ -37,6 +37,15 @@ export class ByteRun {
     const all = this.#own ?? this.#former;
     return all.length === this.#length ? all : all.subarray(0, this.#length);
   }
+}
+
+/** Text is encoded here: memory of its own for each part would have all of the heap collected again and again. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** The bytes are good until the next call. */
+function encode(text: string): Uint8Array {
+  const length = Buffer.byteLength(text);
+  return length > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text));
 }
 
 function isAt(whole: Uint8Array, start: number, part: Uint8Array): boolean {
