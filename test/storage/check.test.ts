@@ -1,8 +1,9 @@
-import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createKey, createOrder, createPet, hashOf } from "./samples.ts";
@@ -104,6 +105,33 @@ describe("a broken rule", () => {
         "the orders' dates cannot be read: no such table: orders",
       ],
     ],
+    [
+      "shapes",
+      `DROP INDEX pets_by_status; CREATE INDEX pets_by_status ON pets (quantity)`,
+      ["the index pets_by_status is not as petstore makes it"],
+    ],
+    [
+      "a version below its tables",
+      `PRAGMA user_version = 1`,
+      ["the table deprecated_calls is of a later version than 1, as which the store is marked"],
+    ],
+    [
+      "no version",
+      `PRAGMA user_version = 0`,
+      [`it is marked as version 0 of the schema; there are 1 to ${schemaVersion}`],
+    ],
+    [
+      "negative versions",
+      `PRAGMA user_version = -1`,
+      [`it is marked as version -1 of the schema; there are 1 to ${schemaVersion}`],
+    ],
+    [
+      "triggers of others",
+      `CREATE TRIGGER spy AFTER UPDATE ON pets BEGIN DELETE FROM orders; END`,
+      ["the trigger spy is not petstore's"],
+    ],
+    ["views of others", `CREATE VIEW sold AS SELECT * FROM pets`, ["the view sold is not petstore's"]],
+    ["indexes of others", `CREATE UNIQUE INDEX mine ON pets (quantity, id)`, ["the index mine is not petstore's"]],
   ])("is told: %s", async (_name, sql, faults) => {
     const file = await createStore();
     tamper(file, sql);
@@ -113,6 +141,7 @@ describe("a broken rule", () => {
   it("is told of the tables of others by nobody", async () => {
     const file = await createStore();
     tamper(file, "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)");
+    tamper(file, "CREATE INDEX _litestream_index ON _litestream_seq (seq)");
     expect(await checkDatabase(file, "full")).toEqual([]);
   });
 });
@@ -146,6 +175,7 @@ describe("damage", () => {
 
   it.each<[string, (file: string) => void, string]>([
     ["a missing file", () => {}, "there is no such store"],
+    ["an empty file", (file) => writeFileSync(file, ""), "empty, and no store yet"],
     ["a text", (file) => writeText(file), "not a SQLite database"],
   ])("is refused where nothing of a store is left: %s", async (_name, make, message) => {
     const file = join(createFolder(), "other.db");

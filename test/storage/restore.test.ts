@@ -147,6 +147,17 @@ describe("a restore is refused, and changes nothing,", () => {
       () => new Sqlite(backup).exec(`PRAGMA user_version = ${schemaVersion + 1}`).close(),
       "written by a newer version of petstore; use that one",
     ],
+    ["empty", () => writeFileSync(backup, ""), "empty, and no store yet"],
+    [
+      "marked as older than it is",
+      () => new Sqlite(backup).exec(`PRAGMA user_version = ${schemaVersion - 1}`).close(),
+      "it is not sound: the table deprecated_calls is of a later version than 1",
+    ],
+    [
+      "somebody's to trigger",
+      () => new Sqlite(backup).exec("CREATE TRIGGER spy AFTER UPDATE ON pets BEGIN DELETE FROM orders; END").close(),
+      "it is not sound: the trigger spy is not petstore's",
+    ],
     [
       "not sound",
       () => new Sqlite(backup).exec("UPDATE pets SET tags = '1'").close(),

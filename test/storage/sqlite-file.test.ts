@@ -98,6 +98,29 @@ describe("a file that is no store of ours", () => {
     check("written by a newer version of petstore; use that one");
   });
 
+  it.each([
+    [-1, `it is not sound: it is marked as version -1 of the schema; there are 1 to ${schemaVersion}`],
+    [0, `it is not sound: it is marked as version 0 of the schema; there are 1 to ${schemaVersion}`],
+    [1, "it is not sound: the table deprecated_calls is of a later version than 1, as which the store is marked"],
+  ])("is refused when it is marked as version %i, which it is not", async (version, message) => {
+    await openSqliteStore(file()).close();
+    write(`PRAGMA user_version = ${version}`);
+    check(message);
+  });
+
+  it("is refused when it would run what others have added", async () => {
+    await openSqliteStore(file()).close();
+    write(
+      "CREATE TRIGGER spy AFTER UPDATE ON pets BEGIN DELETE FROM orders; END; CREATE VIEW sold AS SELECT * FROM pets",
+    );
+    check("it is not sound: the trigger spy is not petstore's, and 1 more, which 'petstore check' tells");
+  });
+
+  it("is refused when it has nothing but a version", () => {
+    write("PRAGMA user_version = -1");
+    check("a SQLite database, but not a pet store");
+  });
+
   it("is refused when another program has written it", () => {
     write("CREATE TABLE other (id INTEGER)");
     check("a SQLite database, but not a pet store");

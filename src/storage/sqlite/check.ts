@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { ReportProgress } from "../../domain/store.ts";
 import { Connection } from "./connection.ts";
-import { assertOurs, resolveDatabase, toStoreFileError } from "./database.ts";
+import { identify, resolveDatabase, StoreFileError, toStoreFileError } from "./database.ts";
 import { invariants } from "./invariants.ts";
-import { missingFrom } from "./schema.ts";
+import { findSchemaFaults } from "./schema.ts";
 
 /** A quick check passes over what takes longest: whether the indexes agree with their tables. */
 export type CheckDepth = "quick" | "full";
@@ -45,7 +45,9 @@ export function openForReading(file: string): Connection {
   try {
     const connection = new Connection(resolveDatabase(file, "refuse"));
     try {
-      assertOurs(connection, file);
+      if (identify(connection, file) === "empty") {
+        throw new StoreFileError(`${file}: empty, and no store yet`);
+      }
       connection.pragma("query_only = ON");
       return connection;
     } catch (error) {
@@ -61,7 +63,7 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
   const pragma = depth === "quick" ? "quick_check" : "integrity_check";
   return [
     { subject: "the pages", findFaults: (connection) => findPageFaults(connection, pragma) },
-    { subject: "the schema", findFaults: (connection) => missingFrom(connection).map((name) => `${name} is missing`) },
+    { subject: "the schema", findFaults: (connection) => findSchemaFaults(connection).slice(0, maxFaults) },
     { subject: "the references", findFaults: findBrokenReferences },
     ...invariants.map(({ subject, sql, values = [] }) => ({
       subject,

@@ -65,6 +65,11 @@ export class Connection {
     return this.#transact.immediate(work) as T;
   }
 
+  /** Has all of the reading see the same moment, whatever others write meanwhile. */
+  asOfOneMoment<T>(read: () => T): T {
+    return this.#transact.deferred(read) as T;
+  }
+
   /**
    * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. `afterPiece`
    * is told each time how many pages are done, and of how many.

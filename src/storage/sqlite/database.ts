@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } fr
 import { dirname } from "node:path";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { applicationId, migrate, schemaVersion } from "./migrations.ts";
+import { findSchemaFaults } from "./schema.ts";
 
 export interface DatabaseOptions extends ConnectionOptions {
   /** What to do when there is no such file: to create it, and its folders (the default), or to refuse. */
@@ -22,7 +23,7 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
     const path = resolveDatabase(file, options.ifMissing ?? "create");
     const connection = new Connection(path, options);
     try {
-      assertOurs(connection, file);
+      assertUsable(connection, file);
       connection.pragma("journal_mode = WAL");
       migrate(connection);
     } finally {
@@ -72,17 +73,34 @@ export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): s
   return realpathSync(file);
 }
 
-/** Throws `StoreFileError` when a database is not a pet store, or of a newer version. `file` is what messages call it. */
-export function assertOurs(connection: Connection, file: string): void {
-  const id = Number(connection.pragma("application_id"));
-  const isEmpty = connection.get("SELECT 1 FROM sqlite_schema") === undefined;
-  if (id !== applicationId && !(id === 0 && isEmpty)) {
-    throw new StoreFileError(`${file}: a SQLite database, but not a pet store`);
-  }
-  const version = Number(connection.pragma("user_version"));
-  if (version > schemaVersion) {
-    throw new StoreFileError(`${file}: written by a newer version of petstore; use that one`);
-  }
+/** What a database is, by its marks alone: a pet store, or the empty file that is to become one. */
+export type DatabaseState = "store" | "empty";
+
+/** Throws `StoreFileError` when a database is not ours, or of a newer version. `file` is what messages call it. */
+export function identify(connection: Connection, file: string): DatabaseState {
+  return connection.asOfOneMoment(() => {
+    const id = Number(connection.pragma("application_id"));
+    const version = Number(connection.pragma("user_version"));
+    const isBlank = version === 0 && connection.get("SELECT 1 FROM sqlite_schema") === undefined;
+    if (id !== applicationId && !(id === 0 && isBlank)) {
+      throw new StoreFileError(`${file}: a SQLite database, but not a pet store`);
+    }
+    if (version > schemaVersion) {
+      throw new StoreFileError(`${file}: written by a newer version of petstore; use that one`);
+    }
+    return id === 0 ? "empty" : "store";
+  });
+}
+
+/** Throws `StoreFileError` for a database that is neither empty nor a store with the schema that it should have. */
+function assertUsable(connection: Connection, file: string): void {
+  connection.asOfOneMoment(() => {
+    const [fault, ...others] = identify(connection, file) === "empty" ? [] : findSchemaFaults(connection);
+    if (fault !== undefined) {
+      const rest = others.length === 0 ? "" : `, and ${others.length} more, which 'petstore check' tells`;
+      throw new StoreFileError(`${file}: it is not sound: ${fault}${rest}`);
+    }
+  });
 }
 
 function reasonOf(error: unknown): string {

@@ -1,21 +1,57 @@
 import { Connection } from "./connection.ts";
-import { stepsTo } from "./migrations.ts";
+import { schemaVersion, stepsTo } from "./migrations.ts";
 
 interface SchemaRow {
   readonly type: string;
   readonly name: string;
+  /** The table that an index or a trigger is of. */
+  readonly table: string;
   readonly sql: string;
 }
 
 /**
- * The tables and indexes that a store of its version should have, and has not, or has in another shape. What others have
- * added, as Litestream adds tables, is left alone.
+ * What keeps a store from having the schema of the version that it is marked with, a line for each: what is missing or
+ * different, what only a later version has, and what others have added. SQLite would run a trigger of theirs with our own
+ * updates. Their tables, such as Litestream's, are left alone.
  */
-export function missingFrom(connection: Connection): string[] {
-  const present = new Map(schemaOf(connection).map((row) => [row.name, row.sql]));
-  return expectedSchema(Number(connection.pragma("user_version")))
-    .filter(({ name, sql }) => present.get(name) !== sql)
-    .map(({ type, name }) => `the ${type} ${name}`);
+export function findSchemaFaults(connection: Connection): string[] {
+  return connection.asOfOneMoment(() => {
+    const version = Number(connection.pragma("user_version"));
+    if (version < 1 || version > schemaVersion) {
+      return [`it is marked as version ${version} of the schema; there are 1 to ${schemaVersion}`];
+    }
+    const [expected, last, present] = [expectedSchema(version), expectedSchema(schemaVersion), schemaOf(connection)];
+    const strangers = present.filter((row) => rowLike(row, expected) === undefined);
+    return [
+      ...expected.flatMap((row) => tellDifference(row, rowLike(row, present))),
+      ...strangers.flatMap((row) =>
+        rowLike(row, last) === undefined
+          ? tellStranger(row, last)
+          : `${describe(row)} is of a later version than ${version}, as which the store is marked`,
+      ),
+    ];
+  });
+}
+
+function tellDifference(expected: SchemaRow, present: SchemaRow | undefined): string[] {
+  if (present?.sql === expected.sql) {
+    return [];
+  }
+  return [`${describe(expected)} is ${present === undefined ? "missing" : "not as petstore makes it"}`];
+}
+
+/** Others may have tables of their own with indexes, and nothing else. */
+function tellStranger(row: SchemaRow, ours: readonly SchemaRow[]): string[] {
+  const isTheirs = row.type === "table" || (row.type === "index" && !ours.some(({ name }) => name === row.table));
+  return isTheirs ? [] : [`${describe(row)} is not petstore's`];
+}
+
+function describe({ type, name }: SchemaRow): string {
+  return `the ${type} ${name}`;
+}
+
+function rowLike({ name }: SchemaRow, rows: readonly SchemaRow[]): SchemaRow | undefined {
+  return rows.find((row) => row.name === name);
 }
 
 /** The schema as the migrations make it. */
@@ -31,6 +67,9 @@ function expectedSchema(version: number): SchemaRow[] {
   }
 }
 
+/** What SQLite makes by itself, such as the index of a primary key, has no SQL. */
 function schemaOf(connection: Connection): SchemaRow[] {
-  return connection.all<SchemaRow>("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
+  return connection.all<SchemaRow>(
+    `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`,
+  );
 }
