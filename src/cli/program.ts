@@ -10,17 +10,18 @@ import { addImport } from "./import.ts";
 import { addKeys } from "./keys.ts";
 import { addRestore } from "./restore.ts";
 import { addServe } from "./serve.ts";
+import type { ServerSignals } from "./server-signals.ts";
 import { fileName } from "./settings/kind.ts";
 import { createOption } from "./settings/option.ts";
 import { applySettingsFile } from "./settings/source.ts";
 import { addStatus } from "./status.ts";
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
   process.stdout.on("error", endUnwritten);
   dropEmptyVariables(process.env);
   try {
-    await createProgram().parseAsync([...args], { from: "user" });
+    await createProgram(signals).parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -43,7 +44,7 @@ function endUnwritten(error: NodeJS.ErrnoException): void {
   process.exit(1);
 }
 
-function createProgram(): Command {
+function createProgram(signals: ServerSignals): Command {
   const program = new Command("petstore")
     .description("Stock inventory for a pet store, over REST, Connect and gRPC.")
     .version(manifest.version)
@@ -53,9 +54,14 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
     .exitOverride()
     .addHelpText("after", examples);
-  program.hook("preAction", (_program, command) => applySettingsFile(command));
+  program.hook("preAction", (_program, command) => {
+    if (command.name() !== "serve") {
+      signals.release();
+    }
+    applySettingsFile(command);
+  });
   for (const add of [addServe, addConfig, addStatus, addKeys, addImport, addExport, addBackup, addRestore, addCheck]) {
-    add(program);
+    add(program, signals);
   }
   return program;
 }

@@ -1,14 +1,16 @@
+import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
 import type { ServerConfig } from "../server/config.ts";
 import type { RunningServer } from "../server/server.ts";
 import { prepareDemo } from "./demo/demo.ts";
 import { describeListenError } from "./listen-error.ts";
 import { readServerConfig } from "./serve-config.ts";
+import type { ServerSignals } from "./server-signals.ts";
 import { addSettings, settingKeys, settingValues } from "./settings/source.ts";
-import { untilStopped } from "./stop-signal.ts";
 
 /** `petstore serve`. */
-export function addServe(program: Command): void {
+export function addServe(program: Command, signals: ServerSignals): void {
   const serve = program
     .command("serve")
     .summary("serve the API")
@@ -17,7 +19,7 @@ export function addServe(program: Command): void {
     .action(async (_options, command: Command) => {
       const values = settingValues(command);
       const config = readServerConfig(values);
-      await (values.demo ? serveDemo(config) : serveStore(config));
+      await (values.demo ? serveDemo(config, signals) : serveStore(config, signals));
     });
   addSettings(
     serve,
@@ -25,25 +27,39 @@ export function addServe(program: Command): void {
   );
 }
 
-async function serveStore(config: ServerConfig): Promise<void> {
+async function serveStore(config: ServerConfig, signals: ServerSignals): Promise<void> {
   const running = await start(config);
-  await serveUntilStopped(running, readyLines(running, config));
+  await serveUntilStopped(running, { signals, announcement: readyLines(running, config) });
 }
 
-async function serveDemo(config: ServerConfig): Promise<void> {
+async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<void> {
   const secret = await prepareDemo(config.db);
   const running = await start(config);
   // Whoever tries TLS out has most likely signed the certificate alone.
   const trust = config.tls === undefined ? "" : "--insecure ";
   const curl = `curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory`;
-  await serveUntilStopped(running, `${readyLines(running, config)}\nTry it:\n\n  ${curl}\n\n`);
+  const announcement = `${readyLines(running, config)}\nTry it:\n\n  ${curl}\n\n`;
+  await serveUntilStopped(running, { signals, announcement });
 }
 
-/** Signals are listened for before anybody can know that the server is ready. */
-async function serveUntilStopped(running: RunningServer, announcement: string): Promise<void> {
-  const stopped = untilStopped(running);
-  process.stdout.write(announcement);
-  await stopped;
+interface Serving {
+  readonly signals: ServerSignals;
+  /** What is said on stdout, unless the server was told to stop before it was ready. */
+  readonly announcement: string;
+}
+
+async function serveUntilStopped(running: RunningServer, { signals, announcement }: Serving): Promise<never> {
+  signals.handOver(running);
+  // Signals are only heard between turns of the event loop, and a start may be a single turn.
+  await setImmediate();
+  const end = AbortSignal.any([signals.stop, running.broken]);
+  if (!end.aborted) {
+    process.stdout.write(announcement);
+    await once(end, "abort");
+  }
+  await running.stop();
+  // While Node winds itself up, signals have their usual meaning again. And nothing that is left may hold the process.
+  process.exit(running.broken.aborted ? 1 : 0);
 }
 
 async function start(config: ServerConfig): Promise<RunningServer> {
@@ -67,7 +83,8 @@ The first line on stdout, 'petstore listening on http://HOST:PORT', tells that t
 A configuration file (--config) has the flags' names without dashes, one a line, such as 'ops-port: 9090'. Flags are
 stronger than variables, and variables than the file; 'petstore config' shows what is in force.
 
-SIGTERM and SIGINT let running calls finish, and end it with exit code 0; a second one ends it at once.
+SIGTERM, SIGINT and SIGHUP let running calls finish, and end it with exit code 0; a second one ends it at once, with
+143, 130 or 129. SIGUSR2 has it log at 'debug', and back.
 
 Examples:
   $ petstore serve

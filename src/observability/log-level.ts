@@ -9,18 +9,30 @@ export function isLogLevel(text: string): text is LogLevel {
   return (logLevels as readonly string[]).includes(text);
 }
 
-/**
- * Has SIGUSR2 switch a logger to `debug`, and back to the level that it has now; or to `info`, if that is the same.
- * Returns what ends it.
- */
-export function switchDebugBySignal(logger: Logger): () => void {
-  const quiet = logger.level === "debug" ? "info" : logger.level;
-  const onSignal = () => {
-    logger.level = logger.level === "debug" ? quiet : "debug";
-  };
-  // Windows has no such signal.
-  if (process.platform !== "win32") {
-    process.on("SIGUSR2", onSignal);
+/** The level of a logger, which may be switched to `debug` for a while. */
+export class AdjustableLevel {
+  readonly #logger: Logger;
+  /** What to come back to from `debug`. */
+  #quiet: LogLevel = "info";
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    this.set(this.get());
   }
-  return () => void process.off("SIGUSR2", onSignal);
+
+  get(): LogLevel {
+    return this.#logger.level as LogLevel;
+  }
+
+  set(level: LogLevel): void {
+    if (level !== "debug") {
+      this.#quiet = level;
+    }
+    this.#logger.level = level;
+  }
+
+  /** Switches to `debug`; or back, to the last level that was another, `info` where there was none. */
+  switchDebug(): void {
+    this.set(this.get() === "debug" ? this.#quiet : "debug");
+  }
 }

@@ -1,12 +1,11 @@
-import { isLogLevel, logLevels } from "../observability/log-level.ts";
+import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";
-import type { Logger } from "./logger.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
 
 /** What the operator's pages tell of. */
 export interface OpsPagesOptions {
   readonly observability: Observability;
-  readonly logger: Logger;
+  readonly level: AdjustableLevel;
   readonly isReady: () => boolean;
   readonly addresses: () => { readonly url: string; readonly opsUrl: string };
 }
@@ -15,12 +14,7 @@ export interface OpsPagesOptions {
  * The pages of the operator's port: `/healthz` answers 200 while the process lives, `/readyz` while it takes requests and
  * 503 else; `/metrics` is for Prometheus, `/status` for people's tools, and `/log-level` tells and sets how much is logged.
  */
-export function createOpsPages({
-  observability,
-  logger,
-  isReady,
-  addresses,
-}: OpsPagesOptions): Record<string, OpsPage> {
+export function createOpsPages({ observability, level, isReady, addresses }: OpsPagesOptions): Record<string, OpsPage> {
   return {
     "/healthz": { GET: () => plain(200, "ok") },
     "/readyz": { GET: () => (isReady() ? plain(200, "ready") : plain(503, "stopping")) },
@@ -33,14 +27,14 @@ export function createOpsPages({
         return { status: 200, type: "application/json", body: `${JSON.stringify(status)}\n` };
       },
     },
-    "/log-level": { GET: () => plain(200, logger.level), PUT: (body) => setLogLevel(logger, body.trim()) },
+    "/log-level": { GET: () => plain(200, level.get()), PUT: (body) => setLogLevel(level, body.trim()) },
   };
 }
 
-function setLogLevel(logger: Logger, level: string) {
-  if (!isLogLevel(level)) {
+function setLogLevel(level: AdjustableLevel, name: string) {
+  if (!isLogLevel(name)) {
     return plain(400, `use one of ${logLevels.join(", ")}`);
   }
-  logger.level = level;
-  return plain(200, level);
+  level.set(name);
+  return plain(200, name);
 }

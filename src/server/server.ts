@@ -3,7 +3,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { createSite } from "../docs/site.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { switchDebugBySignal } from "../observability/log-level.ts";
+import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
@@ -29,6 +29,12 @@ export interface RunningServer {
   readonly url: string;
   /** Where the operator's port is. */
   readonly opsUrl: string;
+  /** Aborted when the server cannot go on. The log tells why. */
+  readonly broken: AbortSignal;
+  /** Logs at `debug`, or no longer. */
+  switchDebug(): void;
+  /** Logs that a signal ends the process, though calls are running. */
+  abandon(signal: string): void;
   /** Lets running calls finish, and gives back all that is held. */
   stop(): Promise<void>;
 }
@@ -52,8 +58,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     clock,
   });
   held.defer(() => observability.close());
-  held.defer(switchDebugBySignal(logger));
+  const level = new AdjustableLevel(logger);
   const stopping = new AbortController();
+  const broken = new AbortController();
 
   const lock = acquireServerLock(config.db);
   held.defer(() => lock.release());
@@ -120,7 +127,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const ops = await serveOps({
     host: config.opsHost,
     port: config.opsPort,
-    pages: createOpsPages({ observability, logger, isReady: () => !stopping.signal.aborted, addresses }),
+    pages: createOpsPages({ observability, level, isReady: () => !stopping.signal.aborted, addresses }),
     report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),
   });
 
@@ -130,6 +137,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   return {
     url,
     opsUrl,
+    broken: broken.signal,
+    switchDebug: () => level.switchDebug(),
+    abandon: (signal) => logger.warn({ signal }, "the server ends at once, with calls that were running"),
     async stop() {
       stopping.abort();
       await resources.disposeAsync();

@@ -127,6 +127,13 @@ describe("the level", () => {
     await until(async () => (await readLevel()) === "info", 5_000);
   });
 
+  it("is the one that was set last, once SIGUSR2 has switched back from debug", async () => {
+    await setLevel("warn");
+    await setLevel("debug");
+    process.kill(server.pid, "SIGUSR2");
+    await until(async () => (await readLevel()) === "warn", 5_000);
+  });
+
   it.each(["loud", "", "info\ndebug", "__proto__"])("is not %j", async (level) => {
     const answer = await fetch(`${server.opsOrigin}/log-level`, { method: "PUT", body: level });
     expect(answer.status).toBe(400);
