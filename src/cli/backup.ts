@@ -1,8 +1,8 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { formatByteSize } from "./byte-size.ts";
-import { Failure, isSystemError, systemFailure } from "./failure.ts";
+import { isSystemError, systemFailure } from "./failure.ts";
 import { withProgress } from "./progress.ts";
 import { withExistingStore } from "./store-file.ts";
 
@@ -20,9 +20,6 @@ export function addBackup(program: Command): void {
 }
 
 async function backUp(db: string, file: string): Promise<void> {
-  if (existsSync(file)) {
-    throw new Failure(`${file} exists already; name a new file`);
-  }
   yieldToServers();
   const work = withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, report)));
   await work.catch((error: unknown) => {

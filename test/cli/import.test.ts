@@ -180,7 +180,7 @@ it("backs up the whole store", async () => {
   expect(await exported(cwd, "--db", "copy.db")).toBe(pets);
   const before = readFileSync(join(cwd, "copy.db"));
   expect((await petstore(["backup", "copy.db"], { cwd })).stderr).toBe(
-    "petstore: copy.db exists already; name a new file\n",
+    "petstore: copy.db: exists already; name a new file\n",
   );
   expect(readFileSync(join(cwd, "copy.db")).equals(before)).toBe(true);
 });

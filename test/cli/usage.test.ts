@@ -127,7 +127,7 @@ describe.concurrent("a command that fails", () => {
     ["keys revoke key_1", "data/petstore.db: there is no such store"],
     ["export", "data/petstore.db: there is no such store"],
     ["backup copy.db", "data/petstore.db: there is no such store"],
-    ["backup text.pem", "text.pem exists already; name a new file"],
+    ["backup text.pem", "data/petstore.db: there is no such store"],
     ["keys create --plan free --db text.pem/a.db", "text.pem/a.db: EEXIST: file already exists, mkdir 'text.pem'"],
     ["keys list --db text.pem", "text.pem: not a SQLite database"],
     ["import pets.csv", "cannot read pets.csv: no such file or directory"],

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -85,6 +95,14 @@ describe("a restore", () => {
     expect(readFileSync(`${file}.before-restore-wal`, "utf8")).toBe("log");
   });
 
+  it("drops the journal of a store that is gone, which SQLite would undo the new one by", async () => {
+    const fresh = join(folder, "fresh.db");
+    writeFileSync(`${fresh}-journal`, "journal");
+    writeFileSync(`${fresh}-wal`, "log");
+    await restoreDatabase(backup, fresh);
+    expect(readdirSync(folder).filter((name) => name.startsWith("fresh.db"))).toEqual(["fresh.db", "fresh.db.lock"]);
+  });
+
   it("makes a store where there was none", async () => {
     const fresh = join(folder, "new", "petstore.db");
     expect(await restoreDatabase(backup, fresh)).toBeUndefined();
@@ -130,7 +148,31 @@ describe("a restore is refused, and changes nothing,", () => {
     await checkRefused("kept by a former restore");
   });
 
-  it("for the store itself", () => checkRefused("this is the store itself", file));
+  it("for the store itself, by whatever name", async () => {
+    await checkRefused("this is the store itself", file);
+    symlinkSync(folder, join(folder, "alias"));
+    linkSync(file, join(folder, "hard.db"));
+    for (const name of ["alias/petstore.db", "hard.db", "alias/hard.db"]) {
+      await checkRefused("this is the store itself", join(folder, name));
+    }
+  });
+
+  it.each<[end: string, message: string]>([
+    ["-wal", "not a SQLite database"],
+    ["-shm", "not a SQLite database"],
+    [".lock", "a SQLite database, but not a pet store"],
+  ])("for what belongs to the store: %s", async (end, message) => {
+    const store = openSqliteStore(file);
+    acquireServerLock(file).release();
+    await store.updateInventory(1n, 3n);
+    await checkRefused(message, file + end);
+    await store.close();
+  });
+
+  it("onto a store that has two names", async () => {
+    linkSync(file, join(folder, "hard.db"));
+    await checkRefused("has 2 names (hard links)");
+  });
 
   it("for a file that is missing", () => checkRefused("there is no such store", join(folder, "none.db")));
 

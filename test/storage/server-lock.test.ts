@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -83,6 +83,14 @@ describe("the lock of a server", () => {
     }
     expect(() => acquireServerLock(`${folder}/real/./petstore.db`)).toThrow(StoreHeldError);
     acquireServerLock(join(folder, "real", "other.db")).release();
+    lock.release();
+  });
+
+  it("is had by nobody under a second name", () => {
+    const file = join(folder, "petstore.db");
+    const lock = acquireServerLock(file);
+    linkSync(file, join(folder, "hard.db"));
+    expect(() => acquireServerLock(join(folder, "hard.db"))).toThrow("hard.db: has 2 names (hard links)");
     lock.release();
   });
 

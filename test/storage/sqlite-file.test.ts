@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +18,7 @@ import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase, StoreFileError } from "../../src/storage/sqlite/database.ts";
 import { migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder } from "../support/folder.ts";
 import { createOrder, createPet } from "./samples.ts";
 import { everything } from "./test-store.ts";
 
@@ -129,6 +131,17 @@ describe("a file that is no store of ours", () => {
   it("is refused when another program has marked it as its own", () => {
     write("PRAGMA application_id = 42");
     check("a SQLite database, but not a pet store");
+  });
+
+  it("is refused when it has a second name, unless a restore that was cut short has left that", async () => {
+    const store = join(createFolder(), "petstore.db");
+    await openSqliteStore(store).close();
+    linkSync(store, `${store}.before-restore`);
+    await openSqliteStore(store).close();
+    expect(() => openSqliteStore(`${store}.before-restore`)).toThrow("has 2 names");
+    rmSync(`${store}.before-restore`);
+    linkSync(store, file());
+    check("has 2 names (hard links), and may have one; remove the others");
   });
 
   it("is refused when it is no database", () => {
@@ -277,6 +290,41 @@ describe("a backup", () => {
     writeFileSync(copy, "mine");
     await expect(store.backup(copy)).rejects.toThrow(`${copy}: exists already`);
     expect(readFileSync(copy, "utf8")).toBe("mine");
+    await store.close();
+  });
+
+  it.each([
+    "petstore.db",
+    "petstore.db-wal",
+    "petstore.db-shm",
+    "petstore.db-journal",
+    "petstore.db.lock",
+    "petstore.db.lock-journal",
+    "petstore.db.before-restore",
+    "petstore.db.before-restore-wal",
+  ])("is refused where the store has files of its own, by whatever path: %s", async (name) => {
+    symlinkSync(folder, join(folder, "alias"));
+    symlinkSync(join(folder, "petstore.db"), join(folder, "link.db"));
+    const store = openSqliteStore(join(folder, "link.db"));
+    const before = readdirSync(folder);
+    for (const path of [join(folder, name), join(folder, "alias", name)]) {
+      await expect(store.backup(path)).rejects.toThrow(`${path}: belongs to the store itself; name another file`);
+    }
+    expect(readdirSync(folder)).toEqual(before);
+    await store.close();
+  });
+
+  it("is refused where a symbolic link to nothing has its name, or a log is left of another file", async () => {
+    const store = openSqliteStore(join(folder, "petstore.db"));
+    const copy = join(folder, "copy.db");
+    symlinkSync(join(folder, "nothing"), join(folder, "link.db"));
+    await expect(store.backup(join(folder, "link.db"))).rejects.toThrow("link.db: exists already; name a new file");
+    for (const end of ["-wal", "-journal"]) {
+      writeFileSync(copy + end, "");
+      await expect(store.backup(copy)).rejects.toThrow(`${copy}${end}: left of another file`);
+      rmSync(copy + end);
+    }
+    await store.backup(copy);
     await store.close();
   });
 

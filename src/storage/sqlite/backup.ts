@@ -1,11 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import type { ReportProgress } from "../../domain/store.ts";
+import { belongsToStore } from "./companions.ts";
 import { Connection } from "./connection.ts";
+import { StoreFileError } from "./database.ts";
+import { isTaken } from "./file-name.ts";
 import { GentleWrites } from "./gentle-writes.ts";
 
 /**
  * Copies what a connection sees to a new file, which is whole, alone (no log beside it) and readable by its owner only.
- * It gets its name when it is complete. Throws when the file exists already, and the file system's errors.
+ * It gets its name when it is complete. Throws `StoreFileError` when that is taken, and the file system's errors.
  *
  * The connection is the copy's own: it reads from one moment throughout, so that writers do not make it start again.
  */
@@ -35,9 +38,23 @@ async function copyGently(connection: Connection, draft: string, report: ReportP
   });
 }
 
+/** Throws `StoreFileError` for a name that belongs to the store itself, which is given by its true path. */
+export function assertOutside(path: string, file: string): void {
+  if (belongsToStore(file, path)) {
+    throw new StoreFileError(`${file}: belongs to the store itself; name another file`);
+  }
+}
+
+/** SQLite would take a log or a journal that is left of another file for the copy's own. */
 function assertFree(file: string): void {
-  if (existsSync(file)) {
-    throw new Error(`${file}: exists already`);
+  if (isTaken(file)) {
+    throw new StoreFileError(`${file}: exists already; name a new file`);
+  }
+  const leftover = [`${file}-wal`, `${file}-journal`].find(isTaken);
+  if (leftover !== undefined) {
+    throw new StoreFileError(
+      `${leftover}: left of another file, and would be taken for a part of the copy; remove it first`,
+    );
   }
 }
 

@@ -1,6 +1,8 @@
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { keptFileOf } from "./companions.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import { isSameFile } from "./file-name.ts";
 import { applicationId, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
 
@@ -20,7 +22,7 @@ export class StoreFileError extends Error {
  */
 export function prepareDatabase(file: string, options: DatabaseOptions = {}): string {
   try {
-    const path = resolveDatabase(file, options.ifMissing ?? "create");
+    const path = resolveStore(file, options.ifMissing ?? "create");
     const connection = new Connection(path, options);
     try {
       assertUsable(connection, file);
@@ -71,6 +73,22 @@ export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): s
     throw new StoreFileError(`${file}: not a file`);
   }
   return realpathSync(file);
+}
+
+/**
+ * As `resolveDatabase`, for a store that is to be written to. A file with a second name (a hard link) is refused: SQLite
+ * keeps a log beside each name, and with two of them the store is soon corrupt. What a restore that was cut short has
+ * left is let through, since nobody opens the other name.
+ *
+ * Source: https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
+ */
+export function resolveStore(file: string, ifMissing: "create" | "refuse"): string {
+  const path = resolveDatabase(file, ifMissing);
+  const names = statSync(path).nlink - (isSameFile(path, keptFileOf(path)) ? 1 : 0);
+  if (names > 1) {
+    throw new StoreFileError(`${file}: has ${names} names (hard links), and may have one; remove the others`);
+  }
+  return path;
 }
 
 /** What a database is, by its marks alone: a pet store, or the empty file that is to become one. */

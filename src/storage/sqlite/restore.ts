@@ -15,8 +15,10 @@ import { dirname } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
+import { keptFileOf, sqliteEnds } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError } from "./database.ts";
+import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
 
 /** How long to wait for another process to leave the store, in milliseconds. */
@@ -35,6 +37,9 @@ export async function restoreDatabase(
   file: string,
   report: ReportProgress = () => {},
 ): Promise<string | undefined> {
+  if (isSameFile(backup, file)) {
+    throw new StoreFileError(`${backup}: this is the store itself`);
+  }
   openForReading(backup).close();
   const wasThere = existsSync(file);
   using undo = new DisposableStack();
@@ -45,8 +50,10 @@ export async function restoreDatabase(
     undo.defer(() => rmSync(path, { force: true }));
   }
   undo.defer(() => lock.release());
-  const keptAs = wasThere ? `${path}.before-restore` : undefined;
-  assertPossible(backup, path, keptAs);
+  const keptAs = wasThere ? keptFileOf(path) : undefined;
+  if (keptAs !== undefined && isTaken(keptAs)) {
+    throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
+  }
 
   const draft = `${path}.${process.pid}.restore`;
   undo.defer(() => rmSync(draft, { force: true }));
@@ -55,15 +62,6 @@ export async function restoreDatabase(
   undo.move();
   lock.release();
   return keptAs;
-}
-
-function assertPossible(backup: string, path: string, keptAs: string | undefined): void {
-  if (realpathSync(backup) === path) {
-    throw new StoreFileError(`${backup}: this is the store itself`);
-  }
-  if (keptAs !== undefined && existsSync(keptAs)) {
-    throw new StoreFileError(`${keptAs}: kept by a former restore; move it away, or remove it, first`);
-  }
 }
 
 /** Copies a backup, and checks the copy, which is what will be used. */
@@ -90,8 +88,7 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
       takeOwner(draft, path);
       linkSync(path, keptAs);
     }
-    rmSync(`${path}-wal`, { force: true });
-    rmSync(`${path}-shm`, { force: true });
+    removeLogs(path);
     renameSync(draft, path);
     syncFolder(dirname(path));
   } finally {
@@ -105,24 +102,30 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
  * store. Throws `StoreFileError` while somebody else uses it.
  */
 function keep(path: string, keptAs: string): Connection | undefined {
-  const [log, keptLog] = [`${path}-wal`, `${keptAs}-wal`];
-  if (existsSync(log)) {
+  for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {
     // SQLite removes the log of a store that it cannot make anything of.
-    linkSync(log, keptLog);
+    linkSync(path + end, keptAs + end);
   }
   const connection = new Connection(path, { busyTimeoutMs });
   try {
     connection.pragma("journal_mode = DELETE");
     connection.run("BEGIN EXCLUSIVE");
-    rmSync(keptLog, { force: true });
+    removeLogs(keptAs);
     return connection;
   } catch (error) {
     connection.close();
     if (isBusy(error)) {
-      rmSync(keptLog, { force: true });
+      removeLogs(keptAs);
       throw new StoreFileError(`${path}: another process uses it; try again when that has ended`);
     }
     return undefined;
+  }
+}
+
+/** SQLite would take what is left of another file for a part of this one. */
+function removeLogs(file: string): void {
+  for (const end of sqliteEnds) {
+    rmSync(file + end, { force: true });
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { lockFileOf } from "./companions.ts";
 import { Connection } from "./connection.ts";
-import { resolveDatabase } from "./database.ts";
+import { resolveDatabase, resolveStore } from "./database.ts";
 
 /** Another process serves this store already. */
 export class StoreHeldError extends Error {
@@ -28,7 +29,7 @@ export interface ServerLock {
  * committed; another one may come in between, so that it is done again until the holder that stands there is oneself.
  */
 export function acquireServerLock(file: string): ServerLock {
-  const path = resolveDatabase(`${resolveDatabase(file, "create")}.lock`, "create");
+  const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
   const connection = new Connection(path, { busyTimeoutMs: 100 });
   try {
     hold(connection, file);

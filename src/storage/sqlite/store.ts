@@ -5,7 +5,7 @@ import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import type { ImportCounts, Imports, KeyUsage, ListQuery, ReportProgress, Store } from "../../domain/store.ts";
-import { backUp } from "./backup.ts";
+import { assertOutside, backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
@@ -125,7 +125,8 @@ export class SqliteStore implements Store {
     return this.#writer.run("foreignRevision");
   }
 
-  backup(file: string, report?: ReportProgress): Promise<void> {
+  async backup(file: string, report?: ReportProgress): Promise<void> {
+    assertOutside(this.#path, file);
     return this.#alone((connection) => backUp(connection, file, report));
   }
 

@@ -1,0 +1,18 @@
+import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/** Whether something has this name already, be it a symbolic link to nothing. */
+export function isTaken(name: string): boolean {
+  return lstatSync(name, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Whether two names are of one file that exists, through symbolic and hard links. */
+export function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }));
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
+}
+
+/** The one true path of a file, or of one that is to be made. Throws the file system's errors where the folder is missing. */
+export function truePathOf(name: string): string {
+  return existsSync(name) ? realpathSync(name) : join(realpathSync(dirname(name)), basename(name));
+}
