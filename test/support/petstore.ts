@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { amount } from "./long.ts";
 
 /** The root of the project, from which users run the command line. */
 export const projectRoot = join(import.meta.dirname, "..", "..");
@@ -26,7 +27,7 @@ export interface CommandResult {
 }
 
 /** Less than a test may take: a command that should have refused to serve must not outlive its test. */
-const maxRunMs = 25_000;
+const maxRunMs = amount(25_000, 240_000);
 
 /** Runs `petstore …` to its end, in a process of its own. */
 export async function petstore(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
