@@ -2,7 +2,17 @@
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** The types of frames, by their names. Source: https://www.rfc-editor.org/rfc/rfc9113#section-6 */
-const frameTypes = { data: 0, headers: 1, reset: 3, settings: 4 } as const;
+const frameTypes = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  windowUpdate: 8,
+  continuation: 9,
+  unknown: 0xbb,
+} as const;
 
 export const endStream = 1;
 export const endHeaders = 4;
@@ -32,11 +42,19 @@ export function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   );
 }
 
-/** A string of at most 126 bytes. Source: RFC 7541, 5.2. */
+/** A string, whose length takes several bytes past 126. Source: RFC 7541, 5.1 and 5.2. */
 function literal(text: string): Buffer {
   const bytes = Buffer.from(text, "latin1");
-  if (bytes.length > 126) {
-    throw new Error(`too long for a length of one byte: ${text}`);
-  }
-  return Buffer.concat([Buffer.of(bytes.length), bytes]);
+  const length = bytes.length < 127 ? [bytes.length] : [127, ...continued(bytes.length - 127)];
+  return Buffer.concat([Buffer.from(length), bytes]);
+}
+
+function continued(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...continued(value >>> 7)];
+}
+
+/** A request that has ended with its headers; stream 1 by default, which is a client's first. */
+export function requestFrame(headers: Readonly<Record<string, string>>, stream = 1): Buffer {
+  const block = headerBlock({ ":method": "GET", ":scheme": "http", ":authority": "x", ...headers });
+  return frame("headers", { flags: endHeaders | endStream, stream, payload: block });
 }
