@@ -1,11 +1,14 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isLoopback, isLoopbackHost } from "./loopback.ts";
 
 /** What a page of the operator's port answers. */
 export interface OpsAnswer {
   readonly status: number;
   /** `text/plain` by default. */
   readonly type?: string;
+  /** The methods that the page takes, where the request's is not among them. */
+  readonly allow?: string;
   readonly body: string;
 }
 
@@ -30,15 +33,18 @@ export interface OpsServer {
 /** Serves the operator's port, which never serves the API. Rejects when it cannot listen. */
 export async function serveOps({ host, port, pages, report }: OpsOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
-    void answer(request, pages)
+    const { address: bound } = server.address() as AddressInfo;
+    const answered = isRebound(request, bound) ? Promise.resolve(notHere) : answer(request, pages);
+    void answered
       .catch((reason: unknown) => {
         report(reason);
         return plain(500, "failed");
       })
-      .then(({ status, type = "text/plain; charset=utf-8", body }) => {
+      .then(({ status, type = "text/plain; charset=utf-8", allow, body }) => {
         // What was not read of a body would be taken for the next request.
         const connection = request.complete ? {} : { connection: "close" };
-        response.writeHead(status, { "content-type": type, "cache-control": "no-store", ...connection });
+        const allowed = allow === undefined ? {} : { allow };
+        response.writeHead(status, { "content-type": type, "cache-control": "no-store", ...allowed, ...connection });
         response.end(request.method === "HEAD" ? undefined : body);
       });
   });
@@ -60,6 +66,16 @@ export function plain(status: number, line: string): OpsAnswer {
   return { status, body: `${line}\n` };
 }
 
+const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address than those");
+
+/**
+ * Whether a request is for another host than the address is of. While only this machine itself reaches the port, it may
+ * come from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
+ */
+function isRebound({ headers: { host } }: IncomingMessage, bound: string): boolean {
+  return host !== undefined && isLoopback(bound) && !isLoopbackHost(host);
+}
+
 async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Promise<OpsAnswer> {
   const [path = ""] = (request.url ?? "").split("?");
   if (!Object.hasOwn(pages, path)) {
@@ -68,7 +84,9 @@ async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Pro
   const page = pages[path] as OpsPage;
   const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
   if (!Object.hasOwn(page, method)) {
-    return plain(405, `use ${Object.keys(page).join(" or ")}`);
+    const methods = Object.keys(page);
+    const allow = ["HEAD", ...methods].toSorted().join(", ");
+    return { ...plain(405, `use ${methods.join(" or ")}`), allow };
   }
   // Commands send no Origin. A page of any origin may, whose name has come to mean this port.
   if (method === "PUT" && request.headers.origin !== undefined) {

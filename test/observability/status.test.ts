@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
+import type { Target } from "../support/clients/client.ts";
 import { restProtocols } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { sendRaw } from "../support/raw.ts";
+import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
 const rest = restProtocols[0] as (typeof restProtocols)[0];
 
@@ -73,7 +75,47 @@ describe("the operator's port", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
+  it.each([
+    ["/metrics", "GET, HEAD"],
+    ["/log-level", "GET, HEAD, PUT"],
+  ])("tells the methods of %s", async (path, allow) => {
+    expect((await ask(path, { method: "POST" })).headers.get("allow")).toBe(allow);
+  });
+
   it.each(["/metrics", "/status", "/log-level"])("has %s, and the API's port has not", async (path) => {
     expect((await fetch(`${server.origin}${path}`)).status).toBe(404);
+  });
+});
+
+describe("the name by which the operator's port is asked", () => {
+  const statusFor = async (host: string, { opsOrigin } = server) => {
+    const target = { origin: opsOrigin };
+    return (await sendRaw(target as Target, `GET /status HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status;
+  };
+
+  it.each<[host: string, status: number]>([
+    ["127.0.0.1", 200],
+    ["127.0.0.1:9090", 200],
+    ["127.1.2.3:9090", 200],
+    ["LocalHost:9090", 200],
+    ["[::1]", 200],
+    ["[::1]:9090", 200],
+    ["evil.example", 403],
+    ["evil.example:9090", 403],
+    ["localhost.evil.example", 403],
+    ["127.0.0.1.evil.example", 403],
+    ["127.0.0.1@evil.example", 403],
+    ["10.0.0.7", 403],
+    ["[::2]", 403],
+    ["[", 403],
+    ["", 403],
+  ])("%j: %i", async (host, status) => {
+    expect(await statusFor(host)).toBe(status);
+  });
+
+  it("is any, where others than this machine reach it", async () => {
+    const open = await serve(new TestStore(), { flags: ["--ops-host", "0.0.0.0"] });
+    expect(await statusFor("petstore:9090", open)).toBe(200);
+    await open.stop();
   });
 });
