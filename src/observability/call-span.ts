@@ -40,7 +40,16 @@ export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
       return context.with(trace.setSpan(parent, span), work).finally(() => endSpan(span, call));
     },
     traceId: () => trace.getActiveSpan()?.spanContext().traceId,
-    close: () => sdk.shutdown().catch((error: unknown) => logger.warn({ err: error }, "the last traces are lost")),
+    async close(timeoutMs) {
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(new Error(`nobody took them within ${timeoutMs} ms`)), timeoutMs);
+      try {
+        await Promise.race([sdk.shutdown(), late]);
+      } catch (error) {
+        logger.warn({ err: error }, "the last traces are lost");
+      }
+      clearTimeout(timer);
+    },
   };
 }
 
@@ -74,8 +83,19 @@ function attributesOf({ record, method, requestId, clientAddress }: TracedCall, 
 function diagLoggerOf(logger: Logger) {
   const tell =
     (level: "warn" | "error") =>
-    (message: string, ...details: unknown[]) =>
-      logger[level]({ details }, `tracing: ${message}`);
+    (message: string, ...details: unknown[]) => {
+      const err = parseError(message);
+      logger[level]({ err, details: details.length > 0 ? details : undefined }, `tracing: ${err?.message ?? message}`);
+    };
   const ignore = () => {};
   return { error: tell("error"), warn: tell("warn"), info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** The SDK tells of an error in JSON, all that it inherits included. Undefined for a message that is of no error. */
+function parseError(message: string): Error | undefined {
+  if (!message.startsWith("{")) {
+    return undefined;
+  }
+  const { message: text, name, stack, code } = JSON.parse(message) as Record<string, string>;
+  return Object.assign(new Error(text), { name, stack, ...(code !== undefined && { code }) });
 }

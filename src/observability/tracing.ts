@@ -14,8 +14,8 @@ export interface Tracing {
   run(call: TracedCall, work: () => Promise<void>): Promise<void>;
   /** The id of the trace that is under way here. */
   traceId(): string | undefined;
-  /** Sends what has not been sent, and resolves; also when nobody takes it. */
-  close(): Promise<void>;
+  /** Sends what has not been sent, and resolves; when nobody takes it, after `timeoutMs` at most. */
+  close(timeoutMs: number): Promise<void>;
 }
 
 /**

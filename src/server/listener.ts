@@ -7,6 +7,7 @@ import { Batch } from "../http/batch.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
+import { atMost } from "./at-most.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { Connections } from "./connections.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
@@ -104,11 +105,4 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       connections.destroy();
     },
   };
-}
-
-async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: timeout, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, timeout]);
-  clearTimeout(timer);
 }

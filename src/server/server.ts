@@ -20,6 +20,7 @@ import { createLogger } from "./logger.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
 import { createRouter } from "./router.ts";
+import { ShutdownGrace } from "./shutdown-grace.ts";
 import { createStrangerMeter } from "./stranger-meter.ts";
 import { answerUnparsed } from "./unparsed.ts";
 
@@ -48,7 +49,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clock = Date.now;
   const logger = createLogger(config.logLevel);
   const tracing = await startTracing(process.env, logger);
-  held.defer(() => tracing?.close());
+  const grace = new ShutdownGrace(config.shutdownGraceMs);
+  held.defer(() => tracing?.close(grace.leftMs));
   const observability = new Observability({
     version: manifest.version,
     db: config.db,
@@ -122,7 +124,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     connectServices,
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
   });
-  held.defer(() => listener.close(config.shutdownGraceMs));
+  held.defer(() => listener.close(grace.leftMs));
   const addresses = () => ({ url: ownUrl(), opsUrl: urlOf("http", config.opsHost, ops.address) });
   const ops = await serveOps({
     host: config.opsHost,
@@ -141,6 +143,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     switchDebug: () => level.switchDebug(),
     abandon: (signal) => logger.warn({ signal }, "the server ends at once, with calls that were running"),
     async stop() {
+      grace.start();
       stopping.abort();
       await resources.disposeAsync();
       // To the last, it tells that the server is not ready.

@@ -1,7 +1,8 @@
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server as NetServer } from "node:net";
 import { json } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Protocol, protocols } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
@@ -187,3 +188,48 @@ it("what was not sent is sent when the server stops", async () => {
   late.close();
   store.remove();
 });
+
+it("a collector that never answers keeps the server for no longer than --shutdown-grace", async () => {
+  const silent = createTcpServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void silent.close());
+  await once(silent, "listening");
+  const stopping = await serveTraced(silent, "--shutdown-grace", "1s");
+  await call(stopping);
+  const start = performance.now();
+  expect(await stopping.end()).toBe(0);
+  expect(performance.now() - start).toBeLessThan(4_000);
+  expect(stopping.log).toContain('"msg":"the last traces are lost"');
+});
+
+it("a collector that fails is told of in the log, with its fields", async () => {
+  const failing = createServer((_request, response) => void response.writeHead(400).end("no"));
+  onTestFinished(() => void failing.close());
+  await once(failing.listen(0, "127.0.0.1"), "listening");
+  const stopping = await serveTraced(failing);
+  await call(stopping);
+  await until(async () => stopping.log.includes('"msg":"tracing: '), 5_000);
+  const lines = stopping.log
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { msg: string });
+  expect(lines.filter(({ msg }) => msg.startsWith("tracing: "))).toMatchObject([
+    { level: 50, msg: "tracing: Bad Request", err: { message: "Bad Request", stack: expect.any(String), code: "400" } },
+  ]);
+});
+
+/** Serves until the end of the test, with its traces sent to another server. */
+async function serveTraced(collecting: NetServer, ...flags: readonly string[]): Promise<TestServer> {
+  const { port } = collecting.address() as AddressInfo;
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+  };
+  const traced = await serve(new TestStore(), { env, flags });
+  onTestFinished(() => traced.stop());
+  return traced;
+}
+
+function call(traced: TestServer) {
+  return traced.call(protocols[0] as Protocol, "listInventory", {}, {});
+}
