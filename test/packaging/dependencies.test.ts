@@ -1,0 +1,84 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import lock from "../../package-lock.json" with { type: "json" };
+import { projectRoot } from "../support/petstore.ts";
+
+interface LockedPackage {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+}
+
+/** What `npm sbom` tells of a package, in CycloneDX 1.5. */
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly hashes?: readonly { readonly alg: string }[];
+  readonly properties?: readonly Property[];
+}
+
+interface Property {
+  readonly name: string;
+  readonly value: string;
+}
+
+const locked = Object.entries(lock.packages as Readonly<Record<string, LockedPackage>>)
+  .filter(([path]) => path !== "")
+  .map(([path, entry]) => ({ name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length), ...entry }));
+
+/** What runs in production, on any platform. */
+const shipped = locked.filter(({ dev }) => dev !== true);
+
+/** Licences that ask no more than the project's own does: to be named. */
+const compatible = ["Apache-2.0", "(Apache-2.0 AND BSD-3-Clause)", "BSD-3-Clause", "ISC", "MIT"];
+
+describe("the dependencies", () => {
+  it("are pinned, each to one version", () => {
+    const groups = [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies];
+    const loose = groups
+      .flatMap((group) => Object.entries(group))
+      .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));
+    expect(loose).toEqual([]);
+  });
+
+  it("are known by their hashes; but for tools of platforms other than the one that locked them", () => {
+    const unknown = locked.filter(({ integrity }) => integrity?.startsWith("sha512-") !== true);
+    expect(unknown.filter(({ dev, optional }) => !(dev === true && optional === true))).toEqual([]);
+  });
+
+  it("have licences that go with the project's", () => {
+    const others = shipped.filter(({ license }) => !compatible.includes(license ?? "none"));
+    expect(others.map(({ name, license }) => `${name}: ${license}`)).toEqual([]);
+  });
+});
+
+describe("the bill of materials", () => {
+  let components: readonly Component[];
+
+  beforeAll(async () => {
+    const { stdout } = await promisify(execFile)("npm", ["run", "--silent", "sbom"], { cwd: projectRoot });
+    ({ components } = JSON.parse(stdout));
+  });
+
+  it("names all that is installed, with its hash, and tells what is for development alone", () => {
+    const named = components.map(({ name, version }) => `${name}@${version}`);
+    expect(named).toEqual(expect.arrayContaining(direct(manifest.dependencies)));
+    const known = new Set(shipped.map(({ name, version }) => `${name}@${version}`));
+    const production = components.filter(({ properties }) => !properties?.some(isDevelopment));
+    expect(production.filter(({ name, version }) => !known.has(`${name}@${version}`))).toEqual([]);
+    expect(production.filter(({ hashes }) => hashes?.[0]?.alg !== "SHA-512")).toEqual([]);
+    expect(production.length).toBeLessThan(components.length);
+  });
+});
+
+function direct(dependencies: Readonly<Record<string, string>>): string[] {
+  return Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+}
+
+function isDevelopment({ name, value }: Property): boolean {
+  return name === "cdx:npm:package:development" && value === "true";
+}
