@@ -3,6 +3,7 @@ import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { formatByteSize } from "./byte-size.ts";
 import { isSystemError, systemFailure } from "./failure.ts";
+import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
 import { withExistingStore } from "./store-file.ts";
 
@@ -25,7 +26,8 @@ async function backUp(db: string, file: string): Promise<void> {
   await work.catch((error: unknown) => {
     throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
   });
-  process.stdout.write(`backed up ${db} to ${file} (${formatByteSize(statSync(file).size)})\n`);
+  const size = formatByteSize(statSync(file).size);
+  process.stdout.write(`${printable(`backed up ${db} to ${file} (${size})`)}\n`);
 }
 
 /** A backup can wait for the processor, callers cannot. */

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { Failure } from "./failure.ts";
+import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
 import { type CheckDepth, checkStoreFile } from "./store-file.ts";
 
@@ -20,10 +21,10 @@ export function addCheck(program: Command): void {
 async function check(db: string, depth: CheckDepth): Promise<void> {
   const faults = await withProgress("checking", (report) => checkStoreFile(db, depth, report));
   if (faults.length === 0) {
-    process.stdout.write(`${db} is sound\n`);
+    process.stdout.write(`${printable(db)} is sound\n`);
     return;
   }
-  process.stdout.write(faults.map((fault) => `${fault}\n`).join(""));
+  process.stdout.write(faults.map((fault) => `${printable(fault)}\n`).join(""));
   throw new Failure(`${db} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}`);
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { printableJson } from "./printable.ts";
 import { nameOf } from "./settings/option.ts";
 import type { Setting } from "./settings/setting.ts";
 import { type SettingKey, settings } from "./settings/settings.ts";
@@ -16,9 +17,7 @@ export function addConfig(program: Command): void {
     .action((_options, command: Command) => {
       const shown = settingKeys.map((key) => show(command, key));
       process.stdout.write(
-        command.opts<{ json?: true }>().json
-          ? `${JSON.stringify(settingsToJson(shown), null, 2)}\n`
-          : formatSettings(shown),
+        command.opts<{ json?: true }>().json ? `${printableJson(settingsToJson(shown))}\n` : formatSettings(shown),
       );
     });
   addSettings(

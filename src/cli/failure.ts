@@ -1,5 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
+import { printable } from "./printable.ts";
 import { isStoreFileError } from "./store-file.ts";
 
 /** A failure that the user can do something about: one clear line, without a stack trace. */
@@ -29,16 +30,14 @@ export function systemFailure(attempt: string, error: unknown): Failure {
  * shown with its stack trace.
  */
 export function describeError(error: unknown): string {
-  if (error instanceof Failure) {
-    return error.message;
-  }
   if (error instanceof DomainError && error.cause !== undefined) {
-    return `the store failed: ${reason(error.cause)}`;
+    return printable(`the store failed: ${reason(error.cause)}`);
   }
-  if (error instanceof DomainError || isStoreFileError(error) || isSystemError(error)) {
-    return reason(error);
+  if (error instanceof Failure || error instanceof DomainError || isStoreFileError(error) || isSystemError(error)) {
+    return printable(reason(error));
   }
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return trace.split("\n").map(printable).join("\n");
 }
 
 function describeSystemError(error: unknown): string {

@@ -2,6 +2,7 @@ import type { WindowStanding } from "../domain/judgement.ts";
 import { type Key, scopes } from "../domain/key.ts";
 import { formatDuration } from "./duration.ts";
 import type { KeyStanding } from "./key-standing.ts";
+import { printable } from "./printable.ts";
 import { formatTable, truncate } from "./table.ts";
 
 /** How a table of keys is written. */
@@ -27,7 +28,7 @@ function keyToRow({ key, limits }: KeyStanding, { nowMs, wide }: KeyTableOptions
   const scope = key.scopes.length === scopes.length ? "all" : key.scopes.join(",");
   return [
     key.id,
-    printable(key.name),
+    key.name,
     key.plan,
     ...(wide ? [scope, formatMinute(key.createdAtMs), formatMinute(key.expiresAtMs)] : []),
     formatWindow(limits.minute),
@@ -38,12 +39,7 @@ function keyToRow({ key, limits }: KeyStanding, { nowMs, wide }: KeyTableOptions
 }
 
 function deprecatedCallsToRows({ key, deprecatedCalls }: KeyStanding): string[][] {
-  return [...deprecatedCalls].map(([operation, timeMs]) => [
-    key.id,
-    printable(key.name),
-    operation,
-    formatMinute(timeMs),
-  ]);
+  return [...deprecatedCalls].map(([operation, timeMs]) => [key.id, key.name, operation, formatMinute(timeMs)]);
 }
 
 /** Such as `12/60 41s`: twelve of sixty, of which a new sixty begins in 41 s. */
@@ -80,7 +76,7 @@ const minNameWidth = 8;
 /** Writes rows whose names are cut to what the other columns leave of a terminal's width; whole where there is none. */
 function formatWithNames(rows: readonly string[][]): string {
   const nameWidth = nameWidthFor(rows);
-  return formatTable(rows.map((row) => row.with(nameColumn, truncate(row[nameColumn] ?? "", nameWidth))));
+  return formatTable(rows.map((row) => row.with(nameColumn, truncate(printable(row[nameColumn] ?? ""), nameWidth))));
 }
 
 function nameWidthFor(rows: readonly string[][]): number {
@@ -89,9 +85,4 @@ function nameWidthFor(rows: readonly string[][]): number {
   }
   const others = formatTable(rows.map((row) => row.with(nameColumn, ""))).split("\n");
   return Math.max(minNameWidth, process.stdout.columns - Math.max(...others.map((line) => line.length)));
-}
-
-/** A name without what would move the cursor, or turn the line around. */
-function printable(name: string): string {
-  return name.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }

@@ -6,6 +6,7 @@ import { type Plan, plans, type Quota } from "../domain/plan.ts";
 import { argument, listArgument } from "./argument.ts";
 import { durationForm, parseDuration } from "./duration.ts";
 import { usageFailure } from "./failure.ts";
+import { keyNameForm, parseKeyName } from "./key-name.ts";
 import { printSecret } from "./secret.ts";
 import { withStore } from "./store-file.ts";
 import { parsePositiveNumber } from "./whole-number.ts";
@@ -18,7 +19,7 @@ export function addKeysCreate(keys: Command): void {
     .summary("create a key and print it, once")
     .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown again.")
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans).makeOptionMandatory())
-    .option("--name <name>", "what to call it, in lists", "")
+    .option("--name <name>", "what to call it, in lists", argument(parseKeyName, keyNameForm), "")
     .option("--per-minute <n>", "requests a minute, for an enterprise key", limit)
     .option("--per-day <n>", "requests a day, for an enterprise key", limit)
     .option("--scope <scope>", `may be repeated: ${scopes.join(", ")} (default: all)`, parseScopes)

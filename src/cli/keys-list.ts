@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { describeKey } from "./key-standing.ts";
 import { formatKeys } from "./key-table.ts";
 import { keyToJson } from "./key-to-json.ts";
+import { printableJson } from "./printable.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore keys list`. */
@@ -22,7 +23,7 @@ export function addKeysList(keys: Command): void {
       const nowMs = Date.now();
       const described = listed.map((key) => describeKey(key, usageOf.get(key.id), nowMs));
       process.stdout.write(
-        json ? `${JSON.stringify(described.map(keyToJson), null, 2)}\n` : formatKeys(described, { nowMs, wide }),
+        json ? `${printableJson(described.map(keyToJson))}\n` : formatKeys(described, { nowMs, wide }),
       );
     });
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { requireKey } from "./key-lookup.ts";
+import { printable } from "./printable.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore keys revoke ID`. */
@@ -14,6 +15,6 @@ export function addKeysRevoke(keys: Command): void {
         await requireKey(store, id);
         await store.revokeKey(id, Date.now());
       });
-      process.stdout.write(`revoked ${id}\n`);
+      process.stdout.write(`revoked ${printable(id)}\n`);
     });
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { requireKey } from "./key-lookup.ts";
+import { printable } from "./printable.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore keys unban ID`. */
@@ -14,6 +15,6 @@ export function addKeysUnban(keys: Command): void {
         await requireKey(store, id);
         await store.unbanKey(id);
       });
-      process.stdout.write(`unbanned ${id}\n`);
+      process.stdout.write(`unbanned ${printable(id)}\n`);
     });
 }

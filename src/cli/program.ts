@@ -8,6 +8,7 @@ import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { addImport } from "./import.ts";
 import { addKeys } from "./keys.ts";
+import { printable } from "./printable.ts";
 import { addRestore } from "./restore.ts";
 import { addServe } from "./serve.ts";
 import type { ServerSignals } from "./server-signals.ts";
@@ -73,10 +74,12 @@ function createConfigOption(): Option {
 }
 
 function oneLine(text: string): string {
-  return text
-    .replace(/^error: /, "")
-    .trim()
-    .replaceAll("\n", " ");
+  return printable(
+    text
+      .replace(/^error: /, "")
+      .trim()
+      .replaceAll("\n", " "),
+  );
 }
 
 const examples = `

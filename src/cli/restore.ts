@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
 import { restoreStoreFile } from "./store-file.ts";
 
@@ -18,7 +19,7 @@ export function addRestore(program: Command): void {
 async function restore(file: string, db: string): Promise<void> {
   const keptAs = await withProgress("restoring", (report) => restoreStoreFile(file, db, report));
   const kept = keptAs === undefined ? "" : `; what stood there is ${keptAs}`;
-  process.stdout.write(`restored ${db} from ${file}${kept}\n`);
+  process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);
 }
 
 const help = `

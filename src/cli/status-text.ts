@@ -1,5 +1,6 @@
 import { formatByteSize } from "./byte-size.ts";
 import { formatDuration } from "./duration.ts";
+import { printable } from "./printable.ts";
 import type { ServerStatus } from "./server-status.ts";
 
 /** A server's status for people, a line for each thing that they may want to know. */
@@ -20,7 +21,7 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
     ["keys", plans.join(", ") || "none"],
     ["log level", logLevel],
   ];
-  return lines.map(([name = "", text]) => `${name.padEnd(9)}  ${text}\n`).join("");
+  return lines.map(([name = "", text = ""]) => `${name.padEnd(9)}  ${printable(text)}\n`).join("");
 }
 
 function write(count: number): string {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { fetchStatus } from "./ops-client.ts";
+import { printableJson } from "./printable.ts";
 import { addSettings, settingValue } from "./settings/source.ts";
 import { formatStatus } from "./status-text.ts";
 
@@ -15,7 +16,7 @@ export function addStatus(program: Command): void {
     .action(async (_options, command: Command) => {
       const { opsUrl = localOpsUrl(command), json } = command.opts<{ opsUrl?: string; json?: true }>();
       const answer = await fetchStatus(opsUrl);
-      process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : formatStatus(answer, Date.now()));
+      process.stdout.write(json ? `${printableJson(answer)}\n` : formatStatus(answer, Date.now()));
     });
   addSettings(status, ["opsHost", "opsPort"]);
 }

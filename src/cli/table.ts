@@ -1,5 +1,11 @@
-/** Aligns rows of cells in columns, two spaces apart, without trailing space. The first row is the header. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+import { printable } from "./printable.ts";
+
+/**
+ * Aligns rows of cells in columns, two spaces apart, without trailing space. The first row is the header. Cells are made
+ * safe for a terminal.
+ */
+export function formatTable(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
   return rows.map((row) => `${formatRow(row, widths)}\n`).join("");
 }

@@ -1,3 +1,4 @@
+import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
 import { hashSecret } from "../../src/domain/key-secret.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
@@ -100,6 +101,49 @@ it("unbans a key", async () => {
   const key = await store.getKey(id);
   await store.close();
   expect(key?.unbans).toBe(1);
+});
+
+it.for<[name: string, text: string]>([
+  ["too long", "x".repeat(101)],
+  ["of two lines", "Till\n3"],
+  ["with a control sequence", "\u001b[2JTill"],
+  ["with a control sequence of one byte", "\u009b2JTill"],
+])("takes no name that is %s", async ([, text]) => {
+  const cwd = createFolder();
+  const { code, stdout, stderr } = await petstore(["keys", "create", "--plan", "free", "--name", text], { cwd });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /^petstore: option '--name <name>' argument '.*' is invalid\. It must be 100 characters at most, .*\.\n$/,
+  );
+  expect(stderr).not.toMatch(/[^\P{C}\n]/u);
+});
+
+it("takes a name of 100 characters, however many bytes they have", async () => {
+  const cwd = createFolder();
+  await createKey(cwd, "--plan", "free", "--name", "🐈".repeat(100));
+  expect(await listKeys(cwd)).toMatchObject([{ name: "🐈".repeat(100) }]);
+});
+
+it("shows what a hostile backup calls its keys, and obeys none of it", async () => {
+  const cwd = createFolder();
+  await createKey(cwd, "--plan", "free");
+  const hostile = "key_\u001b[2J\u009b2J\nx\u202e";
+  new Sqlite(`${cwd}/data/petstore.db`)
+    .exec(`PRAGMA foreign_keys = OFF; UPDATE keys SET id = '${hostile}', name = '${hostile}', scopes = '[1]'`)
+    .exec(`UPDATE secrets SET key_id = '${hostile}'`)
+    .close();
+  const shown = "key_�[2J�2J�x�";
+  const outputs = await Promise.all(
+    ["check", "keys list --json", "keys unban", "keys revoke"].map((command) =>
+      petstore([...command.split(" "), ...(/unban|revoke/.test(command) ? [hostile] : [])], { cwd }),
+    ),
+  );
+  const text = outputs.map(({ stdout, stderr }) => stdout + stderr).join("");
+  expect(text).not.toMatch(/[^\P{C}\n]/u);
+  expect(text).toContain(`key ${shown}: its scopes must be a list of scopes that there are\n`);
+  expect(text).toContain(`unbanned ${shown}\n`);
+  expect(text).toContain(`revoked ${shown}\n`);
+  expect(JSON.parse(outputs[1]?.stdout ?? "")).toMatchObject([{ id: hostile, name: hostile }]);
 });
 
 it.for(["revoke", "rotate", "unban"])("knows no other ids: keys %s", async (command) => {
