@@ -66,7 +66,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
 
   const lock = acquireServerLock(config.db);
   held.defer(() => lock.release());
-  const store = openSqliteStore(config.db, { committed: observability.store.committed });
+  const store = openSqliteStore(config.db, {
+    committed: observability.store.committed,
+    ended(error) {
+      logger.fatal({ err: error }, "the server ends: its writing thread has");
+      broken.abort();
+    },
+  });
   held.defer(() => store.close());
   const keyMeter = createKeyMeter({
     store,

@@ -87,6 +87,11 @@ export class TestServer implements Target {
     return client.call(operation, input, options) as Promise<Outcome<O>>;
   }
 
+  /** Resolves when the server has ended by itself. */
+  ended(): Promise<Exit> {
+    return this.#process.end();
+  }
+
   /** Ends the server, its store kept. Resolves to its exit code, or the name of the signal that killed it. */
   end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<Exit> {
     for (const client of this.#clients.values()) {

@@ -27,6 +27,8 @@ export interface CommittedGroupReport {
 export interface WriterOptions extends ConnectionOptions {
   /** Hears of each group that has been committed. */
   readonly committed?: ((group: CommittedGroupReport) => void) | undefined;
+  /** Hears that the thread has ended by itself, which no failure of the medium and no fault of ours makes it do. */
+  readonly ended?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -39,6 +41,7 @@ export class Writer {
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #committed: WriterOptions["committed"];
+  readonly #ended: WriterOptions["ended"];
   #thread: Worker | undefined;
   #queue = new UpdateQueue();
   /** Those who wait, in the order in which the thread answers them. */
@@ -46,10 +49,11 @@ export class Writer {
   #writes: Waiter<unknown>[] = [];
   #willWake = false;
 
-  constructor(path: string, { committed, ...options }: WriterOptions) {
+  constructor(path: string, { committed, ended, ...options }: WriterOptions) {
     this.#path = path;
     this.#options = options;
     this.#committed = committed;
+    this.#ended = ended;
   }
 
   /**
@@ -81,9 +85,11 @@ export class Writer {
       // This one is done after all that were asked for before it.
       await Promise.allSettled([this.run("foreignRevision")]);
     }
-    if (this.#thread !== undefined) {
+    const thread = this.#thread;
+    if (thread !== undefined) {
       this.#send("close");
-      await once(this.#thread, "exit");
+      this.#thread = undefined;
+      await once(thread, "exit");
     }
   }
 
@@ -124,6 +130,7 @@ export class Writer {
     const thread = new Worker(file, { workerData, execArgv: [] });
     thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));
     thread.on("error", (error: Error) => this.#replaceThread(error));
+    thread.on("exit", (code) => this.#noteExit(thread, code));
     return thread;
   }
 
@@ -146,6 +153,15 @@ export class Writer {
     }
     if (!this.#isBusy) {
       this.#thread?.unref();
+    }
+  }
+
+  #noteExit(thread: Worker, code: number): void {
+    // A thread that was closed, or has failed with an error, is not ours any more.
+    if (this.#thread === thread) {
+      const error = new Error(`the writing thread has ended with code ${code}`);
+      this.#replaceThread(error);
+      this.#ended?.(error);
     }
   }
 
