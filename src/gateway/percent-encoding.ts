@@ -1,23 +1,44 @@
 import { ContentFault } from "./content-fault.ts";
 
 /**
+ *     text      = *character
+ *     character = unescaped | one | two | three | four
+ *
+ * The last four are the sequences of UTF-8 by their length, each byte of them escaped. Each character begins in one way
+ * only, so that a text is looked over once.
+ *
+ * Source: RFC 3986, 2.1; RFC 3629, 4.
+ */
+const tail = "%[89AB][0-9A-F]";
+const unescaped = "[\\0-$&-\\x7f]";
+const one = "%[0-7][0-9A-F]";
+const two = `%(?:C[2-9A-F]|D[0-9A-F])${tail}`;
+const three = `%(?:E0%[AB][0-9A-F]|E[1-9A-CEF]${tail}|ED%[89][0-9A-F])${tail}`;
+const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
+const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
+
+/** Whether `percentDecode` decodes the text. An error for each of many texts would take long. */
+export function isPercentEncoded(text: string): boolean {
+  return plain.test(text) || encodedText.test(text);
+}
+
+/**
  * Decodes percent-encoded UTF-8 strictly. Throws `ContentFault` for an incomplete escape, for what is not UTF-8, and
  * for characters beyond ASCII, which a URI cannot hold.
  *
  * Source: RFC 3986, 2.1.
  */
 export function percentDecode(text: string): string {
-  if (unescaped.test(text)) {
+  if (plain.test(text)) {
     return text;
   }
   if (!ascii.test(text)) {
     throw new ContentFault("must have characters beyond ASCII percent-encoded");
   }
-  try {
-    return decodeURIComponent(text);
-  } catch {
+  if (!encodedText.test(text)) {
     throw new ContentFault("must be percent-encoded UTF-8");
   }
+  return decodeURIComponent(text);
 }
 
 /** As `percentDecode`, but leaves encoded slashes encoded, so that they can be told from those between segments. */
@@ -28,6 +49,6 @@ export function percentDecodeSegments(text: string): string {
     .join("");
 }
 
-const unescaped = /^[!-$&-~]*$/;
+const plain = /^[!-$&-~]*$/;
 const ascii = /^[\0-\x7f]*$/;
 const encodedSlash = /(%2[Ff])/;

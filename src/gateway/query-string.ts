@@ -1,4 +1,4 @@
-import { percentDecode } from "./percent-encoding.ts";
+import { isPercentEncoded, percentDecode } from "./percent-encoding.ts";
 
 /** One parameter of a query, as sent. */
 export interface QueryParameter {
@@ -24,9 +24,5 @@ export function decodeQueryText(text: string): string {
 
 /** Decodes a name; undefined when that cannot be done, as no field has such a name. */
 export function decodeQueryName(text: string): string | undefined {
-  try {
-    return decodeQueryText(text);
-  } catch {
-    return undefined;
-  }
+  return isPercentEncoded(text) ? decodeQueryText(text) : undefined;
 }
