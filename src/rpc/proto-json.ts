@@ -105,12 +105,21 @@ const longs = new Set([
 /** A value in which all numbers are doubles. */
 function plain(json: unknown): unknown {
   if (json instanceof JsonNumber) {
-    return Number(json.source);
+    return toDouble(json.source);
   }
   if (Array.isArray(json)) {
     return json.map(plain);
   }
   return isObject(json) ? mapValues(json, plain) : json;
+}
+
+/** `Value` would hold an infinity, which nobody could write again. */
+function toDouble(source: string): number {
+  const double = Number(source);
+  if (!Number.isFinite(double)) {
+    throw new Error(`not a double: ${source}`);
+  }
+  return double;
 }
 
 function isObject(json: unknown): json is Record<string, unknown> {
