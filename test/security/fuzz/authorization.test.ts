@@ -1,0 +1,65 @@
+import { create } from "@bufbuild/protobuf";
+import type { UnaryResponse } from "@connectrpc/connect";
+import { describe, expect } from "vitest";
+import { type FoundKey, newKey } from "../../../src/domain/key.ts";
+import { isSecret, mintSecret } from "../../../src/domain/key-secret.ts";
+import { CallRecord } from "../../../src/http/call-record.ts";
+import type { Exchange } from "../../../src/http/exchange.ts";
+import { authInterceptor, callerKey } from "../../../src/interceptors/auth.ts";
+import { RunningCall } from "../../../src/rpc/running-call.ts";
+import { operations } from "../../support/operations.ts";
+import { fuzz } from "./cases.ts";
+import { maxHeaderLength, mutate, mutated } from "./mutate.ts";
+import type { Random } from "./random.ts";
+import { headerTokens, unicodeTokens } from "./tokens.ts";
+
+const tokens = [...headerTokens, ...unicodeTokens, "bearer", "Basic ", "psk_", "0".repeat(36)];
+
+function mint(random: Random): string {
+  return mintSecret((size) => Uint8Array.from({ length: size }, () => random.below(256)));
+}
+
+describe("a key", () => {
+  fuzz("that is changed is no longer one, before any look-up", { usual: 2_000, long: 200_000 }, (random) => {
+    const secret = mint(random);
+    const other = mint(random);
+    expect(isSecret(secret)).toBe(true);
+    const changed = mutate(random, secret, { tokens: [...tokens, "a", "Z", "9"], corpus: [other] });
+    expect(changed === secret || changed === other || !isSecret(changed), changed).toBe(true);
+  });
+});
+
+describe("Authorization", () => {
+  const method = operations.listInventory;
+  const found: FoundKey = {
+    key: newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 }),
+    secretExpiresAtMs: undefined,
+  };
+
+  fuzz("lets in who sends one line, with the very key", { usual: 1_000, long: 100_000 }, async (random) => {
+    const secret = mint(random);
+    const corpus = [`Bearer ${secret}`, `bearer   ${secret}`, `Bearer ${mint(random)}`, "Basic YTpi", ""];
+    const lines = Array.from({ length: random.pick([0, 1, 1, 1, 1, 2]) }, () =>
+      mutated(random, { tokens, corpus, maxLength: maxHeaderLength }),
+    );
+    const asked: string[] = [];
+    const keys = {
+      find: (text: string) => {
+        asked.push(text);
+        return text === secret ? found : undefined;
+      },
+    };
+    const call = runningCall(lines);
+    await authInterceptor(keys, () => 0)(async () => ({}) as UnaryResponse)(call as never);
+    const isIn = call.contextValues.get(callerKey)?.key !== undefined;
+    const [line = ""] = lines;
+    expect(isIn).toBe(lines.length === 1 && /^bearer +/i.test(line) && line.slice(7).trim() === secret);
+    expect(asked.length).toBeLessThanOrEqual(1);
+  });
+
+  function runningCall(lines: readonly string[]): RunningCall {
+    const exchange = { headerLines: () => lines, record: new CallRecord() } as unknown as Exchange;
+    const call = { exchange, protocolName: "rest", read: () => Promise.reject(new Error("unread")) };
+    return new RunningCall(method, call, create(method.input));
+  }
+});

@@ -1,0 +1,34 @@
+import { describe, expect } from "vitest";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { issuePageToken, parsePageToken } from "../../../src/domain/page-token.ts";
+import { fuzz } from "./cases.ts";
+import { mutate } from "./mutate.ts";
+import { refusalOf } from "./refusal.ts";
+import { unicodeTokens } from "./tokens.ts";
+
+const filters = [[], ["sold"], ["available", "sold"], ["placed"]];
+const lists = ["inventory", "orders"];
+
+describe("a page token", () => {
+  fuzz(
+    "leads where it was issued for, and nowhere else once it is changed",
+    { usual: 2_000, long: 150_000 },
+    (random) => {
+      const position = { list: random.pick(lists), statuses: random.pick(filters), after: random.int64() };
+      const token = issuePageToken(position);
+      expect(parsePageToken(token, position)).toBe(position.after);
+      const other = issuePageToken({ list: random.pick(lists), statuses: random.pick(filters), after: random.int64() });
+      const material = {
+        tokens: ["=", "==", "+", "/", "-", "_", "A", "AA", "____", ...unicodeTokens],
+        corpus: [other],
+      };
+      const changed = mutate(random, token, material);
+      if (changed === token || changed === other) {
+        return;
+      }
+      const refusal = refusalOf(() => parsePageToken(changed, position));
+      expect(refusal).toBeInstanceOf(DomainError);
+      expect((refusal as DomainError).code).toBe("INVALID_PAGE_TOKEN");
+    },
+  );
+});

@@ -1,0 +1,62 @@
+import { describe, expect } from "vitest";
+import { orderRecord } from "../../../src/records/order-record.ts";
+import { petRecord } from "../../../src/records/pet-record.ts";
+import { RecordError } from "../../../src/records/record-error.ts";
+import type { RecordFormat } from "../../../src/records/record-format.ts";
+import { readRecords } from "../../../src/records/record-reader.ts";
+import { writeRecords, writtenFormats } from "../../../src/records/record-writer.ts";
+import { chunksOf, collect } from "../../records/support.ts";
+import { orders, pets, toCsv } from "../../support/fixture.ts";
+import { fuzz } from "./cases.ts";
+import { mutated } from "./mutate.ts";
+import { jsonTokens, numberTokens, prototypeTokens, unicodeTokens } from "./tokens.ts";
+
+const csvTokens = [",", ";", '"', '""', "\r", "\r\n", "\n", "\n\n", "\\", "\\;", "\\\\", "2026-02-29T00:00:00Z", " "];
+const tokens = [...csvTokens, ...jsonTokens, ...numberTokens, ...prototypeTokens, ...unicodeTokens];
+
+describe("a file of records", () => {
+  check("of pets", { usual: 200, long: 12_000 }, petRecord, pets.slice(0, 8));
+  check("of orders", { usual: 200, long: 12_000 }, orderRecord, orders);
+
+  function check<T extends { readonly id: bigint }>(
+    which: string,
+    count: { usual: number; long: number },
+    format: RecordFormat<T>,
+    rows: readonly object[],
+  ): void {
+    const lines = rows.map((row) =>
+      JSON.stringify(row, (_name, value) => (typeof value === "bigint" ? Number(value) : value)),
+    );
+    const texts = { csv: toCsv(rows), jsonl: `${lines.join("\n")}\n`, json: `[\n${lines.join(",\n")}\n]\n` };
+
+    for (const fileFormat of ["csv", "jsonl", "json"] as const) {
+      const material = { tokens, corpus: [texts[fileFormat]] };
+      fuzz(`${which} in ${fileFormat} is refused by its line, or exported as it was read`, count, async (random) => {
+        const text = mutated(random, material);
+        const bytes = random.oneIn(20) ? Buffer.from(text, "latin1") : Buffer.from(text);
+        const read = collect(readRecords(chunksOf(bytes, random.pick([7, 100, 65_536])), fileFormat, format));
+        const records = await read.catch((reason: unknown) => {
+          expect(reason).toBeInstanceOf(RecordError);
+          expect((reason as RecordError).line).toBeLessThanOrEqual(text.split("\n").length);
+          return undefined;
+        });
+        if (records !== undefined) {
+          await expectRoundTrip(records, format, random.pick(writtenFormats));
+        }
+      });
+    }
+  }
+
+  async function expectRoundTrip<T extends { readonly id: bigint }>(
+    records: T[],
+    format: RecordFormat<T>,
+    written: (typeof writtenFormats)[number],
+  ): Promise<void> {
+    const text = (await collect(writeRecords(toAsync(records), written, format))).join("");
+    expect(await collect(readRecords(chunksOf(Buffer.from(text), 65_536), written, format))).toEqual(records);
+  }
+
+  async function* toAsync<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+    yield* values;
+  }
+});
