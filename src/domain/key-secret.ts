@@ -26,6 +26,11 @@ export function isSecret(text: string): boolean {
   return shape.test(text) && text.endsWith(checkOf(text.slice(prefix.length, -checkLength)));
 }
 
+/** Whether a secret may stand in a text, be it mistyped or cut off: what must not be shown then, nor logged. */
+export function mayHoldSecret(text: string): boolean {
+  return text.includes(prefix);
+}
+
 /** The SHA-256 of a secret, in 32 bytes: all that is kept of it. */
 export function hashSecret(secret: string): Uint8Array {
   return hash("sha256", secret, "buffer");

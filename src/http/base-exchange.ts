@@ -5,12 +5,13 @@ import type { ClientAddress } from "./client-address.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { requestIdHeader, requestIdOf } from "./request-id.ts";
+import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { parseTarget } from "./target.ts";
 
 /** What an exchange is told of its surroundings. */
 export interface ExchangeOptions {
   readonly clientAddress: ClientAddress;
+  readonly readRequestId: RequestIdReader;
   /** How long a request body may take to arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -72,7 +73,7 @@ export abstract class BaseExchange implements Exchange {
   }
 
   get requestId(): string {
-    this.#requestId ??= requestIdOf(this.headerLines(requestIdHeader));
+    this.#requestId ??= this.#options.readRequestId(this.headerLines(requestIdHeader));
     return this.#requestId;
   }
 

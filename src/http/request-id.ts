@@ -17,11 +17,16 @@ export function makeRequestId(): string {
   return prefix + made.toString(36);
 }
 
+/** Tells the id of a request by the lines of its header. */
+export type RequestIdReader = (lines: readonly string[]) => string;
+
 /**
- * The id of a request, by the lines of its header: the caller's own where there is exactly one, of 1 to 128 letters,
- * digits, `.`, `_` and `-`; else a new one.
+ * Makes a reader that takes the caller's own id where there is exactly one, of 1 to 128 letters, digits, `.`, `_` and
+ * `-`; else it makes a new one. So it does with what `isSecret` holds for a secret, since ids are logged.
  */
-export function requestIdOf(lines: readonly string[]): string {
-  const [line] = lines;
-  return lines.length === 1 && wellFormed.test(line as string) ? (line as string) : makeRequestId();
+export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
+  return (lines) => {
+    const [line = ""] = lines;
+    return lines.length === 1 && wellFormed.test(line) && !isSecret(line) ? line : makeRequestId();
+  };
 }

@@ -9,10 +9,16 @@ import {
 } from "@connectrpc/connect";
 import { CallRecord } from "../http/call-record.ts";
 import type { ClientAddress } from "../http/client-address.ts";
-import { requestIdHeader, requestIdOf } from "../http/request-id.ts";
+import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
 import type { TracedCall } from "../observability/tracing.ts";
 
 const recordKey = createContextKey<CallRecord | undefined>(undefined, { description: "record" });
+
+/** How the head of a call is read. */
+export interface ConnectCallOptions {
+  readonly clientAddress: ClientAddress;
+  readonly readRequestId: RequestIdReader;
+}
 
 /** A call that Connect's own handlers answer, as observers are told of it. */
 export class ConnectCall implements TracedCall {
@@ -22,10 +28,10 @@ export class ConnectCall implements TracedCall {
   readonly #request: IncomingMessage;
 
   /** `path` is that of an RPC which is served. */
-  constructor(request: IncomingMessage, path: string, addresses: ClientAddress) {
+  constructor(request: IncomingMessage, path: string, { clientAddress, readRequestId }: ConnectCallOptions) {
     this.#request = request;
-    this.requestId = requestIdOf(this.#lines(requestIdHeader));
-    this.clientAddress = addresses.resolve(request.socket.remoteAddress ?? "", this.#lines("x-forwarded-for"));
+    this.requestId = readRequestId(this.#lines(requestIdHeader));
+    this.clientAddress = clientAddress.resolve(request.socket.remoteAddress ?? "", this.#lines("x-forwarded-for"));
     this.record.protocol = protocolOf(this.header("content-type"));
     this.record.method = path.slice(1);
     this.record.requestBytes = Number(this.header("content-length") ?? 0);

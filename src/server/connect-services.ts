@@ -6,14 +6,13 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { assertAuthority } from "../http/authority.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { healthService } from "../services/health.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { ConnectCall, noteCode } from "./connect-call.ts";
+import { ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** The largest message that they read, in bytes. */
@@ -23,12 +22,11 @@ const readMaxBytes = 64 * 1024;
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
 
 /** What the services tell of. */
-export interface ConnectServicesOptions {
+export interface ConnectServicesOptions extends ConnectCallOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
-  readonly clientAddress: ClientAddress;
   /** Is told of every call when it has ended. */
   readonly observer: CallObserver;
   readonly tracing: Tracing | undefined;
@@ -44,7 +42,7 @@ export interface ConnectServices {
 }
 
 export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
-  const { services, reflection, stopping, clientAddress, observer, tracing } = options;
+  const { services, reflection, stopping, observer, tracing } = options;
   const served = reflection ? toolServices : [Health];
   const reflected = [...services, ...served];
   const implementation = reflectionService(reflected);
@@ -93,7 +91,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   return {
     serves: (path) => paths.has(path),
     handle(request, response) {
-      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, clientAddress);
+      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
       const answered = async () => {
         const ended = call.answeredBy(response);
         handle(request, response, call);

@@ -1,8 +1,10 @@
 import { type AddressInfo, isIPv6 } from "node:net";
 import manifest from "../../package.json" with { type: "json" };
 import { createSite } from "../docs/site.ts";
+import { mayHoldSecret } from "../domain/key-secret.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { createRequestIdReader } from "../http/request-id.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
@@ -103,12 +105,14 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   foreignWrites.subscribe(observability.watchKeys(store));
   observability.watchList(api.listCache);
   const clientAddress = createClientAddress(config.trustedProxies);
+  const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
   const connectServices = createConnectServices({
     ...config,
     services: apiServices,
     stopping: stopping.signal,
     clientAddress,
+    readRequestId,
     observer,
     tracing,
   });
@@ -116,6 +120,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const listener = await listen({
     ...config,
     clientAddress,
+    readRequestId,
     handle: traced(
       tracing,
       createRouter({

@@ -98,6 +98,8 @@ it("no line holds a key, or a body", async () => {
   const body = '{"quantity":"my-own-words"}';
   await http.send({ method: "PATCH", path: `/v1/inventory/7?token=${key.key}`, headers, body });
   await http.send({ method: "GET", path: `/v1/${key.key}`, headers: { "x-request-id": "bodies" } });
+  await http.send({ method: "GET", path: "/v1/inventory", headers: { "x-request-id": key.key } });
+  await http.send({ method: "POST", path: "/grpc.health.v1.Health/Check", headers: { "x-request-id": key.key } });
   http.close();
   expect((await linesOf("bodies")).length).toBeGreaterThan(0);
   await until(async () => (await linesOf("bodies")).length === 2, 5_000);

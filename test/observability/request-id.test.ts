@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeRequestId, requestIdOf } from "../../src/http/request-id.ts";
+import { mayHoldSecret } from "../../src/domain/key-secret.ts";
+import { createRequestIdReader, makeRequestId } from "../../src/http/request-id.ts";
 import { protocols } from "../support/clients/protocols.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { sendRaw } from "../support/raw.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
+
+const readId = createRequestIdReader(mayHoldSecret);
 
 const made = /^[A-Za-z0-9._-]{14,}$/;
 
@@ -19,7 +22,7 @@ afterAll(() => server?.stop());
 
 describe("the id of a request", () => {
   it.each(["a", "A-z.0_9", "x".repeat(128), "0af7651916cd43dd8448eb211c80319c"])("is the caller's: %s", (given) => {
-    expect(requestIdOf([given])).toBe(given);
+    expect(readId([given])).toBe(given);
   });
 
   it.each([
@@ -31,8 +34,10 @@ describe("the id of a request", () => {
     ["it has a space", ["a b"]],
     ["it is not ASCII", ["ä"]],
     ["it is JSON", ['"}']],
+    ["it is a key", [`psk_${"a".repeat(36)}`]],
+    ["it has a key in it, though not all of it", ["till-3.psk_abcdefgh"]],
   ])("is a new one where %s", (_title, lines) => {
-    const id = requestIdOf(lines);
+    const id = readId(lines);
     expect(id).toMatch(made);
     expect(lines).not.toContain(id);
   });
