@@ -3,6 +3,7 @@ import type { FoundKey, Key } from "./key.ts";
 import type { Usage } from "./limits.ts";
 import type { Order, OrderStatus } from "./order.ts";
 import type { Pet, PetStatus, StockedPet } from "./pet.ts";
+import type { Plan } from "./plan.ts";
 
 /**
  * Where everything is kept. A backend is whole or absent: it passes all of `test/storage/suite.ts`.
@@ -88,6 +89,8 @@ export interface KeyStore {
   getKey(id: string): Promise<Key | undefined>;
   /** All keys, in the order of their creation. */
   listKeys(): Promise<Key[]>;
+  /** How many keys there are on each plan that are neither revoked nor, at a time, expired. */
+  countKeys(atMs: number): Promise<KeyCounts>;
   /**
    * Adds a secret to a key, unless it is revoked; its present ones go on until `oldSecretsExpireAtMs`, or their own
    * end if that is sooner.
@@ -98,6 +101,9 @@ export interface KeyStore {
   /** Adds one to the key's `unbans`. */
   unbanKey(id: string): Promise<void>;
 }
+
+/** A number of keys for each plan. */
+export type KeyCounts = Readonly<Record<Plan, number>>;
 
 /** What is known of the use of a key. */
 export interface KeyUsage {

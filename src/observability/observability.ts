@@ -8,7 +8,7 @@ import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";
 import { CallRate } from "./call-rate.ts";
-import { KeyMetrics } from "./key-metrics.ts";
+import { addKeyMetrics, type CountKeys } from "./key-metrics.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
 import { addListMetrics } from "./list-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
@@ -38,7 +38,7 @@ export class Observability {
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
   readonly #limits: LimitMetrics;
-  #keys: KeyMetrics | undefined;
+  #countKeys: CountKeys | undefined;
 
   constructor(options: ObservabilityOptions) {
     const { version, db, services, logger, tracing, clock } = options;
@@ -57,11 +57,10 @@ export class Observability {
     return this.#limits.watch(meter);
   }
 
-  /** Counts the keys of a store, anew after each call of what it returns. */
-  watchKeys(store: Pick<KeyStore, "listKeys">): () => void {
-    const keys = new KeyMetrics(this.#registry, store, this.#options.clock);
-    this.#keys = keys;
-    return () => keys.forget();
+  /** Counts the keys of a store. */
+  watchKeys(store: Pick<KeyStore, "countKeys">): void {
+    this.#countKeys = () => store.countKeys(this.#options.clock());
+    addKeyMetrics(this.#registry, this.#countKeys);
   }
 
   watchList(state: () => ListCacheState): void {
@@ -88,7 +87,7 @@ export class Observability {
       calls: this.#calls,
       rate: this.#rate,
       limits: this.#limits,
-      keys: this.#keys as KeyMetrics,
+      countKeys: this.#countKeys as CountKeys,
       store: this.store,
     });
   }

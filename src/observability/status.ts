@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { CallMetrics } from "./call-metrics.ts";
 import type { CallRate } from "./call-rate.ts";
-import type { KeyMetrics } from "./key-metrics.ts";
+import type { CountKeys } from "./key-metrics.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
 import type { StoreMetrics } from "./store-metrics.ts";
 
@@ -16,14 +16,14 @@ export interface StatusOptions {
   readonly calls: CallMetrics;
   readonly rate: CallRate;
   readonly limits: LimitMetrics;
-  readonly keys: KeyMetrics;
+  readonly countKeys: CountKeys;
   readonly store: StoreMetrics;
   readonly logger: Logger;
 }
 
 /** The running server at a glance, as JSON is made of it. Rejects when the store does not answer. */
 export async function readStatus(options: StatusOptions) {
-  const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, keys, store, logger } = options;
+  const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, countKeys, store, logger } = options;
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
@@ -32,7 +32,7 @@ export async function readStatus(options: StatusOptions) {
     db: { path: db, ...store.fileSizes },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: limits.totals,
-    keys: { byPlan: await keys.byPlan() },
+    keys: { byPlan: await countKeys() },
     logLevel: logger.level,
   };
 }

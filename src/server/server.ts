@@ -102,7 +102,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     logger,
     noteDeprecatedCall: (key, method) => keyMeter.noteDeprecatedCall(key, method),
   });
-  foreignWrites.subscribe(observability.watchKeys(store));
+  observability.watchKeys(store);
   observability.watchList(api.listCache);
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);

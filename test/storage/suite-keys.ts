@@ -44,6 +44,23 @@ export function describeKeys(open: OpenTestStore): void {
     );
 
     it(
+      "is counted with its plan, unless it is revoked or has expired",
+      withStore(open, async ({ store }) => {
+        expect(await store.countKeys(0)).toEqual({ free: 0, pro: 0, business: 0, enterprise: 0 });
+        const keys = [
+          createKey({ id: "key_a" }),
+          createKey({ id: "key_b", plan: "pro" }),
+          createKey({ id: "key_c", plan: "pro", expiresAtMs: 5_000 }),
+          createKey({ id: "key_d", plan: "business" }),
+        ];
+        await Promise.all(keys.map((key) => store.createKey(key, hashOf(key.id))));
+        await store.revokeKey("key_d", 1_000);
+        expect(await store.countKeys(4_999)).toEqual({ free: 1, pro: 2, business: 0, enterprise: 0 });
+        expect(await store.countKeys(5_000)).toEqual({ free: 1, pro: 1, business: 0, enterprise: 0 });
+      }),
+    );
+
+    it(
       "is not created twice, nor with a secret that another has; what is written beside it stands",
       withStore(open, async ({ store }) => {
         const key = createKey({ id: "key_a" });

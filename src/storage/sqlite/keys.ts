@@ -1,5 +1,6 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
 import type { Plan, Quota } from "../../domain/plan.ts";
+import type { KeyCounts } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
 
@@ -70,6 +71,20 @@ export function listKeys(connection: Connection): Key[] {
     `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY number`,
   );
   return rows.map(keyFromRow);
+}
+
+/** How many keys of each plan are neither revoked nor, at a time, expired. */
+export function countKeys(connection: Connection, atMs: number): KeyCounts {
+  const rows = connection.all<{ readonly plan: Plan; readonly live: bigint }>(
+    `SELECT plan, count(*) AS live FROM keys
+     WHERE revoked_at_ms IS NULL AND ifnull(expires_at_ms > ?, true) GROUP BY plan`,
+    BigInt(atMs),
+  );
+  return { free: 0, pro: 0, business: 0, enterprise: 0, ...Object.fromEntries(rows.map(toCount)) };
+}
+
+function toCount({ plan, live }: { readonly plan: Plan; readonly live: bigint }): [Plan, number] {
+  return [plan, Number(live)];
 }
 
 /** Adds a secret to a key that is not revoked, and has the others end, at the latest, at the time given. */

@@ -4,13 +4,21 @@ import type { FoundKey, Key } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type { ImportCounts, Imports, KeyUsage, ListQuery, ReportProgress, Store } from "../../domain/store.ts";
+import type {
+  ImportCounts,
+  Imports,
+  KeyCounts,
+  KeyUsage,
+  ListQuery,
+  ReportProgress,
+  Store,
+} from "../../domain/store.ts";
 import { assertOutside, backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
 import { importAll } from "./import.ts";
-import { findKey, getKey, listKeys } from "./keys.ts";
+import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { listUsage, loadUsage } from "./usage.ts";
@@ -95,6 +103,10 @@ export class SqliteStore implements Store {
 
   async listKeys(): Promise<Key[]> {
     return this.#read(listKeys);
+  }
+
+  async countKeys(atMs: number): Promise<KeyCounts> {
+    return this.#read((connection) => countKeys(connection, atMs));
   }
 
   rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void> {
