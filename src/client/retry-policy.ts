@@ -5,7 +5,7 @@ import { reasonOf, retryDelayMsOf } from "./errors.ts";
 
 /** When a failed call is tried again, and for how long. */
 export interface RetryPolicy {
-  /** The most attempts at a call, the first one included; 1 switches retries off. Default: 4 */
+  /** The most attempts at a call, the first one included; 1 switches retries off. Default: 6 */
   readonly maxAttempts: number;
   /** The longest back-off before the first retry; it doubles with each further one. Default: 200 ms */
   readonly initialDelayMs: number;
@@ -15,9 +15,9 @@ export interface RetryPolicy {
   readonly maxTotalDelayMs: number;
 }
 
-/** Enough to outlive a restart of the service, and to wait for a minute's window; not for a day's, nor for a ban. */
+/** Enough to outlive a restart of the service, which takes less than the 3.1 s that are waited at least; and to wait for a minute's window; not for a day's, nor for a ban. */
 export const defaultRetryPolicy: RetryPolicy = {
-  maxAttempts: 4,
+  maxAttempts: 6,
   initialDelayMs: 200,
   maxDelayMs: 60_000,
   maxTotalDelayMs: 120_000,
@@ -57,7 +57,7 @@ export interface FailedAttempt {
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when the policy allows none. The wait that the
  * service asks for is kept to, and spread a little, so that not all who were refused come back at once. Without one it
- * is exponential back-off with full jitter.
+ * is exponential back-off with equal jitter: half of it is certain, so that all waits together have a least length.
  *
  * Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
@@ -67,6 +67,6 @@ export function nextDelayMs(policy: RetryPolicy, { error, attempt, now, random }
     return undefined;
   }
   return askedMs === undefined
-    ? random * Math.min(policy.maxDelayMs, policy.initialDelayMs * 2 ** (attempt - 1))
+    ? ((1 + random) / 2) * Math.min(policy.maxDelayMs, policy.initialDelayMs * 2 ** (attempt - 1))
     : askedMs + random * policy.initialDelayMs;
 }

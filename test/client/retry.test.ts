@@ -61,21 +61,21 @@ const banned = (retrySeconds: number) => failure(ResourceExhausted, { reason: "A
 describe("a call that fails", () => {
   it.each<[title: string, run: Run, delaysMs: number[], code: Code | undefined]>([
     ["is not made again when it succeeds", { failures: [] }, [], undefined],
-    ["is made again when nobody answered", { failures: [down] }, [100], undefined],
-    ["is made again when the connection broke", { failures: [failure(Aborted)] }, [100], undefined],
-    ["waits for ever longer", { failures: [down, down, down] }, [100, 200, 400], undefined],
-    ["ends with the last error", { failures: [down, down, down, down] }, [100, 200, 400], Unavailable],
+    ["is made again when nobody answered", { failures: [down] }, [150], undefined],
+    ["is made again when the connection broke", { failures: [failure(Aborted)] }, [150], undefined],
+    ["waits for ever longer", { failures: [down, down, down] }, [150, 300, 600], undefined],
+    ["ends with the last error", { failures: Array(6).fill(down) }, [150, 300, 600, 1_200, 2_400], Unavailable],
     ["is made as often as the policy says", { failures: [down], policy: { maxAttempts: 1 } }, [], Unavailable],
     [
       "waits no longer than the policy says",
       { failures: [down, down, down], policy: { maxDelayMs: 300 } },
-      [100, 150, 150],
+      [150, 225, 225],
       undefined,
     ],
     [
       "waits no longer in all than the policy says",
-      { failures: [down, down, down], policy: { maxTotalDelayMs: 300 } },
-      [100, 200],
+      { failures: [down, down, down], policy: { maxTotalDelayMs: 450 } },
+      [150, 300],
       Unavailable,
     ],
     ["waits for as long as the service asks, and a little", { failures: [overLimit(17)] }, [17_100], undefined],
@@ -132,11 +132,11 @@ describe("a call that fails", () => {
 
 describe("back-off", () => {
   it.each([
-    [0, 1, 0],
-    [0.25, 1, 50],
-    [0.999, 1, 199.8],
-    [0.25, 3, 200],
-    [0.5, 60, 30_000],
+    [0, 1, 100],
+    [0.25, 1, 125],
+    [0.999, 1, 199.9],
+    [0.25, 3, 500],
+    [0.5, 60, 45_000],
   ])("of %d drawn after attempt %d is %d ms", (random, attempt, delayMs) => {
     const policy = { ...defaultRetryPolicy, maxAttempts: 100 };
     expect(nextDelayMs(policy, { error: down, attempt, now: 0, random })).toBeCloseTo(delayMs);

@@ -1,9 +1,14 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** The memory of a process, in bytes: what it holds (`VmRSS`), or the most that it has held (`VmHWM`). */
 export function memoryBytes(pid: number, measure: "VmRSS" | "VmHWM" = "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`${measure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+}
+
+/** How many files, sockets and the like a process has open. */
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 /** The CPU time that a process has used, in milliseconds. */

@@ -94,11 +94,16 @@ export class TestServer implements Target {
 
   /** Ends the server, its store kept. Resolves to its exit code, or the name of the signal that killed it. */
   end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<Exit> {
+    this.closeClients();
+    return this.#process.end(signal);
+  }
+
+  /** Closes the connections that calls have opened. */
+  closeClients(): void {
     for (const client of this.#clients.values()) {
       client.close();
     }
     this.#clients.clear();
-    return this.#process.end(signal);
   }
 
   /** Ends the server and removes its store. */
