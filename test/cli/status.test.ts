@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { ServerStatus } from "../../src/cli/server-status.ts";
@@ -26,8 +26,16 @@ async function serveText(answer: string, code = 200): Promise<string> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === "/status" ? code : 404).end(answer);
   });
+  return listen(server);
+}
+
+/** Listens for as long as the test runs. */
+async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -86,6 +94,36 @@ it.for<[what: string, answer: string, code: number]>([
     stdout: "",
     stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
   });
+});
+
+it("reads no answer that does not end", async () => {
+  const server = createServer((_request, response) => {
+    const write = () => void (response.destroyed || setImmediate(write, response.write(" ".repeat(65_536))));
+    write();
+  });
+  const opsUrl = await listen(server);
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+  });
+});
+
+it("waits for no answer for more than some seconds, though it has begun", async () => {
+  const opsUrl = await listen(createServer((_request, response) => void response.write("{")));
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: no server answers at ${opsUrl}: The operation was aborted due to timeout\n`,
+  });
+});
+
+it("asks nobody else, whatever the answer says", async () => {
+  const other = await serveText(JSON.stringify(status));
+  const opsUrl = await listen(
+    createServer((_request, response) => void response.writeHead(302, { location: `${other}/status` }).end()),
+  );
+  expect((await petstore(["status", "--ops-url", opsUrl])).code).toBe(1);
 });
 
 it("tells that no server answers", async () => {
