@@ -7,7 +7,9 @@ export async function* readJsonLines(texts: AsyncIterable<string>): AsyncGenerat
   let line = 1;
   let rest = "";
   for await (const text of texts) {
-    const lines = (rest + text).split("\n");
+    const lines = text.split("\n");
+    // A long line that comes in many pieces is not to be looked over with each of them.
+    lines[0] = rest + (lines[0] ?? "");
     rest = lines.pop() ?? "";
     if (rest.length > maxRecordLength) {
       throw new RecordError(line + lines.length, "the line is too long");
