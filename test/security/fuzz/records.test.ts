@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import { orderRecord } from "../../../src/records/order-record.ts";
 import { petRecord } from "../../../src/records/pet-record.ts";
 import { RecordError } from "../../../src/records/record-error.ts";
@@ -9,6 +9,7 @@ import { chunksOf, collect } from "../../records/support.ts";
 import { orders, pets, toCsv } from "../../support/fixture.ts";
 import { fuzz } from "./cases.ts";
 import { mutated } from "./mutate.ts";
+import { expectQuick } from "./quick.ts";
 import { jsonTokens, numberTokens, prototypeTokens, unicodeTokens } from "./tokens.ts";
 
 const csvTokens = [",", ";", '"', '""', "\r", "\r\n", "\n", "\n\n", "\\", "\\;", "\\\\", "2026-02-29T00:00:00Z", " "];
@@ -30,11 +31,12 @@ describe("a file of records", () => {
     const texts = { csv: toCsv(rows), jsonl: `${lines.join("\n")}\n`, json: `[\n${lines.join(",\n")}\n]\n` };
 
     for (const fileFormat of ["csv", "jsonl", "json"] as const) {
-      const material = { tokens, corpus: [texts[fileFormat]] };
+      const material = { tokens, corpus: [texts[fileFormat]], maxLength: 32_768 };
       fuzz(`${which} in ${fileFormat} is refused by its line, or exported as it was read`, count, async (random) => {
         const text = mutated(random, material);
         const bytes = random.oneIn(20) ? Buffer.from(text, "latin1") : Buffer.from(text);
-        const read = collect(readRecords(chunksOf(bytes, random.pick([7, 100, 65_536])), fileFormat, format));
+        const length = random.pick([7, 100, 65_536]);
+        const read = collect(readRecords(chunksOf(bytes, length), fileFormat, format));
         const records = await read.catch((reason: unknown) => {
           expect(reason).toBeInstanceOf(RecordError);
           expect((reason as RecordError).line).toBeLessThanOrEqual(text.split("\n").length);
@@ -59,4 +61,12 @@ describe("a file of records", () => {
   async function* toAsync<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
     yield* values;
   }
+});
+
+describe("a long line in many pieces", () => {
+  it.each(["jsonl", "json"] as const)("is looked over once: %s", async (fileFormat) => {
+    const bytes = Buffer.from(`["${"a".repeat(4_000_000)}"]`);
+    const read = () => collect(readRecords(chunksOf(bytes, 4_096), fileFormat, petRecord));
+    await expectQuick(() => read().catch((reason: unknown) => expect(reason).toBeInstanceOf(RecordError)));
+  });
 });
