@@ -1,10 +1,12 @@
 import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
+import { DomainError } from "../domain/errors.ts";
 import { formatByteSize } from "./byte-size.ts";
 import { isSystemError, systemFailure } from "./failure.ts";
 import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
+import { fileName } from "./settings/kind.ts";
 import { withExistingStore } from "./store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
@@ -13,7 +15,7 @@ export function addBackup(program: Command): void {
     .command("backup")
     .summary("copy the store while it is in use")
     .description("Copies the whole store, keys included, to a new file. Servers may go on reading and writing.")
-    .argument("<file>", "where to put the copy; it must not exist yet")
+    .argument("<file>", "where to put the copy; it must not exist yet", fileName.parse)
     .addHelpText("after", "\nExample:\n  $ petstore backup petstore-2026-06-01.db")
     .action(async (file: string, _options, command: Command) => {
       await backUp(command.optsWithGlobals<{ db: string }>().db, file);
@@ -24,10 +26,16 @@ async function backUp(db: string, file: string): Promise<void> {
   yieldToServers();
   const work = withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, report)));
   await work.catch((error: unknown) => {
-    throw isSystemError(error) ? systemFailure(`write ${file}`, error) : error;
+    throw toFailure(error, file);
   });
   const size = formatByteSize(statSync(file).size);
   process.stdout.write(`${printable(`backed up ${db} to ${file} (${size})`)}\n`);
+}
+
+/** That there is no room is most likely to be so where the copy goes. */
+function toFailure(error: unknown, file: string): unknown {
+  const reason = error instanceof DomainError ? error.cause : error;
+  return reason !== error || isSystemError(error) ? systemFailure(`back up to ${file}`, reason) : error;
 }
 
 /** A backup can wait for the processor, callers cannot. */

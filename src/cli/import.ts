@@ -6,6 +6,7 @@ import { petRecord } from "../records/pet-record.ts";
 import { formatCount } from "../records/record-format.ts";
 import { usageFailure } from "./failure.ts";
 import { openRecordFile, type RecordFile } from "./record-file.ts";
+import { fileName } from "./settings/kind.ts";
 import { withStore } from "./store-file.ts";
 
 /** `petstore import [FILE] [--orders FILE]`: pets and orders from files into the store. */
@@ -14,8 +15,8 @@ export function addImport(program: Command): void {
     .command("import")
     .summary("put pets and orders from files into the store")
     .description("Puts all records of the files into the store, or none. Records that exist are replaced as a whole.")
-    .argument("[file]", "pets: .csv, .json (an array), .jsonl or .ndjson; - for JSON Lines on stdin")
-    .option("--orders <file>", "orders, likewise")
+    .argument("[file]", "pets: .csv, .json (an array), .jsonl or .ndjson; - for JSON Lines on stdin", fileName.parse)
+    .option("--orders <file>", "orders, likewise", fileName.parse)
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const { db, orders } = command.optsWithGlobals<{ db: string; orders?: string }>();

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
+import { fileName } from "./settings/kind.ts";
 import { restoreStoreFile } from "./store-file.ts";
 
 /** `petstore restore FILE`: a backup in the place of the store. */
@@ -9,7 +10,7 @@ export function addRestore(program: Command): void {
     .command("restore")
     .summary("put a backup in the place of the store")
     .description("Copies a backup, checks the copy, and puts it in the place of the store, which is kept beside it.")
-    .argument("<file>", "the backup, as 'petstore backup' has written it")
+    .argument("<file>", "the backup, as 'petstore backup' has written it", fileName.parse)
     .addHelpText("after", help)
     .action(async (file: string, _options, command: Command) => {
       await restore(file, command.optsWithGlobals<{ db: string }>().db);

@@ -55,7 +55,7 @@ describe.concurrent("a setting", () => {
     ["may be a switch in the file", { file }, "no-reflection", true, "file", "petstore.yaml:3"],
     [
       "may be switched off by its variable",
-      { file, env: { PETSTORE_NO_REFLECTION: "off" } },
+      { file, env: { PETSTORE_NO_REFLECTION: "0" } },
       "no-reflection",
       false,
       "variable",
@@ -63,7 +63,7 @@ describe.concurrent("a setting", () => {
     ],
     [
       "may be switched on by its flag",
-      { env: { PETSTORE_NO_REFLECTION: "off" }, flags: ["--no-reflection"] },
+      { env: { PETSTORE_NO_REFLECTION: "false" }, flags: ["--no-reflection"] },
       "no-reflection",
       true,
       "flag",
@@ -112,6 +112,13 @@ describe.concurrent("a setting", () => {
 });
 
 describe.concurrent("a configuration file that is wrong", () => {
+  /** Lists of lists of lists, each of which names the former one nine times: 9^12 values in all. */
+  const bomb = Array.from("bcdefghijklm", (name, index) => {
+    const former = String.fromCharCode("a".charCodeAt(0) + index);
+    return `&${name} [${Array(9).fill(`*${former}`)}]`;
+  });
+  const baseUrlForm =
+    "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
   const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 
   it.for<[text: string, line: string]>([
@@ -120,7 +127,8 @@ describe.concurrent("a configuration file that is wrong", () => {
     ["port: 70000", `1: value '70000' of 'port' is invalid. ${portForm}`],
     ['port: "80"', "1: value '80' of 'port' is invalid. It must be a number."],
     ["host: 5", "1: value '5' of 'host' is invalid. It must be a text."],
-    ["demo: yes", "1: value 'yes' of 'demo' is invalid. It must be true or false."],
+    ["demo: yes", "1: value 'yes' of 'demo' is invalid. It must be true or false, or 1 or 0."],
+    ['db: "a\\0b"', "1: value 'a�b' of 'db' is invalid. It must be the name of a file."],
     ["port: [1]", "1: 'port' takes one plain value"],
     ["port: {a: 1}", "1: 'port' takes one plain value"],
     ["cors-origin: [[]]", "1: 'cors-origin' takes plain values"],
@@ -132,7 +140,21 @@ describe.concurrent("a configuration file that is wrong", () => {
       "log-level: loud",
       "1: value 'loud' of 'log-level' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
     ],
-    ["port: 1\nport: 2", "2: not valid YAML: Map keys must be unique"],
+    ["port: 1\nhost: a\nport: 2", "3: 'port' stands in line 1 already"],
+    ["port: 1\n---\nport: 2", "2: not valid YAML: a file holds one document, and another one begins here"],
+    [`port: ${"[".repeat(20_000)}`, "1: not valid YAML: it is nested too deeply"],
+    ["host: &a b\ndb: *a", "2: 'db' takes one plain value"],
+    ["cors-origin: *none", "1: 'cors-origin' takes one plain value"],
+    ["cors-origin: &a [*a]", "1: 'cors-origin' takes plain values"],
+    [`trusted-proxy: [&a [x], ${bomb}]`, "1: 'trusted-proxy' takes plain values"],
+    ["cors-origin: [~]", "1: 'cors-origin' takes plain values"],
+    [": 5", "1: there is no setting 'null'; 'petstore config' shows them all"],
+    ['port: "\\e[31m"', `1: value '\ufffd[31m' of 'port' is invalid. ${portForm}`],
+    [`port: ${"9".repeat(100_000)}x`, `1: value '${"9".repeat(99)}…' of 'port' is invalid. ${portForm}`],
+    [
+      "base-url: https://me:secret@example.com",
+      `1: value 'https://********@example.com' of 'base-url' is invalid. ${baseUrlForm}`,
+    ],
     ["- port", "1: it must hold one setting a line, such as 'port: 8080'"],
   ])("is told in one line, with its place: %s", async ([text, line]) => {
     using folder = createFolder();
@@ -146,6 +168,17 @@ describe.concurrent("a configuration file that is wrong", () => {
       });
     }
     expect(readdirSync(cwd)).toEqual(["a.yaml"]);
+  });
+
+  it.for<[what: string, text: string]>([
+    ["is larger than any that means something", "#".repeat(2 ** 20 + 1)],
+    ["has more lines than there are settings", "port: 1\n".repeat(60_000)],
+  ])("is told soon when it %s", async ([, text]) => {
+    using folder = createFolder();
+    writeFileSync(join(folder.path, "a.yaml"), text);
+    const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd: folder.path });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^petstore: (cannot read a\.yaml: it is larger than 1MiB|a\.yaml:2: 'port' stands .*)\n$/);
   });
 
   it("is told when it cannot be read", async () => {
@@ -188,5 +221,54 @@ describe("the README", () => {
       expect(await shown({ file }, name)).toMatchObject({ source: "file" });
     }
     expect(settingKeys.map(nameOf)).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe.concurrent("a variable", () => {
+  it.for<[name: string, value: string, line: string]>([
+    ["PETSTORE_DEMO", "yes", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "yes"'],
+    ["PETSTORE_DEMO", "\u001b[2J", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "\\u001b[2J"'],
+    [
+      "PETSTORE_PORT",
+      "tcp://10.0.0.7:8080",
+      "option '--port <port>' value 'tcp://10.0.0.7:8080' from env 'PETSTORE_PORT' is invalid. Kubernetes sets this for a " +
+        "Service of that name: give the pod 'enableServiceLinks: false', or the Service another name.",
+    ],
+    [
+      "PETSTORE_BASE_URL",
+      "https://me:sec@ret@example.com/v1",
+      "option '--base-url <url>' value 'https://********@example.com/v1' from env 'PETSTORE_BASE_URL' is invalid. It must be " +
+        "an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.",
+    ],
+  ])("that is wrong is told in one line: %s", async ([name, value, line]) => {
+    expect(await petstore(["config"], { env: { [name]: value } })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `petstore: ${line}\n`,
+    });
+  });
+
+  it.for<[names: string[], line: string]>([
+    [["PETSTORE_PROT"], "PETSTORE_PROT (did you mean PETSTORE_PORT?)"],
+    [["PETSTORE_LOGLEVEL", "PETSTORE_TLS"], "PETSTORE_LOGLEVEL (did you mean PETSTORE_LOG_LEVEL?), PETSTORE_TLS"],
+    [["PETSTORE_OPS_PROT_\u001b"], "PETSTORE_OPS_PROT_\ufffd"],
+  ])("that names no setting is warned of: %j", async ([names, line]) => {
+    const env = Object.fromEntries(names.map((name) => [name, "1"]));
+    const { code, stderr } = await petstore(["config"], { env });
+    expect([code, stderr]).toEqual([0, `petstore: warning: no setting has the variable ${line}\n`]);
+  });
+
+  it("that others set under this name is passed over", async () => {
+    const env = {
+      PETSTORE_SERVICE_HOST: "10.0.0.7",
+      PETSTORE_SERVICE_PORT: "8080",
+      PETSTORE_SERVICE_PORT_HTTP: "8080",
+      PETSTORE_PORT_8080_TCP: "tcp://10.0.0.7:8080",
+      PETSTORE_PORT_8080_TCP_ADDR: "10.0.0.7",
+      PETSTORE_API_PORT: "tcp://10.0.0.8:80",
+      PETSTORE_API_KEY: "psk_",
+      PETSTORE_TEST_LONG: "0",
+    };
+    expect(await petstore(["config"], { env })).toMatchObject({ code: 0, stderr: "" });
   });
 });

@@ -165,7 +165,7 @@ it("refuses to back up to a folder that is missing", async () => {
   expect(await petstore(["backup", "no/copy.db"], { cwd })).toEqual({
     code: 1,
     stdout: "",
-    stderr: "petstore: cannot write no/copy.db: no such file or directory\n",
+    stderr: "petstore: cannot back up to no/copy.db: no such file or directory\n",
   });
 });
 

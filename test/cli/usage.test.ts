@@ -24,6 +24,10 @@ const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 describe.concurrent("a command that was not understood", () => {
   it.for<[string, string]>([
     ["fly", "unknown command 'fly'"],
+    ...["backup ", "restore ", "import "].map((command): [string, string] => [
+      command,
+      "command-argument value '' is invalid for argument 'file'. It must be the name of a file.",
+    ]),
     ["serve --prot 1", "unknown option '--prot' (Did you mean --port?)"],
     ["serve now", "too many arguments for 'serve'. Expected 0 arguments but got 1: now."],
     ["serve --port 65536", `option '--port <port>' argument '65536' is invalid. ${portForm}`],

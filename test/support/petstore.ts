@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   /** What stands on stdin; nothing by default. */
   readonly input?: string;
+  /** A program with its first arguments, which runs the command that comes after them. */
+  readonly by?: readonly string[];
 }
 
 /** The exit code of a process, or the name of the signal that ended it. */
@@ -84,9 +86,10 @@ export function startPetstore(args: readonly string[], surroundings: Surrounding
   };
 }
 
-function start(args: readonly string[], { cwd = projectRoot, env }: Surroundings) {
+function start(args: readonly string[], { cwd = projectRoot, env, by = [] }: Surroundings) {
   const main = join(projectRoot, "src/main.ts");
-  return spawn(process.execPath, [main, ...args], { cwd, env: { ...bareEnvironment(), ...env } });
+  const [program = "", ...rest] = [...by, process.execPath, main, ...args];
+  return spawn(program, rest, { cwd, env: { ...bareEnvironment(), ...env } });
 }
 
 /** The environment, without the settings that would reach the service from outside of the test. */

@@ -46,7 +46,11 @@ export function choice<Word extends string>(placeholder: string, choices: readon
   return { placeholder, parse, write: String, fileTypes: ["text"], choices };
 }
 
-export const fileName = text("<file>", "the name of a file");
+export const fileName: Kind<string> = {
+  ...text("<file>", "the name of a file"),
+  // YAML can write the one character that no name has, and Node throws for it.
+  parse: argument((given) => (given.includes("\0") ? undefined : given || undefined), "the name of a file"),
+};
 
 export const hostName = text("<host>", "the name or the address of a host");
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { keptFileOf } from "./companions.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
@@ -58,10 +58,18 @@ export function openDatabase(path: string, options: ConnectionOptions = {}): Con
 
 /**
  * The one true path of a database file, which is created (empty, for its owner alone) where it is missing. Throws
- * `StoreFileError`, and the file system's errors.
+ * `StoreFileError`.
  */
 export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): string {
-  if (!existsSync(file)) {
+  try {
+    return resolve(file, ifMissing);
+  } catch (error) {
+    throw toStoreFileError(error, file);
+  }
+}
+
+function resolve(file: string, ifMissing: "create" | "refuse"): string {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
     if (ifMissing === "refuse") {
       throw new StoreFileError(`${file}: there is no such store`);
     }
@@ -121,7 +129,15 @@ function assertUsable(connection: Connection, file: string): void {
   });
 }
 
+/** What SQLite's own messages leave in the dark. Source: https://sqlite.org/rescode.html */
+const reasons: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: "not a SQLite database",
+  SQLITE_CANTOPEN: "cannot be opened; whoever runs this must be able to read and write it, and its folder",
+  SQLITE_READONLY: "cannot be written; whoever runs this must be able to write to it, and to its folder",
+};
+
 function reasonOf(error: unknown): string {
-  const { code, message } = error as Error & { readonly code?: string };
-  return code === "SQLITE_NOTADB" ? "not a SQLite database" : message;
+  const { code = "", message } = error as Error & { readonly code?: string };
+  const [primary = ""] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
+  return reasons[primary] ?? message;
 }

@@ -17,7 +17,8 @@ import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
 import { keptFileOf, sqliteEnds } from "./companions.ts";
 import { Connection } from "./connection.ts";
-import { StoreFileError } from "./database.ts";
+import { StoreFileError, toStoreFileError } from "./database.ts";
+import { isMediumFailure } from "./driver-error.ts";
 import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
 
@@ -70,6 +71,8 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
   try {
     // It is half of the work; the other half is the check.
     await backUp(connection, draft, (done, total) => report(done, 2 * total));
+  } catch (error) {
+    throw isMediumFailure(error) ? toStoreFileError(error, draft) : error;
   } finally {
     connection.close();
   }

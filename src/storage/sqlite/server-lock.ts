@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { lockFileOf } from "./companions.ts";
 import { Connection } from "./connection.ts";
-import { resolveDatabase, resolveStore } from "./database.ts";
+import { resolveDatabase, resolveStore, toStoreFileError } from "./database.ts";
 
 /** Another process serves this store already. */
 export class StoreHeldError extends Error {
@@ -22,7 +22,7 @@ export interface ServerLock {
 
 /**
  * Takes the right to serve a store, by whatever path it is named. The system gives it back when the process ends, in
- * whatever way. Throws `StoreHeldError`, `StoreFileError` and the file system's errors.
+ * whatever way. Throws `StoreHeldError` and `StoreFileError`.
  *
  * The lock is SQLite's own, on a small file beside the store, which is never removed: whoever has a write transaction
  * open on it is the server. The holder is written down and committed before that, since others see only what is
@@ -30,6 +30,14 @@ export interface ServerLock {
  */
 export function acquireServerLock(file: string): ServerLock {
   const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
+  try {
+    return lock(path, file);
+  } catch (error) {
+    throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
+  }
+}
+
+function lock(path: string, file: string): ServerLock {
   const connection = new Connection(path, { busyTimeoutMs: 100 });
   try {
     hold(connection, file);
