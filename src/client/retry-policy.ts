@@ -23,7 +23,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxTotalDelayMs: 120_000,
 };
 
-/** What the service has refused because of its limits was never begun. */
+/** The limits. */
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
 /** Nobody answered, or the connection broke on the way: the call may have been carried out. */
@@ -31,7 +31,22 @@ const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted];
 
 /** Whether a call that failed so can be made again without doing its work twice. */
 export function isRetriable(error: unknown, method: DescMethod): boolean {
-  return refusals.includes(reasonOf(error)) || (isInterruption(error) && isIdempotent(method));
+  return isRefused(error) || (isInterruption(error) && isIdempotent(method));
+}
+
+/** What the service has refused was never begun. */
+function isRefused(error: unknown): boolean {
+  return refusals.includes(reasonOf(error)) || isRefusedStream(error);
+}
+
+/**
+ * A server that is about to end refuses new streams. `@connectrpc/connect-node` tells of some of them as of a fault.
+ *
+ * Source: RFC 9113, section 8.7
+ */
+function isRefusedStream(error: unknown): boolean {
+  const cause = error instanceof ConnectError ? error.cause : undefined;
+  return cause instanceof Error && cause.message.endsWith("NGHTTP2_REFUSED_STREAM");
 }
 
 function isInterruption(error: unknown): boolean {

@@ -33,3 +33,9 @@ export function failure(code: Code, parts: FailureParts = {}): ConnectError {
 export function overLimit(retrySeconds: number): ConnectError {
   return failure(Code.ResourceExhausted, { reason: "RATE_LIMIT_EXCEEDED", retrySeconds });
 }
+
+/** What connect-node makes of a stream that was refused. */
+export function refusedStream(): ConnectError {
+  const cause = new Error("Stream closed with error code NGHTTP2_REFUSED_STREAM");
+  return new ConnectError(cause.message, Code.Internal, undefined, undefined, cause);
+}

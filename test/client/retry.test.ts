@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createPetstoreClient, InventoryService } from "../../src/client/index.ts";
 import { createRetryInterceptor } from "../../src/client/retry.ts";
-import { defaultRetryPolicy, nextDelayMs, type RetryPolicy } from "../../src/client/retry-policy.ts";
-import { failure, overLimit } from "./failures.ts";
+import { defaultRetryPolicy, isRetriable, nextDelayMs, type RetryPolicy } from "../../src/client/retry-policy.ts";
+import { failure, overLimit, refusedStream } from "./failures.ts";
 import { FakeTiming } from "./fake-timing.ts";
 
 const { Unavailable, Aborted, ResourceExhausted, Internal, NotFound, DeadlineExceeded, Unauthenticated } = Code;
@@ -128,6 +128,13 @@ describe("a call that fails", () => {
     await health.check({}).catch(() => undefined);
     expect(timeouts).toHaveLength(attempts);
   });
+});
+
+it.each([
+  ["is made again where a server that ends refuses it", refusedStream(), true],
+  ["is not made again where there is another fault", failure(Internal), false],
+])("a call that is not idempotent %s", (_title, error, isMade) => {
+  expect(isRetriable(error, Health.method.check)).toBe(isMade);
 });
 
 describe("back-off", () => {

@@ -31,7 +31,7 @@ async function mintBanned(): Promise<string> {
   return key;
 }
 
-it(`serves ${durationMs / 60_000} minutes of mixed load with memory, files and latency flat`, {
+it(`serves ${durationMs / 1_000} s of mixed load with memory, files and latency flat`, {
   timeout: durationMs + 60_000,
 }, async ({ annotate }) => {
   const filesBefore = openFiles(server.pid);
