@@ -144,6 +144,14 @@ describe("a file that is no store of ours", () => {
     check("has 2 names (hard links), and may have one; remove the others");
   });
 
+  it("is refused when its name ends in white space, and is not taken for the file without it", async () => {
+    await openSqliteStore(file()).close();
+    symlinkSync(`${file()} `, join(folder, "link.db"));
+    for (const name of [`${file()} `, join(folder, "link.db")]) {
+      expect(() => openSqliteStore(name)).toThrow(`${name}: the name of a store must not end in white space`);
+    }
+  });
+
   it("is refused when it is no database", () => {
     writeFileSync(file(), "id,name\n1,Rex\n".repeat(1_000));
     check("not a SQLite database");
@@ -326,6 +334,15 @@ describe("a backup", () => {
     }
     await store.backup(copy);
     await store.close();
+  });
+
+  it("has the very name that it was given, white space included", async () => {
+    const store = openSqliteStore(join(folder, "petstore.db"));
+    const cwd = process.cwd();
+    process.chdir(folder);
+    await store.backup(" copy.db ").finally(() => process.chdir(cwd));
+    await store.close();
+    expect(readdirSync(folder)).toEqual([" copy.db ", "petstore.db"]);
   });
 
   it("is refused when its folder does not exist", async () => {

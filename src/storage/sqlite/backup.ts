@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
 import { belongsToStore } from "./companions.ts";
 import { Connection } from "./connection.ts";
@@ -14,7 +15,8 @@ import { GentleWrites } from "./gentle-writes.ts";
  */
 export async function backUp(connection: Connection, file: string, report?: ReportProgress): Promise<void> {
   assertFree(file);
-  const draft = `${file}.${process.pid}.tmp`;
+  // From the root on: the driver would take white space at the beginning away, and write another file.
+  const draft = `${resolve(file)}.${process.pid}.tmp`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
     connection.run("BEGIN");

@@ -80,7 +80,12 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
   if (!statSync(file).isFile()) {
     throw new StoreFileError(`${file}: not a file`);
   }
-  return realpathSync(file);
+  const path = realpathSync(file);
+  // The driver would take the white space away, and open another file.
+  if (path !== path.trim()) {
+    throw new StoreFileError(`${file}: the name of a store must not end in white space`);
+  }
+  return path;
 }
 
 /**
