@@ -89,6 +89,9 @@ class BodyReader {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
       this.#chunks.push(chunk);
+      if (isShredded(this.#chunks.length, this.#size)) {
+        this.#fail(bodyShredded);
+      }
     }
   }
 
@@ -129,19 +132,40 @@ const discardMs = 1_000;
 
 /**
  * Takes what is left of a body that nobody reads and throws it away, so that the client can finish and read its
- * answer. `giveUp` is called when there is too much of it.
+ * answer. `giveUp` is called when there is too much of it, or it is shredded.
  */
 export function discardBody(body: Readable, giveUp: () => void): void {
   let size = 0;
+  let pieces = 0;
   const timer = setTimeout(giveUp, discardMs);
-  body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
-  body.on("data", (chunk: Buffer) => {
+  const take = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > discardMaxBytes) {
+    pieces += 1;
+    if (size > discardMaxBytes || isShredded(pieces, size)) {
+      body.off("data", take).pause();
       giveUp();
     }
-  });
-  body.resume();
+  };
+  body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+  body.on("data", take).resume();
+}
+
+/** So many pieces any body may have. */
+const freePieces = 1024;
+
+/** One piece more for so many bytes: fewer than the smallest packets of the Internet hold. */
+const pieceBytes = 512;
+
+/**
+ * Whether a body has come in so many small pieces that somebody means harm: one of a byte takes some 400 to keep, and as
+ * long as a packet.
+ */
+function isShredded(pieces: number, bytes: number): boolean {
+  return pieces > freePieces + bytes / pieceBytes;
+}
+
+function bodyShredded(): ProtocolError {
+  return new ProtocolError("malformed", "The request body came in too many small pieces. Send larger ones.");
 }
 
 /** The body has more bytes than the service takes. */

@@ -1,6 +1,5 @@
 import { ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
 
 /** The answers that are under way, from the request's head on until the last byte has been handed to the system. */
 export class InFlight {
@@ -25,19 +24,6 @@ export class InFlight {
     });
     if (this.#drained !== undefined) {
       endConnection(answer);
-    }
-  }
-
-  /**
-   * Gives up the answers to requests that came over a connection before a CONNECT: Node has let go of it, and tells
-   * those that wait for their turn neither that it is there nor that it is closed.
-   */
-  abandon(socket: Socket): void {
-    for (const answer of this.#answers) {
-      if (answer instanceof ServerResponse && answer.req.socket === socket) {
-        answer.destroy();
-        answer.emit("close");
-      }
     }
   }
 

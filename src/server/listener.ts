@@ -13,6 +13,7 @@ import { Connections } from "./connections.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
 import { InFlight } from "./in-flight.ts";
+import { Pipelines } from "./pipeline.ts";
 import { detectHttp2 } from "./preface.ts";
 
 /** How long what has been answered may take to leave after the last answer, in milliseconds. */
@@ -45,10 +46,12 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, requestTimeoutMs, tls } = options;
   const inFlight = new InFlight();
+  const pipelines = new Pipelines();
   const requests = new Batch<Exchange>((exchange) => void handle(exchange));
 
   function handleRequest(request: IncomingMessage, response: ServerResponse): void {
     inFlight.add(response);
+    pipelines.add(request.socket, response);
     const exchange = new Http1Exchange(request, response, options);
     if (connectServices.serves(exchange.path)) {
       connectServices.handle(request, response);
@@ -64,7 +67,6 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       requests.add(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
   const http1 = createHttp1Server({ ...options, handleRequest });
-  http1.on("connect", (_request, socket) => socket.once("close", () => inFlight.abandon(socket as Socket)));
   const event = tls === undefined ? "connection" : "secureConnection";
   const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
   http1.removeAllListeners(event);
