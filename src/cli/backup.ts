@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { DomainError } from "../domain/errors.ts";
 import { formatByteSize } from "./byte-size.ts";
 import { isSystemError, systemFailure } from "./failure.ts";
+import { interruptibly } from "./interruption.ts";
 import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
 import { fileName } from "./settings/kind.ts";
@@ -24,7 +25,9 @@ export function addBackup(program: Command): void {
 
 async function backUp(db: string, file: string): Promise<void> {
   yieldToServers();
-  const work = withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, report)));
+  const work = interruptibly((guard) =>
+    withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, guard(report)))),
+  );
   await work.catch((error: unknown) => {
     throw toFailure(error, file);
   });

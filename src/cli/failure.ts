@@ -6,10 +6,10 @@ import { isStoreFileError } from "./store-file.ts";
 /** A failure that the user can do something about: one clear line, without a stack trace. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** 2 when the command was not understood, 1 otherwise. */
-  readonly exitCode: 1 | 2;
+  /** 2 when the command was not understood, 128 and more when a signal has ended it, 1 otherwise. */
+  readonly exitCode: number;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, exitCode = 1) {
     super(message);
     this.exitCode = exitCode;
   }

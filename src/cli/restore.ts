@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { interruptibly } from "./interruption.ts";
 import { printable } from "./printable.ts";
 import { withProgress } from "./progress.ts";
 import { fileName } from "./settings/kind.ts";
@@ -18,7 +19,9 @@ export function addRestore(program: Command): void {
 }
 
 async function restore(file: string, db: string): Promise<void> {
-  const keptAs = await withProgress("restoring", (report) => restoreStoreFile(file, db, report));
+  const keptAs = await interruptibly((guard) =>
+    withProgress("restoring", (report) => restoreStoreFile(file, db, guard(report))),
+  );
   const kept = keptAs === undefined ? "" : `; what stood there is ${keptAs}`;
   process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);
 }

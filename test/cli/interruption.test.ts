@@ -1,0 +1,41 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createPet } from "../storage/samples.ts";
+import { until } from "../support/deadline.ts";
+import { createFolder } from "../support/folder.ts";
+import { startPetstore } from "../support/petstore.ts";
+
+/** A folder with a store of some 60 MB, whose copy takes a while, and a backup of it. */
+async function createStore(): Promise<string> {
+  const cwd = createFolder();
+  const store = openSqliteStore(join(cwd, "data/petstore.db"));
+  const name = "x".repeat(30_000);
+  await store.importAll({ pets: Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name })) });
+  await store.backup(join(cwd, "backup.db"));
+  await store.close();
+  return cwd;
+}
+
+function namesIn(cwd: string): string[] {
+  return readdirSync(cwd, { recursive: true, encoding: "utf8" });
+}
+
+it.for<[args: string, signal: NodeJS.Signals, code: number]>([
+  ["backup copy.db", "SIGINT", 130],
+  ["backup copy.db", "SIGTERM", 143],
+  ["restore backup.db", "SIGINT", 130],
+  ["restore backup.db", "SIGHUP", 129],
+])("leaves nothing half-done behind: petstore %s, ended by %s", async ([args, signal, code]) => {
+  const cwd = await createStore();
+  const command = startPetstore(args.split(" "), { cwd });
+  await until(async () => namesIn(cwd).some((name) => /\.(tmp|restore)$/.test(name)), 20_000);
+  expect(await command.end(signal)).toBe(code);
+  expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing changed\n`);
+  expect(
+    namesIn(cwd)
+      .filter((name) => !name.endsWith(".lock"))
+      .sort(),
+  ).toEqual(["backup.db", "data", "data/petstore.db"]);
+});
