@@ -1,5 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
+import { maskCredentials } from "./credentials.ts";
 import { printable } from "./printable.ts";
 import { isStoreFileError } from "./store-file.ts";
 
@@ -45,7 +46,7 @@ function describeSystemError(error: unknown): string {
 }
 
 function reason(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " ");
+  return maskCredentials((error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " "));
 }
 
 /** Whether an error is the system's: no such file, no space left, and so on. */

@@ -3,6 +3,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { addBackup } from "./backup.ts";
 import { addCheck } from "./check.ts";
 import { addConfig } from "./config.ts";
+import { maskCredentials } from "./credentials.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
@@ -15,6 +16,7 @@ import type { ServerSignals } from "./server-signals.ts";
 import { fileName } from "./settings/kind.ts";
 import { createOption } from "./settings/option.ts";
 import { applySettingsFile } from "./settings/source.ts";
+import { describeUnknownVariables } from "./settings/unknown-variables.ts";
 import { addStatus } from "./status.ts";
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
@@ -60,6 +62,8 @@ function createProgram(signals: ServerSignals): Command {
       signals.release();
     }
     applySettingsFile(command);
+    const unknown = describeUnknownVariables(process.env);
+    process.stderr.write(unknown === undefined ? "" : `petstore: warning: ${unknown}\n`);
   });
   for (const add of [addServe, addConfig, addStatus, addKeys, addImport, addExport, addBackup, addRestore, addCheck]) {
     add(program, signals);
@@ -74,12 +78,11 @@ function createConfigOption(): Option {
 }
 
 function oneLine(text: string): string {
-  return printable(
-    text
-      .replace(/^error: /, "")
-      .trim()
-      .replaceAll("\n", " "),
-  );
+  const line = text
+    .replace(/^error: /, "")
+    .trim()
+    .replaceAll("\n", " ");
+  return printable(maskCredentials(line));
 }
 
 const examples = `

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { ServerConfig } from "../server/config.ts";
+import { readSmallFile } from "./bounded-file.ts";
 import { systemFailure, usageFailure } from "./failure.ts";
 import type { SettingValues } from "./settings/settings.ts";
 
@@ -32,19 +32,11 @@ function readTls(certFile: string | undefined, keyFile: string | undefined): Ser
   if (certFile === undefined || keyFile === undefined) {
     throw usageFailure("--tls-cert and --tls-key go together");
   }
-  const tls = { cert: readPem(certFile), key: readPem(keyFile) };
+  const tls = { cert: readSmallFile(certFile), key: readSmallFile(keyFile) };
   try {
     createSecureContext(tls);
   } catch (error) {
     throw systemFailure(`use ${certFile} with ${keyFile} for TLS`, error);
   }
   return tls;
-}
-
-function readPem(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw systemFailure(`read ${file}`, error);
-  }
 }

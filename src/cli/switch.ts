@@ -1,15 +1,9 @@
-const settings: Partial<Record<string, boolean>> = {
-  "0": false,
-  false: false,
-  no: false,
-  off: false,
-  "1": true,
-  true: true,
-  yes: true,
-  on: true,
-};
+const settings: Partial<Record<string, boolean>> = { false: false, true: true, 0: false, 1: true };
 
-/** Reads whether something is on, such as `true`, `off` or `1`. Undefined for anything else. */
+/** How a switch is written, for messages. */
+export const switchForm = "true or false, or 1 or 0";
+
+/** Reads whether something is on: `true`, `false`, `1` or `0`, in whatever case. Undefined for anything else. */
 export function parseSwitch(text: string): boolean | undefined {
   return settings[text.toLowerCase()];
 }

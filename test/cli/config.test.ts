@@ -115,8 +115,8 @@ describe.concurrent("a configuration file that is wrong", () => {
   /** Lists of lists of lists, each of which names the former one nine times: 9^12 values in all. */
   const bomb = Array.from("bcdefghijklm", (name, index) => {
     const former = String.fromCharCode("a".charCodeAt(0) + index);
-    return `&${name} [${Array(9).fill(`*${former}`)}]`;
-  });
+    return `&${name} [${`*${former}, `.repeat(9)}]`;
+  }).join(", ");
   const baseUrlForm =
     "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
   const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";

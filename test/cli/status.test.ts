@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import type { ServerStatus } from "../../src/cli/server-status.ts";
 import { formatStatus } from "../../src/cli/status-text.ts";
@@ -97,11 +98,12 @@ it.for<[what: string, answer: string, code: number]>([
 });
 
 it("reads no answer that does not end", async () => {
-  const server = createServer((_request, response) => {
-    const write = () => void (response.destroyed || setImmediate(write, response.write(" ".repeat(65_536))));
-    write();
-  });
-  const opsUrl = await listen(server);
+  const endless = function* () {
+    for (;;) {
+      yield " ".repeat(65_536);
+    }
+  };
+  const opsUrl = await listen(createServer((_request, response) => void Readable.from(endless()).pipe(response)));
   expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",

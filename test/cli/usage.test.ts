@@ -18,7 +18,8 @@ const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
 const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
 const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not nothing.";
-const baseUrlForm = "It must be an address that ends in /v1, such as https://api.example.com/v1.";
+const baseUrlForm =
+  "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
 describe.concurrent("a command that was not understood", () => {
@@ -47,12 +48,14 @@ describe.concurrent("a command that was not understood", () => {
       "serve --cors-origin https://a.example/",
       "option '--cors-origin <origin>' argument 'https://a.example/' is invalid. It must be an origin such as https://example.com, without a path.",
     ],
-    ...["https://api.example.com", "api.example.com/v1", "https://api.example.com/v1/", "https://a:b@c.example/v1"].map(
-      (url): [string, string] => [
-        `serve --base-url ${url}`,
-        `option '--base-url <url>' argument '${url}' is invalid. ${baseUrlForm}`,
-      ],
-    ),
+    ...["https://api.example.com", "api.example.com/v1", "https://api.example.com/v1/"].map((url): [string, string] => [
+      `serve --base-url ${url}`,
+      `option '--base-url <url>' argument '${url}' is invalid. ${baseUrlForm}`,
+    ]),
+    [
+      "serve --base-url https://a:b@c.example/v1",
+      `option '--base-url <url>' argument 'https://********@c.example/v1' is invalid. ${baseUrlForm}`,
+    ],
     [
       "serve --staging-base-url ftp://a.example/v1",
       `option '--staging-base-url <url>' argument 'ftp://a.example/v1' is invalid. ${baseUrlForm}`,
@@ -110,7 +113,7 @@ describe.concurrent("a command that was not understood", () => {
       "x",
       `option '--base-url <url>' value 'x' from env 'PETSTORE_BASE_URL' is invalid. ${baseUrlForm}`,
     ],
-    ["PETSTORE_DEMO", "maybe", 'PETSTORE_DEMO must be true or false, not "maybe"'],
+    ["PETSTORE_DEMO", "maybe", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "maybe"'],
   ])("may come from the environment: %s=%s", ([name, value, line]) => check("serve", 2, line, { [name]: value }));
 });
 

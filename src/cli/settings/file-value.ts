@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { usageFailure } from "../failure.ts";
+import { truncate } from "../table.ts";
 import type { FileType, Kind } from "./kind.ts";
 import { nameOf } from "./option.ts";
 import type { Setting } from "./setting.ts";
@@ -7,6 +8,9 @@ import { type SettingKey, settings } from "./settings.ts";
 
 /** A value in a file that has no parts. */
 type Scalar = string | number | boolean;
+
+/** Of a value that is wrong, in characters: more would hide what is said of it. */
+const maxShown = 100;
 
 const typeNames = { text: "a text", number: "a number", switch: "true or false" } as const;
 
@@ -20,7 +24,9 @@ export function readFileValue(key: SettingKey, given: unknown, place: string): u
       throw usageFailure(`${place}: '${nameOf(key)}' takes ${scalars === given ? "plain values" : "one plain value"}`);
     }
     value = readScalar(setting.kind, scalar, value, (expected) =>
-      usageFailure(`${place}: value '${scalar}' of '${nameOf(key)}' is invalid. ${expected}`),
+      usageFailure(
+        `${place}: value '${truncate(String(scalar), maxShown)}' of '${nameOf(key)}' is invalid. ${expected}`,
+      ),
     );
   }
   return value ?? setting.byDefault;

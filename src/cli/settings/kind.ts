@@ -6,7 +6,7 @@ import { parseCidr } from "../cidr.ts";
 import { writeDuration } from "../duration.ts";
 import { parseGrace, parseTimeout } from "../duration-option.ts";
 import { parseOrigin } from "../origin.ts";
-import { parseSwitch } from "../switch.ts";
+import { parseSwitch, switchForm } from "../switch.ts";
 import { parsePort } from "../whole-number.ts";
 
 /** A value as it stands in the configuration file. */
@@ -56,10 +56,21 @@ export const hostName = text("<host>", "the name or the address of a host");
 
 export const port: Kind<number> = {
   placeholder: "<port>",
-  parse: argument(parsePort, "a port from 0 to 65535, 0 for any that is free"),
+  parse: parsePortOption,
   write: Number,
   fileTypes: ["number"],
 };
+
+function parsePortOption(given: string): number {
+  if (/^(tcp|udp|sctp):\/\//.test(given)) {
+    throw new InvalidArgumentError(
+      "Kubernetes sets this for a Service of that name: give the pod 'enableServiceLinks: false', or the Service another name.",
+    );
+  }
+  return parsePortNumber(given);
+}
+
+const parsePortNumber = argument(parsePort, "a port from 0 to 65535, 0 for any that is free");
 
 /** In bytes. */
 export const size: Kind<number> = {
@@ -81,7 +92,10 @@ function duration(parse: (given: string) => number): Kind<number> {
 
 export const baseUrl: Kind<string> = {
   placeholder: "<url>",
-  parse: argument(parseBaseUrl, "an address that ends in /v1, such as https://api.example.com/v1"),
+  parse: argument(
+    parseBaseUrl,
+    "an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it",
+  ),
   write: String,
   fileTypes: ["text"],
 };
@@ -102,7 +116,7 @@ export const networks: Kind<readonly string[]> = {
 
 export const onOrOff: Kind<boolean> = {
   placeholder: undefined,
-  parse: argument(parseSwitch, "true or false"),
+  parse: argument(parseSwitch, switchForm),
   write: (isOn) => isOn,
-  fileTypes: ["switch"],
+  fileTypes: ["switch", "number", "text"],
 };

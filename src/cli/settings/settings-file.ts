@@ -1,6 +1,16 @@
-import { readFileSync } from "node:fs";
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { systemFailure, usageFailure } from "../failure.ts";
+import {
+  type Document,
+  type ErrorCode,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLParseError,
+} from "yaml";
+import { readSmallFile } from "../bounded-file.ts";
+import { usageFailure } from "../failure.ts";
 import { readFileValue } from "./file-value.ts";
 import { nameOf } from "./option.ts";
 import { type SettingKey, settings } from "./settings.ts";
@@ -21,17 +31,24 @@ export type SettingsFile = ReadonlyMap<SettingKey, FileEntry>;
  */
 export function readSettingsFile(file: string): SettingsFile {
   const lines = new LineCounter();
-  const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
+  // The parser would compare each name with all others.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
+  const document = parseDocument(readSmallFile(file), options);
   const placeAt = (offset: number | undefined) => `${file}:${lines.linePos(offset ?? 0).line}`;
   const [fault] = document.errors;
   if (fault !== undefined) {
-    throw usageFailure(`${placeAt(fault.pos[0])}: not valid YAML: ${firstLine(fault.message)}`);
+    throw usageFailure(`${placeAt(fault.pos[0])}: ${describeFault(fault)}`);
   }
   const entries = new Map<SettingKey, FileEntry>();
+  const seen = new Map<SettingKey, string>();
   for (const { name, node, offset } of pairsOf(document, placeAt)) {
     const place = placeAt(offset);
     const key = keyOf(name, place);
-    const given = plainValue(node, document);
+    if (seen.has(key)) {
+      throw usageFailure(`${place}: '${name}' stands in ${seen.get(key)} already`);
+    }
+    seen.set(key, `line ${lines.linePos(offset ?? 0).line}`);
+    const given = plainValue(node);
     if (given !== null) {
       entries.set(key, { value: readFileValue(key, given, place), place });
     }
@@ -39,12 +56,14 @@ export function readSettingsFile(file: string): SettingsFile {
   return entries;
 }
 
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw systemFailure(`read ${file}`, error);
-  }
+/** What the parser says of these means something to programmers alone. */
+const faults: Partial<Record<ErrorCode, string>> = {
+  MULTIPLE_DOCS: "a file holds one document, and another one begins here",
+  RESOURCE_EXHAUSTION: "it is nested too deeply",
+};
+
+function describeFault({ code, message }: YAMLParseError): string {
+  return `not valid YAML: ${faults[code] ?? message.split("\n", 1)[0]}`;
 }
 
 interface NamedNode {
@@ -76,15 +95,11 @@ function keyOf(name: string, place: string): SettingKey {
   return key;
 }
 
-/** Only one value, or a list of them: whatever has more structure comes as an object, which no setting takes. */
-function plainValue(node: Node | null, document: Document): unknown {
-  const resolved = isAlias(node) ? node.resolve(document) : node;
-  if (isSeq(resolved)) {
-    return resolved.items.map((item) => plainValue(item as Node | null, document));
-  }
-  return isScalar(resolved) ? resolved.value : (resolved ?? null);
+/** Only one value, or a list of them: whatever has more structure, or an alias, stays an object, which no setting takes. */
+function plainValue(node: Node | null): unknown {
+  return isSeq(node) ? node.items.map(scalarValue) : scalarValue(node);
 }
 
-function firstLine(message: string): string {
-  return message.split("\n", 1)[0] ?? message;
+function scalarValue(node: unknown): unknown {
+  return isScalar(node) ? node.value : node;
 }

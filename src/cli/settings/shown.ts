@@ -1,3 +1,4 @@
+import { mask } from "../credentials.ts";
 import { formatTable } from "../table.ts";
 import type { FileValue } from "./kind.ts";
 import type { Source } from "./source.ts";
@@ -10,9 +11,6 @@ export interface ShownSetting {
   readonly isSecret: boolean;
   readonly source: Source;
 }
-
-/** What is shown in place of a secret. */
-export const mask = "********";
 
 /** Settings for people, one a line. */
 export function formatSettings(shown: readonly ShownSetting[]): string {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { usageFailure } from "../failure.ts";
+import { switchForm } from "../switch.ts";
 import { createOption, flagOf, variableOf } from "./option.ts";
 import type { Setting } from "./setting.ts";
 import { type SettingKey, type SettingValues, settings } from "./settings.ts";
@@ -107,6 +108,6 @@ function readSwitchVariable(key: SettingKey): unknown {
   try {
     return kind.parse(text, undefined);
   } catch {
-    throw usageFailure(`${variableOf(key)} must be true or false, not ${JSON.stringify(text)}`);
+    throw usageFailure(`${variableOf(key)} must be ${switchForm}, not ${JSON.stringify(text)}`);
   }
 }
