@@ -14,7 +14,8 @@ export interface ConnectedRequest {
  */
 export function holdUnread({ request }: ConnectedRequest): void {
   if (!request.complete) {
-    request.read(0);
+    // To have it begun, what has come must go: with as much of it as is kept, nothing more would be asked for.
+    request.read();
   }
 }
 

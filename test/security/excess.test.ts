@@ -166,6 +166,13 @@ describe("the body of a stranger", () => {
     await expectClosed(socket, chunk);
   });
 
+  it("is not taken when it comes with the head", async () => {
+    const socket = openSocket(server);
+    socket.on("error", () => {}).resume();
+    socket.write(`PATCH /v1/inventory/7 HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`);
+    await expectClosed(socket, piece);
+  });
+
   it.each([
     ["by a method that it does not have", "PUT", "application/json", 405],
     ["of a type that it does not have", "POST", "x/y", 415],
