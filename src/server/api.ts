@@ -11,7 +11,7 @@ import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
-import { createErrorReporter, errorsInterceptor, errorToRest } from "../interceptors/errors.ts";
+import { createErrorReporter, errorsInterceptor, errorToRest, type ToError } from "../interceptors/errors.ts";
 import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { validationInterceptor } from "../interceptors/validation.ts";
@@ -53,6 +53,8 @@ export interface ApiOptions {
 export interface Api {
   readonly rest: Gateway;
   readonly rpc: RpcHandler;
+  /** Makes the errors that clients see, and logs those for which the service is to blame. */
+  readonly toError: ToError;
   /** How the list that REST keeps ready does. */
   readonly listCache: () => ListCacheState;
 }
@@ -96,6 +98,7 @@ export function createApi(options: ApiOptions): Api {
       registry,
     }),
     rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
+    toError,
     listCache: inventory.listCache,
   };
 }

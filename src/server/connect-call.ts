@@ -84,8 +84,29 @@ export const noteCode: Interceptor = (next) => async (request) => {
   }
 };
 
+/**
+ * What cannot be read of a stream is the client's fault. Connect calls it internal, and says in its decoder's words what
+ * is wrong.
+ */
+export const blameClient: Interceptor = (next) => (request) =>
+  next(request.stream ? { ...request, message: decodable(request.message) } : request);
+
+async function* decodable<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    const error = ConnectError.from(reason);
+    throw error.code === Code.Internal
+      ? new ConnectError(
+          "The request holds a message that cannot be decoded. Check its encoding.",
+          Code.InvalidArgument,
+        )
+      : error;
+  }
+}
+
 /** As gRPC writes a code: `NOT_FOUND`. */
-function canonicalName(code: Code): string {
+export function canonicalName(code: Code): string {
   return Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
 }
 

@@ -10,9 +10,8 @@ import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
-import { healthService } from "../services/health.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
+import { blameClient, ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** The largest message that they read, in bytes: many times what any client has to say to them. */
@@ -25,6 +24,7 @@ export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as
 export interface ConnectServicesOptions extends ConnectCallOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
+  readonly health: ServiceImpl<typeof Health>;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
   /** Is told of every call when it has ended. */
@@ -33,7 +33,7 @@ export interface ConnectServicesOptions extends ConnectCallOptions {
 }
 
 /**
- * Health and reflection: without a key, and not counted. They stream, and are served by Connect's own handlers, from
+ * What streams of health and reflection: without a key, and not counted. It is served by Connect's own handlers, from
  * Node's own requests.
  */
 export interface ConnectServices {
@@ -42,20 +42,21 @@ export interface ConnectServices {
 }
 
 export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
-  const { services, reflection, stopping, observer, tracing } = options;
+  const { services, reflection, health, stopping, observer, tracing } = options;
   const served = reflection ? toolServices : [Health];
   const reflected = [...services, ...served];
   const implementation = reflectionService(reflected);
-  const paths = new Set(served.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)));
+  const streams = served.flatMap(({ methods }) => methods.filter(({ methodKind }) => methodKind !== "unary"));
+  const paths = new Set(streams.map(({ parent, name }) => `/${parent.typeName}/${name}`));
   /** The calls that the adapter is being given. */
   const calls = new WeakMap<IncomingMessage, ConnectCall>();
   const adapter = connectNodeAdapter({
-    interceptors: [noteCode],
+    interceptors: [noteCode, blameClient],
     contextValues: (request) => calls.get(request as IncomingMessage)?.contextValues as ContextValues,
     readMaxBytes,
     shutdownSignal: stopping,
     routes(router) {
-      router.service(Health, healthService({ serviceNames: services.map(({ typeName }) => typeName), stopping }));
+      router.service(Health, health);
       if (reflection) {
         router.service(ServerReflection, implementation);
         // The two versions differ in nothing but their names.

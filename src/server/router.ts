@@ -6,6 +6,7 @@ import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
+import type { HealthCalls } from "./health-calls.ts";
 import type { Logger } from "./logger.ts";
 import { refusalAnswer } from "./refusal.ts";
 import { siteAnswer } from "./site-answer.ts";
@@ -13,6 +14,7 @@ import { siteAnswer } from "./site-answer.ts";
 /** Where requests can go. */
 export interface RouterOptions {
   readonly api: Api;
+  readonly health: HealthCalls;
   readonly site: Site;
   readonly cors: Cors;
   readonly meter: Meter;
@@ -26,7 +28,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
-  const { api, site, cors, meter, logger, observer } = options;
+  const { api, health, site, cors, meter, logger, observer } = options;
   /** Pages need no key, and are not counted. */
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
     const page = await site.find(exchange.path);
@@ -36,6 +38,9 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   function route(exchange: Exchange): Promise<void> {
     if (exchange.headerBytes > maxHeaderBytes) {
       return exchange.respond(countStranger(exchange, meter, () => refuse(exchange, headersTooLarge())));
+    }
+    if (health.serves(exchange.path)) {
+      return health.handle(exchange);
     }
     const isRest = exchange.path === "/v1" || exchange.path.startsWith("/v1/");
     if (!isRest && !api.rpc.isRpc(exchange)) {

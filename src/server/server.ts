@@ -8,6 +8,7 @@ import { createRequestIdReader } from "../http/request-id.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
+import { healthService } from "../services/health.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { apiServices, createApi } from "./api.ts";
@@ -15,6 +16,7 @@ import type { ServerConfig } from "./config.ts";
 import { createConnectServices, toolServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { watchForeignWrites } from "./foreign-writes.ts";
+import { createHealthCalls } from "./health-calls.ts";
 import { createKeyCache } from "./key-cache.ts";
 import { createKeyMeter } from "./key-meter.ts";
 import { listen } from "./listener.ts";
@@ -107,9 +109,14 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
+  const health = healthService({
+    serviceNames: apiServices.map(({ typeName }) => typeName),
+    stopping: stopping.signal,
+  });
   const connectServices = createConnectServices({
     ...config,
     services: apiServices,
+    health,
     stopping: stopping.signal,
     clientAddress,
     readRequestId,
@@ -125,6 +132,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       tracing,
       createRouter({
         api,
+        health: createHealthCalls(health, api.toError),
         site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
         cors: createCors(config.corsOrigins),
         meter,

@@ -218,3 +218,26 @@ describe("headers of more than 16 KiB", () => {
     }
   });
 });
+
+describe("what health and reflection cannot decode", () => {
+  const check = "/grpc.health.v1.Health/Check";
+  const watch = "/grpc.health.v1.Health/Watch";
+  const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  const bad = Buffer.of(0x0a, 0x7f);
+
+  it.each<[path: string, type: string, body: Uint8Array]>([
+    [check, "application/proto", bad],
+    [check, "application/json", Buffer.from("{")],
+    [check, "application/grpc", envelope(bad)],
+    [check, "application/grpc-web", envelope(bad)],
+    [watch, "application/grpc", envelope(bad)],
+    [watch, "application/connect+proto", envelope(bad)],
+    [reflection, "application/grpc", envelope(bad)],
+  ])("is the client's fault, and not internal: %s as %s", async (path, type, body) => {
+    const answer = await http2.send({ method: "POST", path, headers: { "content-type": type, te: "trailers" }, body });
+    const status = answer.trailers.get("grpc-status") ?? answer.headers.get("grpc-status");
+    const code = status === null ? answer.text : `grpc-status: ${status}`;
+    expect(code).toMatch(/"code": ?"invalid_argument"|grpc-status: 3\b/);
+    expect(code).not.toMatch(/internal|premature/);
+  });
+});
