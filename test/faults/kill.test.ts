@@ -1,102 +1,69 @@
+import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Protocol, protocols } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
-import { pets } from "../support/fixture.ts";
-import { type MintedKey, serve, startServer, type TestServer } from "../support/server.ts";
+import { amount } from "../support/long.ts";
+import { report } from "../support/report.ts";
+import { serve, startServer, type TestServer } from "../support/server.ts";
+import { SharedPets } from "./shared-pets.ts";
+import { rest, ways } from "./ways.ts";
 
-const rounds = 20;
-
-/** Clients that update at the same time, each a pet of its own. */
-const ways = ["REST, HTTP/1.1", "REST, HTTP/2", "Connect JSON, HTTP/1.1", "gRPC", "gRPC-Web, HTTP/1.1"];
+const rounds = amount(20, 200);
 const clientsPerWay = 2;
 
-/** The updates of one pet: each sets a higher stock count than the one before. */
-class Counter {
-  readonly petId: bigint;
-  readonly protocol: Protocol;
-  sent: bigint;
-  acknowledged: bigint;
+/** Longer in the long run, so that counts are saved now and then before the server is killed. */
+const longestLifeMs = amount(400, 1_500);
 
-  constructor(petId: bigint, protocol: Protocol) {
-    this.petId = petId;
-    this.protocol = protocol;
-    this.sent = 0n;
-    this.acknowledged = 0n;
-  }
-
-  /** Updates until the server is gone. `onAcknowledged` is told of each update that was answered with success. */
-  async run(server: TestServer, key: string, onAcknowledged: () => void): Promise<void> {
-    for (;;) {
-      this.sent += 1n;
-      const input = { petId: this.petId, update: { quantity: this.sent } };
-      const outcome = await server.call(this.protocol, "updateInventory", input, { key }).catch(() => undefined);
-      if (outcome?.message === undefined) {
-        return;
-      }
-      this.acknowledged = this.sent;
-      onAcknowledged();
-    }
-  }
-}
+/** Source: the contract, Limits */
+const forgottenMs = 1_000;
 
 describe("kill -9 under load", () => {
   let server: TestServer;
 
   afterAll(() => server?.stop());
 
-  it(`loses no acknowledged update, ${rounds} times over`, { timeout: 180_000 }, async () => {
+  it(`loses no acknowledged update and no older count, ${rounds} times over`, {
+    timeout: amount(180_000, 1_800_000),
+  }, async () => {
+    const beganMs = performance.now();
     server = await startServer();
-    const key = await server.store.mintQuota(1_000_000_000, 1_000_000_000);
-    const counters = createCounters();
-    let acknowledged = 0;
+    const { key } = await server.store.mintQuota(1_000_000_000, 1_000_000_000);
+    const pets = new SharedPets(key);
+    let last = { counted: 0, sent: 0, answered: 0 };
     for (let round = 0; round < rounds; round++) {
-      await killAfter(20 + Math.floor(Math.random() * 300), server, key, counters, () => {
-        acknowledged += 1;
-      });
+      const killedAtMs = await useUntilKilled(server, pets);
       server = await serve(server.store);
-      await expectNothingLost(server, key, counters);
+      const kept = pets.answeredAtMs.slice(last.answered).filter((atMs) => atMs < killedAtMs - forgottenMs);
+      const counted = await countOf(server, key);
+      expect(counted).toBeGreaterThanOrEqual(last.counted + kept.length);
+      expect(counted).toBeLessThanOrEqual(last.counted + pets.sent - last.sent);
+      last = { counted, sent: pets.sent, answered: pets.answeredAtMs.length };
+      await Promise.all(ways.map((way) => pets.read(server, way)));
     }
-    expect(acknowledged).toBeGreaterThan(rounds * 20);
+    pets.expectLinearisable();
+    expect(pets.updates).toBeGreaterThan(rounds * 20);
+    expect(await server.store.run("check")).toContain("sound");
+    const seconds = Math.round((performance.now() - beganMs) / 1_000);
+    report("kill -9", { rounds, calls: pets.sent, acknowledgedUpdates: pets.updates, seconds });
   });
 });
 
-function createCounters(): Counter[] {
-  const chosen = ways.map((way) => protocols.find(({ name }) => name === way) as Protocol);
-  const clients = chosen.flatMap((protocol) => Array.from({ length: clientsPerWay }, () => protocol));
-  return clients.map((protocol, index) => new Counter(pets[index]?.id as bigint, protocol));
-}
-
-/** Has all counters run, and kills the server after so many updates. */
-async function killAfter(
-  updates: number,
-  server: TestServer,
-  { key }: MintedKey,
-  counters: readonly Counter[],
-  onAcknowledged: () => void,
-): Promise<void> {
-  let left = updates;
-  const running = counters.map((counter) =>
-    counter.run(server, key, () => {
-      onAcknowledged();
-      left -= 1;
-      if (left === 0) {
-        process.kill(server.pid, "SIGKILL");
-      }
-    }),
-  );
-  await Promise.all(running);
+/** Has clients of all ways use the pets, and kills the server in the middle of it. Returns when that was. */
+async function useUntilKilled(server: TestServer, pets: SharedPets): Promise<number> {
+  const clients = Array.from({ length: clientsPerWay }, (_, client) =>
+    ways.map((way, index) => pets.use(server, way, client * ways.length + index)),
+  ).flat();
+  await setTimeout(50 + Math.random() * longestLifeMs);
+  const killedAtMs = performance.now();
+  process.kill(server.pid, "SIGKILL");
+  await Promise.all(clients);
   await server.end("SIGKILL");
+  return killedAtMs;
 }
 
-/** Of each pet the last acknowledged update is there, or a later one that was sent. */
-async function expectNothingLost(server: TestServer, { key }: MintedKey, counters: readonly Counter[]): Promise<void> {
-  const outcome = await server.call(protocols[0] as Protocol, "listInventory", {}, { key });
-  const stock = new Map(expectSuccess(outcome).items.map(({ petId, quantity }) => [petId, quantity]));
-  for (const counter of counters) {
-    const quantity = stock.get(counter.petId) as bigint;
-    expect(quantity, `pet ${counter.petId}`).toBeGreaterThanOrEqual(counter.acknowledged);
-    expect(quantity, `pet ${counter.petId}`).toBeLessThanOrEqual(counter.sent);
-    counter.sent = quantity;
-    counter.acknowledged = quantity;
-  }
+/** How many calls the key has been charged for today, which itself costs nothing. */
+async function countOf(server: TestServer, key: string): Promise<number> {
+  const { limits } = expectSuccess(await server.call(rest, "getLimits", {}, { key }));
+  const day = limits?.day;
+  return Number(day?.limit ?? 0) - Number(day?.remaining ?? 0);
 }
