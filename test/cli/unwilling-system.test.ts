@@ -54,8 +54,8 @@ const asOrdinaryUser =
 const canBeOrdinary = spawnSync("sh", ["-c", `${asOrdinaryUser.join(" ")} true`]).status === 0;
 
 describe.skipIf(!canBeOrdinary)("without the right to", () => {
-  const unreadable = "cannot be opened; whoever runs this must be able to read and write it, and its folder";
-  const unwritable = "cannot be written; whoever runs this must be able to write to it, and to its folder";
+  const unreadable = "cannot be opened; see that whoever runs this may read and write it, and its folder";
+  const unwritable = "cannot be written; see that whoever runs this may write to it, and to its folder";
 
   it.for<[what: string, args: string, line: string, deny: (cwd: string) => void]>([
     [

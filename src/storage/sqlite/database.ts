@@ -137,8 +137,8 @@ function assertUsable(connection: Connection, file: string): void {
 /** What SQLite's own messages leave in the dark. Source: https://sqlite.org/rescode.html */
 const reasons: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: "not a SQLite database",
-  SQLITE_CANTOPEN: "cannot be opened; whoever runs this must be able to read and write it, and its folder",
-  SQLITE_READONLY: "cannot be written; whoever runs this must be able to write to it, and to its folder",
+  SQLITE_CANTOPEN: "cannot be opened; see that whoever runs this may read and write it, and its folder",
+  SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
 };
 
 function reasonOf(error: unknown): string {
