@@ -2,13 +2,15 @@
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** The types of frames, by their names. Source: https://www.rfc-editor.org/rfc/rfc9113#section-6 */
-const frameTypes = {
+export const frameTypes = {
   data: 0,
   headers: 1,
   priority: 2,
   reset: 3,
   settings: 4,
+  push: 5,
   ping: 6,
+  goAway: 7,
   windowUpdate: 8,
   continuation: 9,
   unknown: 0xbb,

@@ -17,7 +17,7 @@ import { expectMalformed, refusalOf } from "./refusal.ts";
 import { headerTokens, numberTokens, unicodeTokens, urlTokens } from "./tokens.ts";
 
 const tokens = [...headerTokens, ...numberTokens, ...unicodeTokens, ...urlTokens];
-const count = { usual: 1_000, long: 60_000 };
+const count = { usual: 1_000, long: 30_000 };
 
 function header(random: Random, ...corpus: string[]): string {
   return mutated(random, { tokens, corpus, maxLength: maxHeaderLength });

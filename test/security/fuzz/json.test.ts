@@ -32,7 +32,7 @@ function bytesOf(random: Random, text: string): Uint8Array {
 }
 
 describe("a JSON text", () => {
-  fuzz("is parsed as JSON.parse does, or refused", { usual: 2_000, long: 200_000 }, (random) => {
+  fuzz("is parsed as JSON.parse does, or refused", { usual: 2_000, long: 130_000 }, (random) => {
     const bytes = bytesOf(random, mutated(random, anyJson));
     const refusal = refusalOf(() => parseJson(bytes));
     if (refusal !== undefined) {
@@ -61,13 +61,13 @@ describe("a JSON text", () => {
 describe("a body of REST", () => {
   checkBodies(
     "of an update",
-    { usual: 2_000, long: 200_000 },
+    { usual: 2_000, long: 130_000 },
     { desc: InventoryUpdateSchema, corpus: updates, policy: restJson },
   );
-  checkBodies("of every shape", { usual: 1_000, long: 50_000 }, { desc: ShapeSchema, corpus: restShapes, policy });
+  checkBodies("of every shape", { usual: 1_000, long: 25_000 }, { desc: ShapeSchema, corpus: restShapes, policy });
   checkBodies(
     "of every shape, as ProtoJSON",
-    { usual: 1_000, long: 50_000 },
+    { usual: 1_000, long: 25_000 },
     { desc: ShapeSchema, corpus: gatewayShapes, policy: protoJsonPolicy },
   );
 
@@ -104,8 +104,8 @@ describe("a message in ProtoJSON", () => {
     ListOrdersRequestSchema,
   ];
 
-  checkMessages("of a request", { usual: 2_000, long: 150_000 }, { descs: requests, corpus: requestJson });
-  checkMessages("of every shape", { usual: 500, long: 30_000 }, { descs: [ShapeSchema], corpus: protoJsonShapes });
+  checkMessages("of a request", { usual: 2_000, long: 100_000 }, { descs: requests, corpus: requestJson });
+  checkMessages("of every shape", { usual: 500, long: 25_000 }, { descs: [ShapeSchema], corpus: protoJsonShapes });
 
   interface Messages {
     readonly descs: readonly DescMessage[];

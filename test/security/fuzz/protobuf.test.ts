@@ -21,8 +21,8 @@ const requests = samples.map(({ operation, input }) => {
 describe("a message in the binary format", () => {
   const descs = samples.map(({ operation }): DescMessage => operations[operation].input);
 
-  check("of a request", { usual: 2_000, long: 250_000 }, { descs, corpus: [...requests, ...binaryShapes] });
-  check("of every shape", { usual: 1_000, long: 100_000 }, { descs: [ShapeSchema], corpus: binaryShapes });
+  check("of a request", { usual: 2_000, long: 150_000 }, { descs, corpus: [...requests, ...binaryShapes] });
+  check("of every shape", { usual: 1_000, long: 60_000 }, { descs: [ShapeSchema], corpus: binaryShapes });
 
   interface Messages {
     readonly descs: readonly DescMessage[];
@@ -56,7 +56,7 @@ describe("an envelope", () => {
   const material: Material = { tokens: byteTokens, corpus: [...envelopes, "a".repeat(2_000)] };
   const uncompressed = new CallCompression({ header: () => undefined } as unknown as Exchange, undefined, "");
 
-  fuzz("holds exactly the message that it says, or is refused", { usual: 1_000, long: 100_000 }, (random) => {
+  fuzz("holds exactly the message that it says, or is refused", { usual: 1_000, long: 60_000 }, (random) => {
     const bytes = mutatedBytes(random, material);
     const refusal = refusalOf(() => openEnvelope(bytes, uncompressed, maxBytes));
     if (refusal !== undefined) {

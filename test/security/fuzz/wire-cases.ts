@@ -1,0 +1,67 @@
+import { afterAll, expect, it } from "vitest";
+import { amount } from "../../support/long.ts";
+import { type CaseCount, failure, fuzzTimeoutMs, seedsOf } from "./cases.ts";
+import { Random } from "./random.ts";
+import type { Stock } from "./stock.ts";
+import { WatchedServer } from "./watched-server.ts";
+
+/** How many cases run together, before the server is looked at. */
+const batchSize = 64;
+
+/** Cases that are tried on a server. */
+export interface WireCases extends CaseCount {
+  tryCase(random: Random, watched: WatchedServer): Promise<void>;
+  /** Looks at the stock after each batch; by default it must not have changed. */
+  readonly judge?: (now: Stock, before: Stock) => void;
+}
+
+/**
+ * A test that tries so many cases on the server of its file, and looks after each 64 of them whether it is unharmed. Of
+ * those that harmed it, the one is sought that does so alone.
+ */
+export function fuzzWire(promise: string, cases: WireCases): void {
+  const seeds = seedsOf(cases);
+  it(`${promise}: ${seeds.length} cases`, { timeout: fuzzTimeoutMs }, async () => {
+    for (let start = 0; start < seeds.length; start += batchSize) {
+      await tryBatch(seeds.slice(start, start + batchSize), cases);
+    }
+    expect(seeds.length).toBeGreaterThanOrEqual(amount(cases.usual, cases.long));
+  });
+}
+
+/** The server of a file's tests. */
+let shared: Promise<WatchedServer> | undefined;
+
+afterAll(async () => (await shared)?.stop());
+
+async function tryBatch(seeds: readonly number[], cases: WireCases): Promise<void> {
+  shared ??= WatchedServer.start();
+  const watched = await shared;
+  try {
+    await tryTogether(seeds, cases, watched);
+  } catch (reason) {
+    shared = undefined;
+    await watched.stop();
+    await tryOneByOne(seeds, cases);
+    throw failure(seeds[0] ?? 0, reason);
+  }
+}
+
+/** Throws the failure of the first case that fails alone, on a server that no other has harmed. */
+async function tryOneByOne(seeds: readonly number[], cases: WireCases): Promise<void> {
+  const watched = await WatchedServer.start();
+  try {
+    for (const seed of seeds) {
+      await tryTogether([seed], cases, watched).catch((reason: unknown) => {
+        throw failure(seed, reason);
+      });
+    }
+  } finally {
+    await watched.stop();
+  }
+}
+
+async function tryTogether(seeds: readonly number[], cases: WireCases, watched: WatchedServer): Promise<void> {
+  await Promise.all(seeds.map((seed) => cases.tryCase(new Random(seed), watched)));
+  await watched.expectUnharmed(cases.judge);
+}
