@@ -22,6 +22,8 @@ import { addStatus } from "./status.ts";
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
 export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
   process.stdout.on("error", endUnwritten);
+  // Whoever cannot be told goes without: the exit code tells the most of it.
+  process.stderr.on("error", () => {});
   dropEmptyVariables(process.env);
   try {
     await createProgram(signals).parseAsync([...args], { from: "user" });
@@ -62,13 +64,19 @@ function createProgram(signals: ServerSignals): Command {
       signals.release();
     }
     applySettingsFile(command);
-    const unknown = describeUnknownVariables(process.env);
-    process.stderr.write(unknown === undefined ? "" : `petstore: warning: ${unknown}\n`);
+    warnOfUnknownVariables();
   });
   for (const add of [addServe, addConfig, addStatus, addKeys, addImport, addExport, addBackup, addRestore, addCheck]) {
     add(program, signals);
   }
   return program;
+}
+
+function warnOfUnknownVariables(): void {
+  const unknown = describeUnknownVariables(process.env);
+  if (unknown !== undefined) {
+    process.stderr.write(`petstore: warning: ${unknown}\n`);
+  }
 }
 
 function createConfigOption(): Option {

@@ -12,8 +12,11 @@ const maxWaitingBytes = 16 * 1024 * 1024;
  */
 export function createLogger(level: string): Logger {
   const isTerminal = process.stderr.isTTY === true;
-  const stream = isTerminal
-    ? pretty({ destination: 2, ignore: "pid,hostname", sync: true })
-    : pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes });
-  return pino({ level }, stream);
+  const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
+  // A log that cannot be written, for want of room or of a reader, ends no server; nor does it keep one from its end, at
+  // which the stream would try for ever.
+  stderr.on("error", () => {
+    stderr.flushSync = () => {};
+  });
+  return pino({ level }, isTerminal ? pretty({ destination: stderr, ignore: "pid,hostname" }) : stderr);
 }
