@@ -11,6 +11,6 @@ export function fromDriverError(error: unknown): unknown {
 }
 
 /** Whether the driver tells that the medium is busy, full or failing. */
-export function isMediumFailure(error: unknown): error is Error {
+export function isMediumFailure(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Sqlite.SqliteError && mediumFails.test(error.code);
 }

@@ -93,6 +93,10 @@ function runWrite({ name, args }: Write): Outcome {
   }
 }
 
+/** Between threads an error loses its code, which tells more than the message: whether a write failed, or a sync. */
 function toFailure(error: unknown): Failure {
-  return { error: error as Error, isMediumFailure: isMediumFailure(error) };
+  if (isMediumFailure(error)) {
+    return { error: new Error(`${error.message} (${error.code})`), isMediumFailure: true };
+  }
+  return { error: error as Error, isMediumFailure: false };
 }
