@@ -1,33 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Usage } from "../../src/domain/limits.ts";
-import type { KeyUsage, UsageStore } from "../../src/domain/store.ts";
 import { createKeyMeter } from "../../src/server/key-meter.ts";
-
-/** A store of counters that can be made to fail. */
-class MemoryStore implements UsageStore {
-  readonly saved = new Map<string, Usage>();
-  readonly deprecatedCalls = new Map<string, ReadonlyMap<string, number>>();
-  isFailing = false;
-
-  async loadUsage(keyId: string): Promise<Usage | undefined> {
-    return this.saved.get(keyId);
-  }
-
-  async listUsage(): Promise<KeyUsage[]> {
-    return [];
-  }
-
-  async saveUsage(usages: Iterable<KeyUsage>): Promise<void> {
-    if (this.isFailing) {
-      throw new Error("the disk is full");
-    }
-    for (const { keyId, usage, deprecatedCalls = new Map() } of usages) {
-      this.deprecatedCalls.set(keyId, deprecatedCalls);
-      this.saved.set(keyId, usage);
-    }
-  }
-}
+import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
 function key(perMinute: number): Key {
   const customQuota = { perMinute, perDay: 1_000 };
@@ -35,12 +10,12 @@ function key(perMinute: number): Key {
 }
 
 describe("the meter of keys", () => {
-  let store: MemoryStore;
+  let store: MemoryUsageStore;
   let reported: unknown[];
 
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_000_000 });
-    store = new MemoryStore();
+    store = new MemoryUsageStore();
     reported = [];
   });
 
