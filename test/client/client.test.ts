@@ -189,7 +189,7 @@ describe.each(transports)("over $name", ({ transport }) => {
     const timing = new FakeTiming();
     const client = open({ transport, timing, baseUrl: "http://127.0.0.1:1" });
     await failureOf(client.inventory.listInventory({}));
-    expect(timing.delaysMs).toEqual([100, 200, 400]);
+    expect(timing.delaysMs).toEqual([150, 300, 600, 1_200, 2_400]);
   });
 
   it("sends the key to no other origin", async () => {
