@@ -5,6 +5,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { DomainError } from "../domain/errors.ts";
 import { assertAuthority } from "../http/authority.ts";
 import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
@@ -12,6 +13,7 @@ import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { blameClient, ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 /** The largest message that they read, in bytes: many times what any client has to say to them. */
@@ -48,6 +50,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const implementation = reflectionService(reflected);
   const streams = served.flatMap(({ methods }) => methods.filter(({ methodKind }) => methodKind !== "unary"));
   const paths = new Set(streams.map(({ parent, name }) => `/${parent.typeName}/${name}`));
+  const openStreams = new OpenStreams();
   /** The calls that the adapter is being given. */
   const calls = new WeakMap<IncomingMessage, ConnectCall>();
   const adapter = connectNodeAdapter({
@@ -95,8 +98,14 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
       const answered = async () => {
         const ended = call.answeredBy(response);
-        handle(request, response, call);
+        const leave = openStreams.enter(call.clientAddress);
+        if (leave === undefined) {
+          call.record.code = refuse(response, tooManyStreams());
+        } else {
+          handle(request, response, call);
+        }
         await ended;
+        leave?.();
         observer.ended(call);
       };
       void (tracing === undefined ? answered() : tracing.run(call, answered));
@@ -106,6 +115,10 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
 
 function authorityOf({ headers }: IncomingMessage): string | undefined {
   return (headers[":authority"] as string | undefined) ?? headers.host;
+}
+
+function tooManyStreams(): DomainError {
+  return new DomainError("UNAVAILABLE", "Too many streams are open. Close those that are not needed.");
 }
 
 /** Returns the code of the refusal. */

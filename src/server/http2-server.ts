@@ -1,4 +1,5 @@
 import {
+  constants,
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
@@ -33,6 +34,9 @@ export interface DetachedHttp2Server {
 
 /** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
 const idleMs = 65_000;
+
+/** How long a client may take nothing of an answer before it is given up, in milliseconds: as long as over HTTP/1.1. */
+const stalledMs = 120_000;
 
 /** How long a client that has said goodbye may leave the connection open, in milliseconds. */
 const goodbyeMs = 5_000;
@@ -92,6 +96,8 @@ export function createDetachedHttp2Server({
     onStream(stream);
     count(stream);
     if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {
+      // Pings keep a connection from being idle, though its windows stay shut.
+      stream.setTimeout(stalledMs, () => stream.close(constants.NGHTTP2_CANCEL));
       return handleStream(stream, headers, rawHeaders);
     }
     for (const layer of compatibility) {

@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Bystander, expectServed } from "../support/bystander.ts";
+import { until } from "../support/deadline.ts";
+import { amount, isLong } from "../support/long.ts";
+import { memoryBytes } from "../support/process-usage.ts";
+import { report } from "../support/report.ts";
+import { envelope } from "../support/rpc-wire.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { expectUnharmed } from "../support/unharmed.ts";
+
+const mebibyte = 1_048_576;
+
+let server: TestServer;
+let key: string;
+let bystander: Bystander;
+
+beforeAll(async () => {
+  server = await startServer("--trusted-proxy", "127.0.0.1/32");
+  ({ key } = await server.store.mintQuota(1_000_000, 10_000_000));
+  bystander = await Bystander.start(server, key);
+});
+
+afterEach(() => expectUnharmed(server, key));
+
+afterAll(async () => {
+  await bystander?.stop();
+  await server?.stop();
+});
+
+async function openSession(settings = {}): Promise<ClientHttp2Session> {
+  const session = connect(server.origin, { settings }).on("error", () => {});
+  await once(session, "remoteSettings");
+  return session;
+}
+
+describe("streams without a key that stay open", () => {
+  /** Watches the server's health from an address, and resolves to the status by which that is answered. */
+  async function watch(session: ClientHttp2Session, address: string): Promise<number> {
+    const path = "/grpc.health.v1.Health/Watch";
+    const headers = { "content-type": "application/grpc", te: "trailers", "x-forwarded-for": address };
+    const stream = session.request({ ":method": "POST", ":path": path, ...headers }, { endStream: false });
+    stream.on("error", () => {}).end(envelope(Buffer.alloc(0)));
+    const [{ ":status": status }] = await once(stream, "response");
+    return status;
+  }
+
+  it("are 64 for a network, over all of its connections, and 1,024 in all", async () => {
+    const before = memoryBytes(server.pid);
+    const sessions: ClientHttp2Session[] = [];
+    const statuses = new Map<number, number>();
+    const seen = await bystander.watch(async () => {
+      for (let network = 0; network < 17; network++) {
+        const both = [await openSession(), await openSession()];
+        sessions.push(...both);
+        const row = both.flatMap((session) => Array.from({ length: 35 }, () => watch(session, `192.0.2.${network}`)));
+        const found = await Promise.all(row);
+        expect(found.filter((status) => status === 200)).toHaveLength(network < 16 ? 64 : 0);
+        for (const status of found) {
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }
+    });
+    expectServed(seen);
+    expect(Object.fromEntries(statuses)).toEqual({ 200: 1_024, 503: 17 * 70 - 1_024 });
+    const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
+    expect(grownMebibytes).toBeLessThan(250);
+    for (const session of sessions) {
+      session.destroy();
+    }
+    const last = await openSession();
+    await until(async () => (await watch(last, "192.0.2.0")) === 200, 5_000);
+    last.destroy();
+    report("streams that stay open", { statuses: Object.fromEntries(statuses), seen, grownMebibytes });
+  });
+});
+
+describe("answers that are not taken", () => {
+  it("hold no more than 256 streams of a connection, and others are served", async () => {
+    const session = await openSession({ initialWindowSize: 0 });
+    const streams: ClientHttp2Stream[] = [];
+    const seen = await bystander.watch(async () => {
+      for (let made = 0; made < 256; made++) {
+        streams.push(
+          session
+            .request({ ":path": "/openapi.json" })
+            .on("error", () => {})
+            .pause(),
+        );
+      }
+      await Promise.all(streams.map((stream) => once(stream, "response")));
+      for (let round = 0; round < 20; round++) {
+        await expectUnharmed(server, key);
+      }
+    });
+    expectServed(seen);
+    session.destroy();
+  });
+
+  it.skipIf(!isLong)(
+    "are given up after two minutes, though the connection is kept from being idle",
+    async () => {
+      const session = await openSession({ initialWindowSize: 0 });
+      const stream = session.request({ ":path": "/openapi.json" }).on("error", () => {});
+      const start = performance.now();
+      await until(async () => {
+        session.ping(() => {});
+        return stream.destroyed;
+      }, 130_000);
+      expect(stream.rstCode).toBe(8);
+      expect(performance.now() - start).toBeGreaterThan(115_000);
+      session.destroy();
+    },
+    140_000,
+  );
+});
+
+it("so many requests over one connection as anybody likes, 200 at a time, are all answered", async () => {
+  const session = await openSession();
+  const count = amount(2_000, 100_000);
+  const before = memoryBytes(server.pid);
+  let left = count;
+  const ask = async () => {
+    while (left-- > 0) {
+      const stream = session.request({ ":path": "/v1/limits", authorization: `Bearer ${key}` });
+      const [{ ":status": status }] = await once(stream, "response");
+      expect(status).toBe(200);
+      await once(stream.resume(), "close");
+    }
+  };
+  await Promise.all(Array.from({ length: 200 }, ask));
+  session.destroy();
+  const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
+  expect(grownMebibytes).toBeLessThan(150);
+  report("streams of one connection, one after the other", { count, grownMebibytes });
+}, 120_000);
