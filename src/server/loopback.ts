@@ -9,8 +9,8 @@ export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Whether a `Host`, with or without a port, is a loopback address or `localhost`. */
-export function isLoopbackHost(host: string): boolean {
-  const [, ipv6, name = ""] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
-  return name.toLowerCase() === "localhost" || isLoopback(ipv6 ?? name);
+/** The host that a `Host` names, without a port and in lower case. Empty where it is malformed. */
+export function hostOf(header: string): string {
+  const [, ipv6, name = ""] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
+  return (ipv6 ?? name).toLowerCase();
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isLoopback, isLoopbackHost } from "./loopback.ts";
+import { hostOf, isLoopback } from "./loopback.ts";
 
 /** What a page of the operator's port answers. */
 export interface OpsAnswer {
@@ -33,8 +33,9 @@ export interface OpsServer {
 /** Serves the operator's port, which never serves the API. Rejects when it cannot listen. */
 export async function serveOps({ host, port, pages, report }: OpsOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
-    const { address: bound } = server.address() as AddressInfo;
-    const answered = isRebound(request, bound) ? Promise.resolve(notHere) : answer(request, pages);
+    const answered = isRebound(request, { address: address.address, host })
+      ? Promise.resolve(notHere)
+      : answer(request, pages);
     void answered
       .catch((reason: unknown) => {
         report(reason);
@@ -52,8 +53,9 @@ export async function serveOps({ host, port, pages, report }: OpsOptions): Promi
     server.once("error", reject);
     server.listen(port, host, () => resolve(void server.off("error", reject)));
   });
+  const address = server.address() as AddressInfo;
   return {
-    address: server.address() as AddressInfo,
+    address,
     close() {
       server.close();
       server.closeAllConnections();
@@ -69,11 +71,15 @@ export function plain(status: number, line: string): OpsAnswer {
 const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address than those");
 
 /**
- * Whether a request is for another host than the address is of. While only this machine itself reaches the port, it may
- * come from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
+ * Whether a request is for another host than the port's. While only this machine itself reaches it, such a request may come
+ * from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
  */
-function isRebound({ headers: { host } }: IncomingMessage, bound: string): boolean {
-  return host !== undefined && isLoopback(bound) && !isLoopbackHost(host);
+function isRebound({ headers }: IncomingMessage, { address, host }: { address: string; host: string }): boolean {
+  if (headers.host === undefined || !isLoopback(address)) {
+    return false;
+  }
+  const asked = hostOf(headers.host);
+  return !["localhost", host.toLowerCase()].includes(asked) && !isLoopback(asked);
 }
 
 async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Promise<OpsAnswer> {

@@ -1,5 +1,8 @@
+import { lookup } from "node:dns/promises";
+import { hostname } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
+import { isLoopback } from "../../src/server/loopback.ts";
 import type { Target } from "../support/clients/client.ts";
 import { restProtocols } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
@@ -7,6 +10,11 @@ import { sendRaw } from "../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
 const rest = restProtocols[0] as (typeof restProtocols)[0];
+
+const ownAddress = await lookup(hostname()).then(
+  ({ address }) => address,
+  () => "",
+);
 
 let server: TestServer;
 
@@ -112,6 +120,16 @@ describe("the name by which the operator's port is asked", () => {
   ])("%j: %i", async (host, status) => {
     expect(await statusFor(host)).toBe(status);
   });
+
+  it.skipIf(!isLoopback(ownAddress))(
+    "is the one of --ops-host (skipped where the machine's is not local)",
+    async () => {
+      const named = await serve(new TestStore(), { flags: ["--ops-host", hostname()] });
+      expect(await statusFor(`${hostname().toUpperCase()}:9090`, named)).toBe(200);
+      expect(await statusFor("evil.example", named)).toBe(403);
+      await named.stop();
+    },
+  );
 
   it("is any, where others than this machine reach it", async () => {
     const open = await serve(new TestStore(), { flags: ["--ops-host", "0.0.0.0"] });
