@@ -1,0 +1,59 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+
+/** `h2spec`, from `H2SPEC` or the path. Source: https://github.com/summerwind/h2spec */
+const h2spec = process.env.H2SPEC ?? "h2spec";
+const isFound = spawnSync(h2spec, ["--version"]).status === 0;
+
+/**
+ * What nghttp2, and Node above it, do in another way than h2spec would have it. None of it lets anybody in or takes more
+ * than a frame's time: frames of closed streams and of priorities are ignored, and where a stream would do, the
+ * connection ends.
+ */
+const others = [
+  "Sends invalid connection preface",
+  "closed: Sends a DATA frame after sending RST_STREAM frame",
+  "closed: Sends a HEADERS frame after sending RST_STREAM frame",
+  "closed: Sends a DATA frame",
+  "closed: Sends a HEADERS frame",
+  "Sends stream identifier that is numerically smaller than previous",
+  "Sends PRIORITY frame that depend on itself",
+  "Sends a PRIORITY frame with 0x0 stream identifier",
+  "Sends a PING frame with ACK",
+  "Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream",
+  "half closed (remote): Sends a DATA frame",
+];
+
+let server: TestServer;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  folder = mkdtempSync(join(tmpdir(), "petstore-h2spec-"));
+});
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await server?.stop();
+});
+
+it.skipIf(!isFound)(
+  "does all that h2spec asks for but what is known",
+  async () => {
+    const report = join(folder, "report.xml");
+    const options = ["-h", "127.0.0.1", "-p", String(server.port), "-P", "/openapi.json", "--timeout", "2"];
+    await promisify(execFile)(h2spec, [...options, "--junit-report", report]).catch(() => {});
+    const cases = readFileSync(report, "utf8").split("<testcase").slice(1);
+    const failed = cases
+      .filter((text) => /<(failure|error)/.test(text))
+      .map((text) => /classname="([^"]*)"/.exec(text)?.[1]);
+    expect(cases.length).toBeGreaterThan(140);
+    expect(failed.filter((title) => !others.includes(title ?? ""))).toEqual([]);
+  },
+  120_000,
+);
