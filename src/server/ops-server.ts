@@ -68,7 +68,7 @@ export function plain(status: number, line: string): OpsAnswer {
   return { status, body: `${line}\n` };
 }
 
-const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address than those");
+const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address");
 
 /**
  * Whether a request is for another host than the port's. While only this machine itself reaches it, such a request may come
