@@ -5,7 +5,10 @@ import { openSocket } from "../../support/raw.ts";
 import type { Random } from "./random.ts";
 import type { WatchedServer } from "./watched-server.ts";
 
-/** How long a server may be silent that has been left, in milliseconds: it may have a stream to go on with. */
+/** After how long a server that is silent has said what it has to say, in milliseconds. */
+const answeredMs = 20;
+
+/** How long it may be silent once it has been left, in milliseconds: it may have a stream to go on with. */
 const silenceMs = 300;
 
 const internalError = /HTTP\/1\.[01] 500|"INTERNAL"|"internal"|grpc-status: (?:13|2)\r/;
@@ -17,14 +20,18 @@ const internalError = /HTTP\/1\.[01] 500|"INTERNAL"|"internal"|grpc-status: (?:1
 export async function sendBytes(random: Random, bytes: Buffer, watched: WatchedServer): Promise<void> {
   const socket = openSocket(watched.server);
   let received = "";
-  socket.on("data", (chunk: Buffer) => {
-    received += chunk.toString("latin1");
-  });
-  socket.on("error", () => {}).setTimeout(silenceMs, () => socket.destroy());
-  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket
+    .on("error", () => {})
+    .on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   for (const piece of pieces(random, bytes)) {
     socket.write(piece);
     await setImmediate();
+  }
+  if (random.oneIn(2)) {
+    await Promise.race([silent(socket), closed]);
   }
   leave(socket, random);
   await closed;
@@ -36,17 +43,21 @@ export async function sendBytes(random: Random, bytes: Buffer, watched: WatchedS
 
 /** Mostly one, at times two or three. */
 function pieces(random: Random, bytes: Buffer): readonly Buffer[] {
-  const cuts = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, () => random.below(bytes.length)).sort(
-    (a, b) => a - b,
-  );
+  const count = random.pick([0, 0, 0, 1, 2]);
+  const cuts = Array.from({ length: count }, () => random.below(bytes.length)).sort((a, b) => a - b);
   return [0, ...cuts].map((start, index) => bytes.subarray(start, cuts[index] ?? bytes.length));
 }
 
-/** By closing its side, which lets the answer come, or by a reset. */
+function silent(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.setTimeout(answeredMs, resolve));
+}
+
+/** By closing its side, which lets an answer come, or by a reset. */
 function leave(socket: Socket, random: Random): void {
   if (random.oneIn(8)) {
     socket.resetAndDestroy();
-  } else {
-    socket.end();
+    return;
   }
+  socket.setTimeout(silenceMs, () => socket.destroy());
+  socket.end();
 }

@@ -70,8 +70,14 @@ function withHeader(draft: Draft, name: string, value: string): Draft {
 }
 
 /**
- * Sends a request on a connection of its own, over either version of HTTP. Undefined where there is no answer, since it
- * is no request of HTTP/2. Source: RFC 9113, 8.1.1.
+ * How what is no request of HTTP/2 is refused (RFC 9113, 8.1.1); and what a client makes of a refusal over HTTP/1.1 that
+ * has a body, though it has meant to send HEAD.
+ */
+const noAnswer = /NGHTTP2_PROTOCOL_ERROR$|Data after `Connection: close`$/;
+
+/**
+ * Sends a request on a connection of its own, over either version of HTTP. Undefined where there is no answer that a
+ * client reads.
  */
 async function send(random: Random, draft: Draft, watched: WatchedServer): Promise<HttpAnswer | undefined> {
   const client = random.pick([createHttp1Client, createHttp2Client])(watched.server);
@@ -80,7 +86,7 @@ async function send(random: Random, draft: Draft, watched: WatchedServer): Promi
     expectNoInternals(answer, watched);
     return answer;
   } catch (reason) {
-    if (reason instanceof Error && reason.message.endsWith("NGHTTP2_PROTOCOL_ERROR")) {
+    if (reason instanceof Error && noAnswer.test(reason.message)) {
       return undefined;
     }
     throw reason;

@@ -122,9 +122,10 @@ describe("a message in ProtoJSON", () => {
         return;
       }
       const message = jsonCodec.decode(desc, bytes);
-      const again = jsonCodec.decode(desc, Buffer.from(toJsonString(desc, message)));
-      // The library writes -0 as 0; and not a number is never the same.
-      expect(equals(desc, again, message) || /-0|NaN/.test(Buffer.from(bytes).toString())).toBe(true);
+      // The library writes -0 as 0, and leaves it out where it leaves out 0.
+      const write = (value: Message) => toJsonString(desc, value, { alwaysEmitImplicit: true });
+      const again = jsonCodec.decode(desc, Buffer.from(write(message)));
+      expect(write(again)).toBe(write(message));
     });
   }
 });

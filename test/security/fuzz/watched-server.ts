@@ -32,9 +32,11 @@ export class WatchedServer {
     const server = await startServer("--log-level", "debug", "--trusted-proxy", "127.0.0.1");
     const quota = ["--plan", "enterprise", "--per-minute", "100000000", "--per-day", "100000000"];
     const readOnly = ["inventory:read", "pets:read", "orders:read"].flatMap((scope) => ["--scope", scope]);
-    const { key: writer } = await server.store.mintKey(...quota);
-    const { key: reader } = await server.store.mintKey(...quota, ...readOnly);
-    const watched = new WatchedServer(server, { reader, writer });
+    const [writer, reader] = await Promise.all([
+      server.store.mintKey(...quota),
+      server.store.mintKey(...quota, ...readOnly),
+    ]);
+    const watched = new WatchedServer(server, { reader: reader.key, writer: writer.key });
     watched.#stock = await watched.#answeredStock();
     watched.#handles = openFiles(server.pid);
     return watched;
