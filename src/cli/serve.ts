@@ -57,7 +57,10 @@ async function serveUntilStopped(running: RunningServer, { signals, announcement
     process.stdout.write(announcement);
     await once(end, "abort");
   }
-  await running.stop();
+  if (!(await running.stop())) {
+    // To exit would be to wait for the thread that waits for the disk.
+    process.kill(process.pid, "SIGKILL");
+  }
   // While Node winds itself up, signals have their usual meaning again. And nothing that is left may hold the process.
   process.exit(running.broken.aborted ? 1 : 0);
 }

@@ -21,14 +21,21 @@ export function watchForeignWrites(store: Pick<Store, "foreignRevision">): Forei
     const revision = await store.foreignRevision().catch(() => undefined);
     if (revision === undefined || revision !== known) {
       known = revision;
-      for (const listener of listeners) {
-        listener();
-      }
+      tell();
+    }
+  }
+  function tell(): void {
+    for (const listener of listeners) {
+      listener();
     }
   }
   // One question at a time: a store that is slow to answer must not be asked twice.
   function askOnce(): void {
-    asking ??= ask().finally(() => {
+    if (asking !== undefined) {
+      tell();
+      return;
+    }
+    asking = ask().finally(() => {
       asking = undefined;
     });
   }

@@ -12,6 +12,7 @@ import { healthService } from "../services/health.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { apiServices, createApi } from "./api.ts";
+import { atMost } from "./at-most.ts";
 import type { ServerConfig } from "./config.ts";
 import { createConnectServices, toolServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
@@ -28,6 +29,9 @@ import { ShutdownGrace } from "./shutdown-grace.ts";
 import { createStrangerMeter } from "./stranger-meter.ts";
 import { answerUnparsed } from "./unparsed.ts";
 
+/** How long past the grace the last answers may take to leave, and the last counts to be saved, in milliseconds. */
+const lastSaveMs = 3_000;
+
 /** A server that takes requests. */
 export interface RunningServer {
   /** Where the API is, such as `http://127.0.0.1:8080`. */
@@ -40,8 +44,11 @@ export interface RunningServer {
   switchDebug(): void;
   /** Logs that a signal ends the process, though calls are running. */
   abandon(signal: string): void;
-  /** Lets running calls finish, and gives back all that is held. */
-  stop(): Promise<void>;
+  /**
+   * Lets running calls finish, and gives back all that is held. Resolves to false when the disk does not let it: a thread
+   * waits for it then, and will for nobody knows how long.
+   */
+  stop(): Promise<boolean>;
 }
 
 /**
@@ -164,10 +171,17 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     async stop() {
       grace.start();
       stopping.abort();
-      await resources.disposeAsync();
+      const isDone = await atMost(grace.leftMs + lastSaveMs, resources.disposeAsync());
       // To the last, it tells that the server is not ready.
       ops.close();
-      logger.info("the server has stopped");
+      if (isDone) {
+        logger.info("the server has stopped");
+      } else {
+        logger.fatal(
+          "the server ends, though its disk has not answered: the last counts are lost, and perhaps updates",
+        );
+      }
+      return isDone;
     },
   };
 }

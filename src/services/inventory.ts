@@ -5,7 +5,7 @@ import {
   type ListInventoryResponse,
   ListInventoryResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { deadlineExceeded } from "../domain/errors.ts";
+import { deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
 import type { PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/store.ts";
@@ -27,6 +27,14 @@ export function inventoryService(
     toMessage: (items, nextPageToken) =>
       create(ListInventoryResponseSchema, { items: items.map(inventoryItemToMessage), nextPageToken }),
   };
+  async function setStock(petId: bigint, quantity: bigint): Promise<InventoryItem> {
+    try {
+      return await store.updateInventory(petId, quantity);
+    } finally {
+      onUpdate(petId);
+    }
+  }
+
   return {
     listInventory: ({ pageSize, pageToken, status }) =>
       answerList(inventory, {
@@ -36,18 +44,31 @@ export function inventoryService(
       }),
 
     async updateInventory({ petId, update }, { timeoutMs }) {
+      const leftMs = timeoutMs();
       // A caller whose deadline has passed has been told so: nothing may change after that.
-      if ((timeoutMs() ?? 1) <= 0) {
+      if (leftMs !== undefined && leftMs <= 0) {
         throw deadlineExceeded();
       }
-      try {
-        const item = await store.updateInventory(petId, update?.quantity as bigint);
-        return { item: inventoryItemToMessage(item) };
-      } finally {
-        onUpdate(petId);
-      }
+      const updating = setStock(petId, update?.quantity as bigint);
+      const item = await (leftMs === undefined ? updating : settledWithin(leftMs, updating));
+      return { item: inventoryItemToMessage(item) };
     },
   };
+}
+
+/**
+ * Waits for an update until the caller's deadline. Past it the update may still be made, as soon as the disk answers, so
+ * that `DEADLINE_EXCEEDED`, by which nothing changes, would not be true. Rejects with `UNAVAILABLE`.
+ */
+async function settledWithin<T>(ms: number, updating: Promise<T>): Promise<T> {
+  const { promise: passed, reject } = Promise.withResolvers<never>();
+  const reason = () => storeUnavailable(new Error("an update still waited for the disk at its deadline"));
+  const timer = setTimeout(() => reject(reason()), ms);
+  try {
+    return await Promise.race([updating, passed]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The fields of the message that stands for an entry. */

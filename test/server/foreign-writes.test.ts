@@ -77,3 +77,16 @@ it("asks a slow store but once at a time", async () => {
   resolve(1);
   await watching.close();
 });
+
+it("takes all that was read before for out of date while a store does not answer", async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const watching = watchForeignWrites({ foreignRevision: () => promise });
+  let calls = 0;
+  watching.subscribe(() => {
+    calls += 1;
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(calls).toBe(4);
+  resolve(1);
+  await watching.close();
+});

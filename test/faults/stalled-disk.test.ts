@@ -1,0 +1,80 @@
+import { performance } from "node:perf_hooks";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Protocol } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
+import { expectSuccess } from "../support/expectations.ts";
+import { importFixture } from "../support/fixture.ts";
+import { amount } from "../support/long.ts";
+import { report } from "../support/report.ts";
+import { type TestServer, TestStore } from "../support/server.ts";
+import { FaultyDisk, noFaultyDisk, serveFrom } from "./faulty-disk.ts";
+import { rest, ways } from "./ways.ts";
+
+const timeoutHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "Connect JSON, HTTP/1.1": { "connect-timeout-ms": "300" },
+  gRPC: { "grpc-timeout": "300m" },
+  "gRPC-Web, HTTP/1.1": { "grpc-timeout": "300m" },
+};
+
+describe.skipIf(noFaultyDisk !== undefined)("a disk whose sync stands still", () => {
+  const store = new TestStore();
+  let disk: FaultyDisk;
+  let server: TestServer;
+  let key: string;
+
+  beforeAll(async () => {
+    await importFixture(store.db, store.directory);
+    ({ key } = await store.mintQuota(1_000_000_000, 1_000_000_000));
+    disk = new FaultyDisk(store);
+    server = await serveFrom(disk, store, ["--shutdown-grace", "2s"]);
+  });
+
+  afterAll(async () => {
+    await server?.stop();
+    disk?.remove();
+  });
+
+  const update = (way: Protocol, quantity: bigint, headers: Readonly<Record<string, string>> = {}) =>
+    server.call(way, "updateInventory", { petId: 7n, update: { quantity } }, { key, headers });
+
+  const quantityOf7 = async (way: Protocol) => {
+    const { items } = expectSuccess(await server.call(way, "listInventory", {}, { key }));
+    return items.find(({ petId }) => petId === 7n)?.quantity;
+  };
+
+  it("has deadlines kept, reads answered, and the updates done when it goes on", async () => {
+    disk.break({ on: ["syncs"], delayMs: 600_000 });
+    const waiting = update(rest, 100n);
+    await until(async () => disk.seen > 0, 10_000);
+    for (const way of ways.filter(({ name }) => name in timeoutHeaders)) {
+      const beganMs = performance.now();
+      const { failure } = await update(way, 200n, timeoutHeaders[way.name]);
+      // That it is past its deadline would say that nothing will change, and nobody knows that.
+      expect(failure?.code, way.name).toBe("UNAVAILABLE");
+      expect(performance.now() - beganMs).toBeLessThan(amount(5_000, 2_000));
+    }
+    for (const way of ways) {
+      expect(await quantityOf7(way), way.name).toBe(12n);
+    }
+    disk.heal();
+    expectSuccess(await waiting);
+    for (const way of ways) {
+      await until(async () => (await quantityOf7(way)) === 200n, 5_000);
+    }
+  });
+
+  it("does not keep the server from ending within its grace", async () => {
+    disk.break({ on: ["syncs"], delayMs: 600_000 });
+    const waiting = update(rest, 300n).catch(() => undefined);
+    await until(async () => disk.seen > 0, 10_000);
+    const beganMs = performance.now();
+    const exit = await server.end();
+    const seconds = (performance.now() - beganMs) / 1_000;
+    disk.heal();
+    await waiting;
+    report("end on a disk that stands still", { exit, seconds });
+    expect(seconds).toBeLessThan(10);
+    server = await serveFrom(disk, store);
+    expect([200n, 300n]).toContain(await quantityOf7(rest));
+  });
+});
