@@ -22,7 +22,7 @@ interface Behaviour {
 export async function attack(
   target: Target,
   pieces: Iterable<string | Buffer>,
-  { reads = true, patienceMs = 5_000 }: Behaviour = {},
+  { reads = true, patienceMs = 20_000 }: Behaviour = {},
 ): Promise<Attack> {
   const socket = openSocket(target).on("error", () => {});
   const received: Buffer[] = [];
