@@ -1,6 +1,8 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { UpdateInventoryResponseSchema } from "../../../gen/petstore/v1/inventory_service_pb.ts";
+import { parseTarget } from "../../../src/http/target.ts";
 import type { HttpAnswer } from "../../support/http.ts";
+import { rpcPath } from "../../support/operations.ts";
 import type { Draft } from "./drafts.ts";
 import { readStock } from "./stock.ts";
 
@@ -12,12 +14,13 @@ export interface Acknowledged {
 
 /** Whether a request is one that may change the stock. */
 export function isUpdate({ method, path }: Draft): boolean {
-  return /\/UpdateInventory(\?|$)/.test(path) || (method === "PATCH" && path.includes("/v1/inventory/"));
+  const { path: bare } = parseTarget(path);
+  return bare === rpcPath("updateInventory") || (method === "PATCH" && bare.startsWith("/v1/inventory/"));
 }
 
 /** What the answer to an update says that is now in stock; undefined where it does not. */
 export function acknowledgedBy({ status, headers, trailers, bytes, text }: HttpAnswer): Acknowledged | undefined {
-  const type = headers.get("content-type") ?? "";
+  const type = (headers.get("content-type") ?? "").toLowerCase();
   const isRpcFailure = (trailers.get("grpc-status") ?? headers.get("grpc-status") ?? "0") !== "0";
   if (status !== 200 || bytes.length === 0 || isRpcFailure) {
     return undefined;
@@ -28,7 +31,7 @@ export function acknowledgedBy({ status, headers, trailers, bytes, text }: HttpA
     return undefined;
   }
   const message = isEnveloped ? bytes.subarray(5, 5 + bytes.readUInt32BE(1)) : bytes;
-  return /json/i.test(type) ? fromJson(isEnveloped ? message.toString() : text) : fromProto(message);
+  return type.includes("json") ? fromJson(isEnveloped ? message.toString() : text) : fromProto(message);
 }
 
 function fromJson(text: string): Acknowledged {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { orderRecord } from "../../../src/records/order-record.ts";
 import { petRecord } from "../../../src/records/pet-record.ts";
@@ -31,7 +32,7 @@ describe("a file of records", () => {
     const texts = { csv: toCsv(rows), jsonl: `${lines.join("\n")}\n`, json: `[\n${lines.join(",\n")}\n]\n` };
 
     for (const fileFormat of ["csv", "jsonl", "json"] as const) {
-      const material = { tokens, corpus: [texts[fileFormat]], maxLength: 32_768 };
+      const material = { tokens, corpus: [texts[fileFormat]], maxLength: 8_192 };
       fuzz(`${which} in ${fileFormat} is refused by its line, or exported as it was read`, count, async (random) => {
         const text = mutated(random, material);
         const bytes = random.oneIn(20) ? Buffer.from(text, "latin1") : Buffer.from(text);
@@ -55,7 +56,11 @@ describe("a file of records", () => {
     written: (typeof writtenFormats)[number],
   ): Promise<void> {
     const text = (await collect(writeRecords(toAsync(records), written, format))).join("");
-    expect(await collect(readRecords(chunksOf(Buffer.from(text), 65_536), written, format))).toEqual(records);
+    const read = await collect(readRecords(chunksOf(Buffer.from(text), 65_536), written, format));
+    // The other takes long for long lists.
+    if (!isDeepStrictEqual(read, records)) {
+      expect(read).toEqual(records);
+    }
   }
 
   async function* toAsync<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {

@@ -10,6 +10,8 @@ const batchSize = 64;
 
 /** Cases that are tried on a server. */
 export interface WireCases extends CaseCount {
+  /** Is called before each batch. */
+  readonly begin?: () => void;
   tryCase(random: Random, watched: WatchedServer): Promise<void>;
   /** Looks at the stock after each batch; by default it must not have changed. */
   readonly judge?: (now: Stock, before: Stock) => void;
@@ -62,6 +64,7 @@ async function tryOneByOne(seeds: readonly number[], cases: WireCases): Promise<
 }
 
 async function tryTogether(seeds: readonly number[], cases: WireCases, watched: WatchedServer): Promise<void> {
+  cases.begin?.();
   await Promise.all(seeds.map((seed) => cases.tryCase(new Random(seed), watched)));
   await watched.expectUnharmed(cases.judge);
 }
