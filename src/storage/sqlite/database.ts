@@ -49,6 +49,8 @@ export function openDatabase(path: string, options: ConnectionOptions = {}): Con
   // On macOS a plain fsync does not reach the disk.
   connection.pragma("fullfsync = ON");
   connection.pragma("foreign_keys = ON");
+  // A damaged page is noticed as soon as it is read, and not by what its parts lead to.
+  connection.pragma("cell_size_check = ON");
   // The log is written back every 16 MB, and not every 4: each time costs the writers two syncs and many scattered writes.
   connection.pragma("wal_autocheckpoint = 4000");
   // A long export or backup lets the log grow: it is cut down again once they are done.

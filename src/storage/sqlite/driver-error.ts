@@ -1,13 +1,14 @@
 import Sqlite from "better-sqlite3";
 import { storeUnavailable } from "../../domain/errors.ts";
+import { DamagedRowError } from "./damage.ts";
 
 /** The result codes that tell of the medium, not of a mistake in our SQL. Source: https://sqlite.org/rescode.html */
 const mediumFails =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH|NOLFS|INTERRUPT)(_|$)/;
 
-/** What to throw in place of an error of the driver: `UNAVAILABLE` when the medium fails. Other errors stay. */
+/** What to throw in place of an error of the driver: `UNAVAILABLE` when the medium fails, or is damaged. Other errors stay. */
 export function fromDriverError(error: unknown): unknown {
-  return isMediumFailure(error) ? storeUnavailable(error) : error;
+  return isMediumFailure(error) || error instanceof DamagedRowError ? storeUnavailable(error) : error;
 }
 
 /** Whether the driver tells that the medium is busy, full or failing. */

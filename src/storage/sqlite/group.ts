@@ -4,9 +4,11 @@ import type { Failure, Outcome } from "./writes.ts";
 /** What has become of what was committed together, as the writing thread tells it. */
 export type GroupOutcome = CommittedGroup | FailedGroup;
 
-interface CommittedGroup {
+export interface CommittedGroup {
   /** Of each update the pet's status, by its place in `petStatuses`. */
   readonly updates: Int8Array;
+  /** Why the last of those has failed that have failed by themselves; undefined when there is none. */
+  readonly updateFailure: Failure | undefined;
   readonly writes: readonly Outcome[];
   /** How many of them change anything. */
   readonly size: number;
@@ -23,6 +25,9 @@ interface FailedGroup {
 
 /** In the place of a status: there is no such pet. */
 const noPet = -1;
+
+/** In the place of a status: the update has failed by itself, as on a damaged page. */
+export const failedUpdate = -2;
 
 export function statusToCode(status: PetStatus | undefined): number {
   return status === undefined ? noPet : petStatuses.indexOf(status);

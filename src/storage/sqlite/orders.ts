@@ -1,6 +1,7 @@
-import type { Order, OrderStatus } from "../../domain/order.ts";
+import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
+import { assertAscending, readInteger, readStatus } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
 import type { Staging } from "./staging.ts";
 
@@ -9,13 +10,15 @@ interface OrderRow {
   readonly pet_id: bigint;
   readonly quantity: bigint;
   readonly ship_date_ms: bigint;
-  readonly status: OrderStatus;
+  readonly status: string;
   readonly complete: bigint;
 }
 
 export function listOrders(connection: Connection, query: ListQuery<OrderStatus>): Order[] {
   const clause = createListClause(query);
-  return connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values).map(orderFromRow);
+  const rows = connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values);
+  assertAscending(rows);
+  return rows.map(orderFromRow);
 }
 
 export function countOrders(connection: Connection): number {
@@ -66,10 +69,10 @@ export const orderStaging: Staging<Order> = {
 function orderFromRow(row: OrderRow): Order {
   return {
     id: row.id,
-    petId: row.pet_id,
-    quantity: row.quantity,
-    shipDateMs: Number(row.ship_date_ms),
-    status: row.status,
+    petId: readInteger(row.pet_id),
+    quantity: readInteger(row.quantity),
+    shipDateMs: Number(readInteger(row.ship_date_ms)),
+    status: readStatus(row.status, orderStatuses),
     complete: row.complete === 1n,
   };
 }

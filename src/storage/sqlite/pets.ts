@@ -1,14 +1,15 @@
 import type { InventoryItem } from "../../domain/inventory.ts";
-import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
+import { assertAscending, readInteger, readStatus } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
 import type { Staging } from "./staging.ts";
 
 interface InventoryRow {
   readonly id: bigint;
   readonly quantity: bigint;
-  readonly status: PetStatus;
+  readonly status: string;
 }
 
 interface PetRow extends InventoryRow {
@@ -21,14 +22,18 @@ interface PetRow extends InventoryRow {
 export function listInventory(connection: Connection, query: ListQuery<PetStatus>): InventoryItem[] {
   const clause = createListClause(query);
   const rows = connection.all<InventoryRow>(`SELECT id, quantity, status FROM pets ${clause.sql}`, ...clause.values);
+  assertAscending(rows);
   return rows.map(inventoryFromRow);
 }
 
-/** Sets the stock count of a pet, and returns the pet's status; undefined when there is no such pet. */
+/**
+ * Sets the stock count of a pet, and returns the pet's status; undefined when there is no such pet. Throws
+ * `DamagedRowError` when it is none.
+ */
 export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
   const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;
   const [row] = connection.all<Pick<InventoryRow, "status">>(sql, quantity, petId);
-  return row && (row.status as PetStatus);
+  return row && readStatus(row.status, petStatuses);
 }
 
 /** Undefined when there is no such pet. */
@@ -44,7 +49,7 @@ export function countPets(connection: Connection): number {
 /** All pets by ascending id, one by one. */
 export function* iteratePets(connection: Connection): Generator<StockedPet> {
   for (const row of connection.iterate<PetRow>(`SELECT * FROM pets ORDER BY id`)) {
-    yield { ...petFromRow(row), quantity: row.quantity };
+    yield { ...petFromRow(row), quantity: readInteger(row.quantity) };
   }
 }
 
@@ -84,7 +89,11 @@ export const petStaging: Staging<StockedPet> = {
 };
 
 function inventoryFromRow(row: InventoryRow): InventoryItem {
-  return { petId: row.id, quantity: row.quantity, status: row.status };
+  return {
+    petId: readInteger(row.id),
+    quantity: readInteger(row.quantity),
+    status: readStatus(row.status, petStatuses),
+  };
 }
 
 function petFromRow(row: PetRow): Pet {
@@ -94,6 +103,6 @@ function petFromRow(row: PetRow): Pet {
     category: row.category,
     photoUrls: JSON.parse(row.photo_urls) as string[],
     tags: JSON.parse(row.tags) as string[],
-    status: row.status,
+    status: readStatus(row.status, petStatuses),
   };
 }

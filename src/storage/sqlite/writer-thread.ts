@@ -1,8 +1,9 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { Connection, ConnectionOptions } from "./connection.ts";
+import { DamagedRowError } from "./damage.ts";
 import { openDatabase } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
-import { type GroupOutcome, statusToCode } from "./group.ts";
+import { type CommittedGroup, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import { type Failure, type Outcome, type Write, writes as writesByName } from "./writes.ts";
@@ -56,7 +57,7 @@ function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome 
   try {
     let workedAtMs = 0;
     const done = connection.atomically(() => {
-      const outcomes = { updates: runUpdates(updates), writes: writes.map(runWrite) };
+      const outcomes = { ...runUpdates(updates), writes: writes.map(runWrite) };
       workedAtMs = performance.now();
       return outcomes;
     });
@@ -71,26 +72,36 @@ function isChange({ name }: Write): boolean {
   return name !== "foreignRevision";
 }
 
-function runUpdates(updates: BigInt64Array): Int8Array {
+function runUpdates(updates: BigInt64Array): Pick<CommittedGroup, "updates" | "updateFailure"> {
   const codes = new Int8Array(updates.length / 2);
+  let updateFailure: Failure | undefined;
   for (let index = 0; index < codes.length; index++) {
-    const status = updateQuantity(connection, updates[2 * index] as bigint, updates[2 * index + 1] as bigint);
-    codes[index] = statusToCode(status);
+    try {
+      const status = updateQuantity(connection, updates[2 * index] as bigint, updates[2 * index + 1] as bigint);
+      codes[index] = statusToCode(status);
+    } catch (error) {
+      updateFailure = toOwnFailure(error);
+      codes[index] = failedUpdate;
+    }
   }
-  return codes;
+  return { updates: codes, updateFailure };
 }
 
-/** A failed statement leaves the others of its group alone, unless SQLite has rolled the whole transaction back. */
 function runWrite({ name, args }: Write): Outcome {
   const write = writesByName[name] as (connection: Connection, ...args: unknown[]) => unknown;
   try {
     return { value: write(connection, ...args) };
   } catch (error) {
-    if (!connection.inTransaction) {
-      throw error;
-    }
-    return toFailure(error);
+    return toOwnFailure(error);
   }
+}
+
+/** A failed statement leaves the others of its group alone, unless SQLite has rolled the whole transaction back. */
+function toOwnFailure(error: unknown): Failure {
+  if (!connection.inTransaction) {
+    throw error;
+  }
+  return toFailure(error);
 }
 
 /** Between threads an error loses its code, which tells more than the message: whether a write failed, or a sync. */
@@ -98,5 +109,5 @@ function toFailure(error: unknown): Failure {
   if (isMediumFailure(error)) {
     return { error: new Error(`${error.message} (${error.code})`), isMediumFailure: true };
   }
-  return { error: error as Error, isMediumFailure: false };
+  return { error: error as Error, isMediumFailure: error instanceof DamagedRowError };
 }

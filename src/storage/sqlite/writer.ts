@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { type GroupOutcome, statusFromCode } from "./group.ts";
+import { failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
@@ -143,8 +143,13 @@ export class Writer {
         this.#committed?.(outcome);
       }
       const updates = this.#updates.splice(0, outcome.updates.length);
-      updates.forEach(({ resolve }, index) => {
-        resolve(statusFromCode(outcome.updates[index]));
+      updates.forEach(({ resolve, reject }, index) => {
+        const code = outcome.updates[index];
+        if (code === failedUpdate) {
+          reject(failureToError(outcome.updateFailure as Failure));
+        } else {
+          resolve(statusFromCode(code));
+        }
       });
       const writes = this.#writes.splice(0, outcome.writes.length);
       writes.forEach((waiter, index) => {
