@@ -27,6 +27,8 @@ export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOption
   readonly handle: (exchange: Exchange) => Promise<void>;
   /** Answers the requests for its paths itself. */
   readonly connectServices: ConnectServices;
+  /** Hears why a connection could not be accepted, such as for want of file handles. */
+  readonly reportUnaccepted: (reason: Error) => void;
 }
 
 /** A port that is listened on. */
@@ -93,6 +95,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   http1.listen(options.port, options.host);
   await once(http1, "listening");
+  http1.on("error", options.reportUnaccepted);
 
   return {
     address: http1.address() as AddressInfo,

@@ -23,6 +23,8 @@ export interface OpsOptions {
   readonly pages: Readonly<Record<string, OpsPage>>;
   /** Hears why a page has failed. */
   readonly report: (reason: unknown) => void;
+  /** Hears why a connection could not be accepted. */
+  readonly reportUnaccepted: (reason: Error) => void;
 }
 
 export interface OpsServer {
@@ -31,7 +33,7 @@ export interface OpsServer {
 }
 
 /** Serves the operator's port, which never serves the API. Rejects when it cannot listen. */
-export async function serveOps({ host, port, pages, report }: OpsOptions): Promise<OpsServer> {
+export async function serveOps({ host, port, pages, report, reportUnaccepted }: OpsOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
     const answered = isRebound(request, { address: address.address, host })
       ? Promise.resolve(notHere)
@@ -53,6 +55,7 @@ export async function serveOps({ host, port, pages, report }: OpsOptions): Promi
     server.once("error", reject);
     server.listen(port, host, () => resolve(void server.off("error", reject)));
   });
+  server.on("error", reportUnaccepted);
   const address = server.address() as AddressInfo;
   return {
     address,

@@ -22,6 +22,7 @@ import { createKeyCache } from "./key-cache.ts";
 import { createKeyMeter } from "./key-meter.ts";
 import { listen } from "./listener.ts";
 import { createLogger } from "./logger.ts";
+import { occasionally } from "./occasionally.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
 import { createRouter } from "./router.ts";
@@ -31,6 +32,9 @@ import { answerUnparsed } from "./unparsed.ts";
 
 /** How long past the grace the last answers may take to leave, and the last counts to be saved, in milliseconds. */
 const lastSaveMs = 3_000;
+
+/** While no connection can be accepted, Node says so at every turn of the event loop. It is logged once in so many ms. */
+const unacceptedReportMs = 10_000;
 
 /** A server that takes requests. */
 export interface RunningServer {
@@ -116,6 +120,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
+  const reportUnaccepted = occasionally(unacceptedReportMs, (reason: Error) =>
+    logger.error({ err: reason }, "a connection could not be accepted"),
+  );
   const health = healthService({
     serviceNames: apiServices.map(({ typeName }) => typeName),
     stopping: stopping.signal,
@@ -148,6 +155,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       }),
     ),
     connectServices,
+    reportUnaccepted,
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
   });
   held.defer(() => listener.close(grace.leftMs));
@@ -157,6 +165,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     port: config.opsPort,
     pages: createOpsPages({ observability, level, isReady: () => !stopping.signal.aborted, addresses }),
     report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),
+    reportUnaccepted,
   });
 
   const resources = held.move();
