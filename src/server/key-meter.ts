@@ -4,8 +4,11 @@ import { type Allowance, describeLimits, judge, type KeyLimits, noUsage, type Us
 import type { UsageStore } from "../domain/store.ts";
 import { Recent } from "./recent.ts";
 
-/** A crash may forget one second of counting, so that saving twice in it leaves room. Source: the contract, Limits. */
-const saveIntervalMs = 500;
+/**
+ * A crash may forget one second of counting: to save four times in it leaves room for a slow disk, or a busy machine.
+ * Source: the contract, Limits
+ */
+const saveIntervalMs = 250;
 
 /** For so long at least, and twice as long at most, the usage of a key that is not used is kept in memory. */
 const idleMs = 5 * 60_000;
