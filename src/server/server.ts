@@ -33,8 +33,8 @@ import { answerUnparsed } from "./unparsed.ts";
 /** How long past the grace the last answers may take to leave, and the last counts to be saved, in milliseconds. */
 const lastSaveMs = 3_000;
 
-/** While no connection can be accepted, Node says so at every turn of the event loop. It is logged once in so many ms. */
-const unacceptedReportMs = 10_000;
+/** What fails again and again is logged once in so many milliseconds. */
+const failureReportMs = 10_000;
 
 /** A server that takes requests. */
 export interface RunningServer {
@@ -92,7 +92,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const keyMeter = createKeyMeter({
     store,
     clock,
-    report: (reason) => logger.error({ err: reason }, "the counters could not be saved, and will be again"),
+    report: occasionally(failureReportMs, (reason) =>
+      logger.error({ err: reason }, "the counters could not be saved, and will be tried again"),
+    ),
   });
   held.defer(() => keyMeter.close());
   const strangerMeter = createStrangerMeter(clock);
@@ -120,7 +122,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
-  const reportUnaccepted = occasionally(unacceptedReportMs, (reason: Error) =>
+  const reportUnaccepted = occasionally(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   const health = healthService({

@@ -1,8 +1,9 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { DamagedRowError } from "./damage.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, StoreFileError } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
+import { FilePlace } from "./file-place.ts";
 import { type CommittedGroup, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";
@@ -21,6 +22,7 @@ export type WriterMessage = "wake" | Write | "close";
 
 const { path, options, updates: memory } = workerData as WriterThreadData;
 const connection = openDatabase(path, options);
+const place = new FilePlace(path);
 const queue = new UpdateQueue(memory);
 const port = parentPort as MessagePort;
 
@@ -55,6 +57,7 @@ function commitAll(writes: readonly Write[]): void {
 /** Commits a group with one sync. When that fails, none of it has been done. */
 function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome {
   try {
+    place.assertKept();
     let workedAtMs = 0;
     const done = connection.atomically(() => {
       const outcomes = { ...runUpdates(updates), writes: writes.map(runWrite) };
@@ -109,5 +112,8 @@ function toFailure(error: unknown): Failure {
   if (isMediumFailure(error)) {
     return { error: new Error(`${error.message} (${error.code})`), isMediumFailure: true };
   }
-  return { error: error as Error, isMediumFailure: error instanceof DamagedRowError };
+  return {
+    error: error as Error,
+    isMediumFailure: error instanceof DamagedRowError || error instanceof StoreFileError,
+  };
 }
