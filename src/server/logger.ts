@@ -1,3 +1,4 @@
+import { type EventEmitter, once } from "node:events";
 import { type Logger, pino } from "pino";
 import { build as pretty } from "pino-pretty";
 
@@ -19,4 +20,9 @@ export function createLogger(level: string): Logger {
     stderr.flushSync = () => {};
   });
   return pino({ level }, isTerminal ? pretty({ destination: stderr, ignore: "pid,hostname" }) : stderr);
+}
+
+/** Resolves when the lines that have just been logged are written. On a terminal they are written at once, and it does not. */
+export async function written(logger: Logger): Promise<void> {
+  await once((logger as unknown as Record<symbol, EventEmitter>)[pino.symbols.streamSym] as EventEmitter, "drain");
 }

@@ -21,7 +21,7 @@ import { createHealthCalls } from "./health-calls.ts";
 import { createKeyCache } from "./key-cache.ts";
 import { createKeyMeter } from "./key-meter.ts";
 import { listen } from "./listener.ts";
-import { createLogger } from "./logger.ts";
+import { createLogger, written } from "./logger.ts";
 import { occasionally } from "./occasionally.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
@@ -32,6 +32,9 @@ import { answerUnparsed } from "./unparsed.ts";
 
 /** How long past the grace the last answers may take to leave, and the last counts to be saved, in milliseconds. */
 const lastSaveMs = 3_000;
+
+/** How long the last line of the log may take, in milliseconds. */
+const lastLineMs = 1_000;
 
 /** What fails again and again is logged once in so many milliseconds. */
 const failureReportMs = 10_000;
@@ -191,6 +194,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         logger.fatal(
           "the server ends, though its disk has not answered: the last counts are lost, and perhaps updates",
         );
+        // The process is to be killed, with the lines that are not yet written.
+        await atMost(lastLineMs, written(logger));
       }
       return isDone;
     },

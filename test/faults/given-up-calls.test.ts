@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { connect as connectHttp2, constants } from "node:http2";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { until } from "../support/deadline.ts";
+import { expectSuccess } from "../support/expectations.ts";
+import { pets, toCsv } from "../support/fixture.ts";
+import { createHttp2Client, type HttpClient } from "../support/http.ts";
+import { amount } from "../support/long.ts";
+import { rpcPath } from "../support/operations.ts";
+import { memoryBytes, openFiles } from "../support/process-usage.ts";
+import { openSocket } from "../support/raw.ts";
+import { report } from "../support/report.ts";
+import { envelope, readConnectOutcome, readGrpcOutcome } from "../support/rpc-wire.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { rest } from "./ways.ts";
+
+/** Each updates a pet of its own. */
+const calls = amount(2_000, 40_000);
+const atATime = 100;
+
+/** What a given-up call may leave for a while: compiled code, and garbage. */
+const spareBytes = 64 * 1_048_576;
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  const store = new TestStore();
+  const file = join(store.directory, "many.csv");
+  writeFileSync(file, toCsv(Array.from({ length: calls }, (_, id) => ({ ...pets[1], id, quantity: 0 }))));
+  await store.run("import", file);
+  ({ key } = await store.mintQuota(1_000_000_000, 1_000_000_000));
+  server = await serve(store);
+});
+
+afterAll(() => server?.stop());
+
+/** What a caller knows of its update; undefined when it has not waited for it. */
+type Known = "made" | "not made" | undefined;
+
+/** Ways to give up an update, by a deadline of 1 ms or by going away. */
+const waysToGiveUp: readonly ((petId: number, http: HttpClient) => Promise<Known>)[] = [
+  async (petId, http) =>
+    known(readGrpcOutcome(await http.send(rpc(petId, "application/grpc", "grpc-timeout", "1m"))).failure?.code),
+  async (petId, http) => {
+    const answer = await http.send(rpc(petId, "application/proto", "connect-timeout-ms", "1"));
+    return known(answer.status === 200 ? undefined : readConnectOutcome(answer).failure?.code);
+  },
+  resetHttp2,
+  dropHttp1,
+];
+
+function rpc(petId: number, type: string, timeoutHeader: string, timeout: string) {
+  const update = create(UpdateInventoryRequestSchema, { petId: BigInt(petId), update: { quantity: 1n } });
+  const message = toBinary(UpdateInventoryRequestSchema, update);
+  const headers = { authorization: `Bearer ${key}`, "content-type": type, te: "trailers", [timeoutHeader]: timeout };
+  const body = type === "application/grpc" ? envelope(message) : message;
+  return { method: "POST", path: rpcPath("updateInventory"), headers, body };
+}
+
+function known(code: string | undefined): Known {
+  expect([undefined, "DEADLINE_EXCEEDED", "UNAVAILABLE"]).toContain(code);
+  return code === undefined ? "made" : code === "DEADLINE_EXCEEDED" ? "not made" : undefined;
+}
+
+async function resetHttp2(petId: number): Promise<Known> {
+  const session = connectHttp2(server.origin).on("error", () => {});
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const stream = session.request({ ":method": "PATCH", ":path": `/v1/inventory/${petId}`, ...headers });
+  stream.on("error", () => {}).end('{"quantity":1}');
+  await once(session, "connect");
+  stream.close(constants.NGHTTP2_CANCEL);
+  await once(stream, "close");
+  session.destroy();
+  return undefined;
+}
+
+async function dropHttp1(petId: number): Promise<Known> {
+  const socket = openSocket(server).on("error", () => {});
+  const head = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 14`;
+  socket.write(`PATCH /v1/inventory/${petId} HTTP/1.1\r\n${head}\r\n\r\n{"quantity":1}`);
+  await once(socket, "connect");
+  socket.destroy();
+  return undefined;
+}
+
+/** Gives up all of the calls, some at a time. */
+async function giveUpAll(): Promise<readonly Known[]> {
+  const http = createHttp2Client(server);
+  const outcomes: Known[] = [];
+  for (let first = 0; first < calls; first += atATime) {
+    const petIds = Array.from({ length: atATime }, (_, index) => first + index);
+    const giveUp = (petId: number) =>
+      (waysToGiveUp[petId % waysToGiveUp.length] as (typeof waysToGiveUp)[0])(petId, http);
+    outcomes.push(...(await Promise.all(petIds.map(giveUp))));
+  }
+  http.close();
+  return outcomes;
+}
+
+it(`makes no update of ${calls} that it says is past its deadline, and holds nothing of those that were given up`, {
+  timeout: amount(60_000, 300_000),
+}, async () => {
+  await server.call(rest, "listInventory", {}, { key });
+  server.closeClients();
+  await until(async () => openFiles(server.pid) > 0, 1_000);
+  const before = { files: openFiles(server.pid), bytes: memoryBytes(server.pid) };
+
+  const outcomes = await giveUpAll();
+  await until(async () => openFiles(server.pid) <= before.files, 20_000);
+  expect(memoryBytes(server.pid) - before.bytes).toBeLessThan(spareBytes + calls * 512);
+
+  const { items } = expectSuccess(await server.call(rest, "listInventory", {}, { key }));
+  const wrong = items.filter(({ quantity }, petId) => {
+    const outcome = outcomes[petId];
+    return outcome !== undefined && (quantity === 1n) !== (outcome === "made");
+  });
+  expect(wrong).toEqual([]);
+  const count = (outcome: Known) => outcomes.filter((each) => each === outcome).length;
+  const made = items.filter(({ quantity }) => quantity === 1n).length;
+  report("given-up calls", { calls, pastDeadline: count("not made"), answered: count("made"), made });
+  expect(count("not made")).toBeGreaterThan(0);
+  expect(server.log).not.toMatch(/"level":[56]0/);
+});
