@@ -62,6 +62,23 @@ describe.skipIf(noFaultyDisk !== undefined)("a disk", () => {
     },
   );
 
+  it("that cannot read refuses what it cannot tell, and says nothing wrong", async () => {
+    const codes = new Set<string>();
+    for (let round = 0; round < amount(10, 200); round++) {
+      // What others write is read anew from the disk.
+      writeTimes(1, store.db);
+      disk.break({ on: ["reads"], error: "EIO", after: round % 10 });
+      for (const way of ways) {
+        codes.add((await stock.update(server, way)) ?? "OK");
+        codes.add((await stock.look(server, way)) ?? "OK");
+      }
+      disk.heal();
+      expect(await stock.update(server)).toBeUndefined();
+      await stock.expectIn(server);
+    }
+    expect(codes).toEqual(new Set(["OK", "UNAVAILABLE"]));
+  });
+
   async function expectRefusals(fault: Fault): Promise<void> {
     disk.break(fault);
     await until(updateIsRefused, 10_000);
@@ -98,12 +115,17 @@ describe.skipIf(noFaultyDisk !== undefined)("a disk", () => {
 
 /** Lengthens the log so far that it is written back to the store by the server's next update. */
 function fillLog(db: string): void {
+  writeTimes(4_000, db);
+}
+
+/** Has another process change the store so often. */
+function writeTimes(times: number, db: string): void {
   const driver = new Sqlite(db);
   driver.pragma("wal_autocheckpoint = 0");
   driver.pragma("synchronous = OFF");
-  const write = driver.prepare("UPDATE orders SET quantity = ? WHERE id = 1");
-  for (let frame = 0; frame < 4_000; frame++) {
-    write.run(frame);
+  const write = driver.prepare("UPDATE orders SET quantity = quantity + 1 WHERE id = 1");
+  for (let frame = 0; frame < times; frame++) {
+    write.run();
   }
   driver.close();
 }
