@@ -17,11 +17,14 @@ export interface BodyLimits {
  * Reads a request body to its end.
  *
  * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. It reads no
- * further then.
+ * further then; a body in too many small pieces is destroyed.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   // Most bodies have come with the head, and need not be listened to. Over HTTP/1.1 they tell that they are complete;
   // over HTTP/2 they end at once when all is read, or have ended before, when there was nothing to read.
+  if (endShredded(body)) {
+    throw bodyShredded();
+  }
   const first: Buffer = body.read() ?? Buffer.alloc(0);
   const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
   if (!isComplete) {
@@ -64,7 +67,7 @@ class BodyReader {
     const { deadline, timeoutMs } = this.#limits;
     // A chunk without bytes would have the others copied at the end.
     if (first.length > 0) {
-      this.#take(first);
+      this.#take(first, body);
     }
     if (deadline?.aborted === true) {
       this.#fail(() => deadline.reason);
@@ -75,14 +78,14 @@ class BodyReader {
     if (this.#isSettled) {
       return;
     }
-    body.on("data", (chunk: Buffer) => this.#take(chunk));
+    body.on("data", (chunk: Buffer) => this.#take(chunk, body));
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
     deadline?.addEventListener("abort", () => this.#fail(() => deadline.reason), { once: true });
     this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
   }
 
-  #take(chunk: Buffer): void {
+  #take(chunk: Buffer, body: Readable): void {
     this.#size += chunk.length;
     this.#limits.record.requestBytes = this.#size;
     if (this.#size > this.#limits.maxBytes) {
@@ -90,6 +93,7 @@ class BodyReader {
     } else if (!this.#isSettled) {
       this.#chunks.push(chunk);
       if (isShredded(this.#chunks.length, this.#size)) {
+        body.destroy();
         this.#fail(bodyShredded);
       }
     }
@@ -162,6 +166,23 @@ const pieceBytes = 512;
  */
 function isShredded(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / pieceBytes;
+}
+
+/**
+ * Destroys a body that has come in too many small pieces, and with it the connection, or the stream over HTTP/2: until
+ * an answer could be written, several times as much would come. Tells whether it was one.
+ */
+export function endShredded(body: Readable): boolean {
+  const isOne = isShredded(piecesWaiting(body), body.readableLength);
+  if (isOne) {
+    body.destroy();
+  }
+  return isOne;
+}
+
+/** In how many pieces the bytes have come that nobody has read yet. Node's types do not know of the property. */
+function piecesWaiting(body: Readable): number {
+  return (body as { readonly readableBuffer?: ArrayLike<unknown> }).readableBuffer?.length ?? 0;
 }
 
 function bodyShredded(): ProtocolError {

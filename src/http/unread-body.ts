@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { discardBody } from "./body.ts";
+import { discardBody, endShredded } from "./body.ts";
 
 /** A request over HTTP/1.1 with its connection, which Node takes from it when it is destroyed. */
 export interface ConnectedRequest {
@@ -13,7 +13,7 @@ export interface ConnectedRequest {
  * it, however long. To be called before the answer is written.
  */
 export function holdUnread({ request }: ConnectedRequest): void {
-  if (!request.complete) {
+  if (!request.complete && !endShredded(request)) {
     // To have it begun, what has come must go: with as much of it as is kept, nothing more would be asked for.
     request.read();
   }

@@ -48,18 +48,19 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, requestTimeoutMs, tls } = options;
   const inFlight = new InFlight();
-  const pipelines = new Pipelines();
   const requests = new Batch<Exchange>((exchange) => void handle(exchange));
-
-  function handleRequest(request: IncomingMessage, response: ServerResponse): void {
-    inFlight.add(response);
-    pipelines.add(request.socket, response);
+  const pipelines = new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
     if (connectServices.serves(exchange.path)) {
       connectServices.handle(request, response);
     } else {
       requests.add(exchange);
     }
+  });
+
+  function handleRequest(request: IncomingMessage, response: ServerResponse): void {
+    inFlight.add(response);
+    pipelines.add(request, response);
   }
 
   const http2 = createDetachedHttp2Server({

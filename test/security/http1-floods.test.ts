@@ -91,7 +91,7 @@ describe("a flood of", () => {
     expect(grownMebibytes).toBeLessThan(500);
   });
 
-  it("requests whose answers are not read waits for its reader, and others are served", async () => {
+  it("requests whose answers are not read waits for its reader, and others are served", { timeout: 90_000 }, async () => {
     const before = memoryBytes(server.pid);
     const request = `${head}Authorization: Bearer ${key}\r\n\r\n`;
     const count = amount(10_000, 100_000);
