@@ -77,6 +77,12 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
       (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o400),
     ],
     [
+      "write the store",
+      "serve --port 0 --ops-port 0",
+      `data/petstore.db: ${unwritable}`,
+      (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o400),
+    ],
+    [
       "see the folder",
       "check",
       "data/petstore.db: EACCES: permission denied",
