@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { get as getByTls } from "node:https";
 import { Failure } from "./failure.ts";
 import { parseStatus, type ServerStatus } from "./server-status.ts";
 
@@ -22,19 +25,28 @@ async function ask(opsUrl: string): Promise<unknown> {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Failure(`${JSON.stringify(opsUrl)} is no address, such as http://127.0.0.1:9090`, 2);
   }
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
-    return response.ok ? parseJson(await readAnswer(response)) : undefined;
+    const response = await request(url, signal);
+    const text = await readAnswer(response);
+    return response.statusCode === 200 ? parseJson(text) : undefined;
   } catch (error) {
-    throw new Failure(`no server answers at ${opsUrl}: ${reasonOf(error)}`);
+    throw new Failure(`no server answers at ${opsUrl}: ${reasonOf(signal.aborted ? signal.reason : error)}`);
   }
 }
 
+/** Not by `fetch`, which refuses the ports that browsers do. Source: https://fetch.spec.whatwg.org/#port-blocking */
+async function request(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  const send = url.protocol === "https:" ? getByTls : get;
+  const [response] = (await once(send(url, { signal }), "response")) as [IncomingMessage];
+  return response;
+}
+
 /** The text of an answer; none of one that is too long. */
-async function readAnswer({ body }: Response): Promise<string> {
+async function readAnswer(response: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of response) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > maxAnswerBytes) {
@@ -52,8 +64,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What `fetch` throws says only that it failed; its cause has the reason. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  return cause instanceof Error ? cause.message || ((cause as NodeJS.ErrnoException).code ?? message) : message;
+/** A host with several addresses fails with an error that has a code alone. */
+function reasonOf({ message, code }: NodeJS.ErrnoException): string | undefined {
+  return message || code;
 }

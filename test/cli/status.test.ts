@@ -30,9 +30,10 @@ async function serveText(answer: string, code = 200): Promise<string> {
   return listen(server);
 }
 
-/** Listens for as long as the test runs. */
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+/** Listens for as long as the test runs, on a free port unless one is named. */
+async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
@@ -81,6 +82,15 @@ it("asks where the settings have the operator's port", async () => {
   const port = new URL(await serveText(JSON.stringify(status))).port;
   const env = { PETSTORE_OPS_PORT: port, PETSTORE_OPS_HOST: "0.0.0.0" };
   expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
+});
+
+it("asks on a port that browsers refuse", async () => {
+  // Source: https://fetch.spec.whatwg.org/#port-blocking
+  const opsUrl = await listen(
+    createServer((_request, response) => response.end(JSON.stringify(status))),
+    10_080,
+  );
+  expect((await petstore(["status", "--ops-url", opsUrl])).stdout).toContain("petstore   1.2.3, up ");
 });
 
 it.for<[what: string, answer: string, code: number]>([
