@@ -75,8 +75,10 @@ export class MixedLoad {
   }
 
   async #run(protocol: Protocol, start: number): Promise<void> {
-    for (let turn = start; this.#isOn; turn += 1) {
+    let turn = start;
+    while (this.#isOn) {
       await this.#do(protocol, day[turn % day.length] as Deed, turn);
+      turn += 1;
     }
   }
 

@@ -52,7 +52,9 @@ class UpdateLoad {
   }
 
   async #run({ inventory }: PetstoreClient, petId: bigint): Promise<void> {
-    for (let quantity = 1n; this.#isOn; quantity += 1n) {
+    let quantity = 0n;
+    while (this.#isOn) {
+      quantity += 1n;
       try {
         const { item } = await inventory.updateInventory({ petId, update: { quantity } });
         expect(item?.quantity).toBe(quantity);
