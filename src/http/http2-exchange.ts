@@ -66,8 +66,12 @@ export class Http2Exchange extends BaseExchange {
       stream.end();
       this.noteSent(0);
     } else if (isStream(body) || isLarge(body)) {
+      giveUpStalled(stream);
       this.noteStreamed(await sendBody(stream, inPieces(body)), stream);
     } else {
+      if ((length ?? 0) > maxHeldBytes) {
+        giveUpStalled(stream);
+      }
       stream.end(body);
       this.noteSent(length ?? 0);
     }
@@ -80,6 +84,30 @@ export class Http2Exchange extends BaseExchange {
   abort(): void {
     this.body.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
+}
+
+/** After so long, in milliseconds, it is looked whether a client has taken something of its answer. */
+const stalledMs = 60_000;
+
+/** An answer that is no longer may wait for its client for as long as the connection. */
+const maxHeldBytes = 16 * 1024;
+
+/**
+ * Resets a stream whose client takes nothing of its answer for a minute or two. A timeout of Node's does not: what is
+ * sent to the connection puts it off, an answer to a ping included.
+ */
+export function giveUpStalled(stream: ServerHttp2Stream): void {
+  let hasMoved = true;
+  stream.on("drain", () => {
+    hasMoved = true;
+  });
+  const timer = setInterval(() => {
+    if (!hasMoved) {
+      stream.close(constants.NGHTTP2_CANCEL);
+    }
+    hasMoved = false;
+  }, stalledMs).unref();
+  stream.once("close", () => clearInterval(timer));
 }
 
 function trailerOf(trailer: Headers): Record<string, string> {

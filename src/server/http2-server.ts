@@ -1,11 +1,11 @@
 import {
-  constants,
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { giveUpStalled } from "../http/http2-exchange.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
 
@@ -35,8 +35,17 @@ export interface DetachedHttp2Server {
 /** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
 const idleMs = 65_000;
 
-/** How long a client may take nothing of an answer before it is given up, in milliseconds: as long as over HTTP/1.1. */
-const stalledMs = 120_000;
+/** How many streams a connection may have open at a time. Source: RFC 9113, section 6.5.2: at least 100. */
+const maxStreams = 128;
+
+/** So many streams a client may reset at once, and so many more a second: what it opens for it costs as much as calls. */
+const resets = { streamResetBurst: 2 * maxStreams, streamResetRate: 33 };
+
+/**
+ * So many small answers a connection may leave unread for as long as it likes. To watch over each costs a twentieth of
+ * the call.
+ */
+const maxHeld = 64;
 
 /** How long a client that has said goodbye may leave the connection open, in milliseconds. */
 const goodbyeMs = 5_000;
@@ -66,24 +75,28 @@ export function createDetachedHttp2Server({
 }: StreamHandlers): DetachedHttp2Server {
   /** How many streams each session has open. */
   const sessions = new Map<ServerHttp2Session, number>();
-  const server = createServer({ settings: { maxConcurrentStreams: 256, enablePush: false } });
+  const server = createServer({ settings: { maxConcurrentStreams: maxStreams, enablePush: false }, ...resets });
   // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
   // serves the paths that need it.
   server.on("request", connectServices.handle as never);
   const compatibility = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
 
-  function count(stream: ServerHttp2Stream): void {
-    const { session } = stream;
-    if (session !== undefined) {
-      sessions.set(session as ServerHttp2Session, (sessions.get(session as ServerHttp2Session) ?? 0) + 1);
-      stream.on("close", () => {
-        const open = sessions.get(session as ServerHttp2Session);
-        if (open !== undefined) {
-          sessions.set(session as ServerHttp2Session, open - 1);
-        }
-      });
+  /** Returns how many streams the connection has open, with this one. */
+  function count(stream: ServerHttp2Stream): number {
+    const session = stream.session as ServerHttp2Session | undefined;
+    if (session === undefined) {
+      return 0;
     }
+    const open = (sessions.get(session) ?? 0) + 1;
+    sessions.set(session, open);
+    stream.on("close", () => {
+      const open = sessions.get(session);
+      if (open !== undefined) {
+        sessions.set(session, open - 1);
+      }
+    });
+    return open;
   }
 
   const listener: StreamListener = (stream, headers, flags, rawHeaders) => {
@@ -94,10 +107,11 @@ export function createDetachedHttp2Server({
       return;
     }
     onStream(stream);
-    count(stream);
+    const open = count(stream);
     if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {
-      // Pings keep a connection from being idle, though its windows stay shut.
-      stream.setTimeout(stalledMs, () => stream.close(constants.NGHTTP2_CANCEL));
+      if (open > maxHeld) {
+        giveUpStalled(stream);
+      }
       return handleStream(stream, headers, rawHeaders);
     }
     for (const layer of compatibility) {

@@ -46,9 +46,10 @@ describe.runIf(isLong)("with 1,000,000 pets", () => {
     expect(startMs).toBeLessThan(2_000);
   });
 
-  it.each(["/v1/inventory", "/v1/inventory?status=sold&status=available"])(
+  it.for(["/v1/inventory", "/v1/inventory?status=sold&status=available"])(
     "lists %s with less than 150 MB more, and delays no other request by more than 20 ms",
-    async (path) => {
+    { timeout: 300_000 },
+    async (path, { annotate }) => {
       const idleBytes = memory("VmRSS");
       const delays: number[] = [];
       for (let round = 0; round < rounds; round += 1) {
@@ -57,10 +58,11 @@ describe.runIf(isLong)("with 1,000,000 pets", () => {
         expect(bytes).toBeGreaterThan(25 * count);
         delays.push(delayMs);
       }
-      expect(memory("VmHWM") - idleBytes).toBeLessThan(150_000_000);
+      const grownBytes = memory("VmHWM") - idleBytes;
+      await annotate(`${Math.round(grownBytes / 1e6)} MB more; delays of ${delays.map((ms) => ms.toFixed(1))} ms`);
+      expect(grownBytes).toBeLessThan(150_000_000);
       expect(Math.max(...delays), `the longest delays were ${delays.join()} ms`).toBeLessThan(20);
     },
-    300_000,
   );
 
   /** Whatever another process writes has all of the list read anew. */

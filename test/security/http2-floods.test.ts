@@ -5,7 +5,7 @@ import { endHeaders, endStream, frame, headerBlock, openingWith, requestFrame } 
 import { amount } from "../support/long.ts";
 import { memoryBytes } from "../support/process-usage.ts";
 import { report } from "../support/report.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServerWith, type TestServer } from "../support/server.ts";
 import { expectUnharmed } from "../support/unharmed.ts";
 
 const mebibyte = 1_048_576;
@@ -15,7 +15,8 @@ let key: string;
 let bystander: Bystander;
 
 beforeAll(async () => {
-  server = await startServer();
+  // With so small a heap, what were kept of each attack would soon end the process.
+  server = await startServerWith({ NODE_OPTIONS: "--max-old-space-size=192" });
   ({ key } = await server.store.mintQuota(1_000_000, 10_000_000));
   bystander = await Bystander.start(server, key);
 });
@@ -63,10 +64,10 @@ function spoilt(index: number, type: "reset" | "windowUpdate", payload: Buffer):
 
 const ping = () => frame("ping", { payload: Buffer.alloc(8) });
 const settings = () => frame("settings");
-const resets = "1,000 resets at once and 33 a second, of nghttp2";
+const resets = "256 resets at once and 33 a second, of nghttp2";
 const answers = "1,000 answers that wait to be sent, of nghttp2";
 const oddities = "10,000 oddities at once and 330 a second, of nghttp2";
-const streams = "256 streams at a time, and 100 refused ones, of Node";
+const streams = "128 streams at a time, and 100 refused ones, of Node";
 
 const floods: readonly [title: string, limit: string, pieces: () => Iterable<Buffer>][] = [
   ["rapid reset (CVE-2023-44487)", resets, () => flood((index) => spoilt(index, "reset", cancel))],
@@ -117,6 +118,6 @@ describe("a flood of", () => {
     const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
     report(title, { connections: attacks.length, seen, grownMebibytes });
     expectServed(seen);
-    expect(grownMebibytes).toBeLessThan(150);
+    expect(grownMebibytes).toBeLessThan(250);
   });
 });

@@ -77,11 +77,11 @@ describe("streams without a key that stay open", () => {
 });
 
 describe("answers that are not taken", () => {
-  it("hold no more than 256 streams of a connection, and others are served", async () => {
+  it("hold no more than 128 streams of a connection, and others are served", async () => {
     const session = await openSession({ initialWindowSize: 0 });
     const streams: ClientHttp2Stream[] = [];
     const seen = await bystander.watch(async () => {
-      for (let made = 0; made < 256; made++) {
+      for (let made = 0; made < 128; made++) {
         streams.push(
           session
             .request({ ":path": "/openapi.json" })
@@ -105,7 +105,9 @@ describe("answers that are not taken", () => {
       const stream = session.request({ ":path": "/openapi.json" }).on("error", () => {});
       const start = performance.now();
       await until(async () => {
-        session.ping(() => {});
+        if (!session.destroyed) {
+          session.ping(() => {});
+        }
         return stream.destroyed;
       }, 130_000);
       expect(stream.rstCode).toBe(8);
@@ -116,7 +118,7 @@ describe("answers that are not taken", () => {
   );
 });
 
-it("so many requests over one connection as anybody likes, 200 at a time, are all answered", async () => {
+it("so many requests over one connection as anybody likes, 100 at a time, are all answered", async () => {
   const session = await openSession();
   const count = amount(2_000, 100_000);
   const before = memoryBytes(server.pid);
@@ -129,7 +131,7 @@ it("so many requests over one connection as anybody likes, 200 at a time, are al
       await once(stream.resume(), "close");
     }
   };
-  await Promise.all(Array.from({ length: 200 }, ask));
+  await Promise.all(Array.from({ length: 100 }, ask));
   session.destroy();
   const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
   expect(grownMebibytes).toBeLessThan(250);

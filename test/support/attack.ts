@@ -35,9 +35,15 @@ export async function attack(
       break;
     }
     if (!socket.write(piece)) {
-      await Promise.race([once(socket, "drain").catch(() => {}), closed, delay(patienceMs)]);
+      const drained = once(socket, "drain").catch(() => {});
+      await Promise.race([drained, closed, delay(reads ? patienceMs : 1_000)]);
+    }
+    if (socket.writableNeedDrain) {
+      break;
     }
   }
+  // Who leaves its answers unread does not see the end either.
+  socket.resume();
   await Promise.race([closed, delay(patienceMs)]);
   const seen = { sentBytes: socket.bytesWritten, received: Buffer.concat(received), isClosed: socket.destroyed };
   socket.destroy();

@@ -115,9 +115,17 @@ export class TestServer implements Target {
 
 /** Starts a server on a new store with the fixture in it. */
 export async function startServer(...flags: readonly string[]): Promise<TestServer> {
+  return startServerWith({}, ...flags);
+}
+
+/** The same, with variables in its environment. */
+export async function startServerWith(
+  env: Readonly<Record<string, string>>,
+  ...flags: readonly string[]
+): Promise<TestServer> {
   const store = new TestStore();
   await importFixture(store.db, store.directory);
-  return serve(store, { flags });
+  return serve(store, { flags, env });
 }
 
 /** Starts a server on a store. Throws when it ends before it is ready, with what it said. */
