@@ -3,7 +3,7 @@ import type { Judgement } from "../../src/domain/judgement.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Quota } from "../../src/domain/plan.ts";
 import { createKeyMeter, type KeyMeter } from "../../src/server/key-meter.ts";
-import { Random } from "../security/fuzz/random.ts";
+import { Random } from "../support/random.ts";
 import { amount } from "../support/long.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 

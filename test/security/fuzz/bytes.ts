@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import { openSocket } from "../../support/raw.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import type { WatchedServer } from "./watched-server.ts";
 
 /** After how long a server that is silent has said what it has to say, in milliseconds. */

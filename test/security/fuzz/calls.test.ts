@@ -4,7 +4,7 @@ import { createHttp1Client, createHttp2Client, type HttpAnswer } from "../../sup
 import { type Acknowledged, acknowledgedBy, isUpdate } from "./acknowledged.ts";
 import { type Draft, drafts } from "./drafts.ts";
 import { mutate } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import { expectSamePets, type Stock } from "./stock.ts";
 import { byteTokens, headerTokens, jsonTokens, numberTokens, prototypeTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

@@ -12,7 +12,7 @@ import { createRequestIdReader } from "../../../src/http/request-id.ts";
 import { readTimeout } from "../../../src/rpc/timeout.ts";
 import { fuzz } from "./cases.ts";
 import { maxHeaderLength, mutated } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import { expectMalformed, refusalOf } from "./refusal.ts";
 import { headerTokens, numberTokens, unicodeTokens, urlTokens } from "./tokens.ts";
 

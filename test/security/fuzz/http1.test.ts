@@ -3,7 +3,7 @@ import { rpcPath } from "../../support/operations.ts";
 import { envelope } from "../../support/rpc-wire.ts";
 import { sendBytes } from "./bytes.ts";
 import { type Material, mutatedBytes } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import { expectSamePets } from "./stock.ts";
 import { headerTokens, jsonTokens, numberTokens, prototypeTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

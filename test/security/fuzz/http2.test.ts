@@ -4,7 +4,7 @@ import { rpcPath } from "../../support/operations.ts";
 import { envelope } from "../../support/rpc-wire.ts";
 import { sendBytes } from "./bytes.ts";
 import { mutate } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import { expectSamePets } from "./stock.ts";
 import { byteTokens, headerTokens, numberTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

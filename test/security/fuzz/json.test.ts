@@ -18,7 +18,7 @@ import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";
 import { ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";
 import { fuzz } from "./cases.ts";
 import { type Material, mutated } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import { expectMalformed, refusalOf } from "./refusal.ts";
 import { gatewayShapes, protoJsonShapes, requestJson, restShapes, updates } from "./samples.ts";
 import { jsonTokens, numberTokens, prototypeTokens, unicodeTokens } from "./tokens.ts";
