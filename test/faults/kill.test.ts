@@ -10,7 +10,7 @@ import { FaultyDisk, noFaultyDisk } from "./faulty-disk.ts";
 import { SharedPets } from "./shared-pets.ts";
 import { rest, ways } from "./ways.ts";
 
-const rounds = amount(20, 200);
+const rounds = amount(10, 200);
 const clientsPerWay = 2;
 
 /** Longer in the long run, so that counts are saved now and then before the server is killed. */
