@@ -26,8 +26,11 @@ export const defaultRetryPolicy: RetryPolicy = {
 /** The limits. */
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
-/** Nobody answered, or the connection broke on the way: the call may have been carried out. */
-const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted];
+/**
+ * Nobody answered, or the connection broke on the way: the call may have been carried out. Node tells of streams that end
+ * with their connection as of cancelled ones; calls that were cancelled by their caller are never made again.
+ */
+const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 
 /** Whether a call that failed so can be made again without doing its work twice. */
 export function isRetriable(error: unknown, method: DescMethod): boolean {

@@ -7,7 +7,8 @@ import { defaultRetryPolicy, isRetriable, nextDelayMs, type RetryPolicy } from "
 import { failure, overLimit, refusedStream } from "./failures.ts";
 import { FakeTiming } from "./fake-timing.ts";
 
-const { Unavailable, Aborted, ResourceExhausted, Internal, NotFound, DeadlineExceeded, Unauthenticated } = Code;
+const { Unavailable, Aborted, Canceled, ResourceExhausted, Internal, NotFound, DeadlineExceeded, Unauthenticated } =
+  Code;
 
 /** A service that fails as it is told to, one call after the other, and answers from then on. */
 function failing(failures: readonly ConnectError[]) {
@@ -63,6 +64,7 @@ describe("a call that fails", () => {
     ["is not made again when it succeeds", { failures: [] }, [], undefined],
     ["is made again when nobody answered", { failures: [down] }, [150], undefined],
     ["is made again when the connection broke", { failures: [failure(Aborted)] }, [150], undefined],
+    ["is made again when its stream ended with the connection", { failures: [failure(Canceled)] }, [150], undefined],
     ["waits for ever longer", { failures: [down, down, down] }, [150, 300, 600], undefined],
     ["ends with the last error", { failures: Array(6).fill(down) }, [150, 300, 600, 1_200, 2_400], Unavailable],
     ["is made as often as the policy says", { failures: [down], policy: { maxAttempts: 1 } }, [], Unavailable],

@@ -3,9 +3,9 @@ import type { Judgement } from "../../src/domain/judgement.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Quota } from "../../src/domain/plan.ts";
 import { createKeyMeter, type KeyMeter } from "../../src/server/key-meter.ts";
-import { Random } from "../support/random.ts";
 import { amount } from "../support/long.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
+import { Random } from "../support/random.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

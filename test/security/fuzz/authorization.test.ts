@@ -8,9 +8,9 @@ import type { Exchange } from "../../../src/http/exchange.ts";
 import { authInterceptor, callerKey } from "../../../src/interceptors/auth.ts";
 import { RunningCall } from "../../../src/rpc/running-call.ts";
 import { operations } from "../../support/operations.ts";
+import type { Random } from "../../support/random.ts";
 import { fuzz } from "./cases.ts";
 import { maxHeaderLength, mutate, mutated } from "./mutate.ts";
-import type { Random } from "../../support/random.ts";
 import { headerTokens, unicodeTokens } from "./tokens.ts";
 
 const tokens = [...headerTokens, ...unicodeTokens, "bearer", "Basic ", "psk_", "0".repeat(36)];

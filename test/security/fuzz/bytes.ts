@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
-import { openSocket } from "../../support/raw.ts";
 import type { Random } from "../../support/random.ts";
+import { openSocket } from "../../support/raw.ts";
 import type { WatchedServer } from "./watched-server.ts";
 
 /** After how long a server that is silent has said what it has to say, in milliseconds. */

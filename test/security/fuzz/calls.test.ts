@@ -1,10 +1,10 @@
 import { describe, expect } from "vitest";
 import { mintSecret } from "../../../src/domain/key-secret.ts";
 import { createHttp1Client, createHttp2Client, type HttpAnswer } from "../../support/http.ts";
+import type { Random } from "../../support/random.ts";
 import { type Acknowledged, acknowledgedBy, isUpdate } from "./acknowledged.ts";
 import { type Draft, drafts } from "./drafts.ts";
 import { mutate } from "./mutate.ts";
-import type { Random } from "../../support/random.ts";
 import { expectSamePets, type Stock } from "./stock.ts";
 import { byteTokens, headerTokens, jsonTokens, numberTokens, prototypeTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

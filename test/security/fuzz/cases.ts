@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { amount, isLong } from "../../support/long.ts";
-import { expectQuick, maxCaseMs } from "./quick.ts";
 import { Random } from "../../support/random.ts";
+import { expectQuick, maxCaseMs } from "./quick.ts";
 
 /** What is tried again and again, each time with other choices. It throws where a promise of the service is broken. */
 export type Case = (random: Random) => void | Promise<void>;

@@ -10,9 +10,9 @@ import type { Exchange } from "../../../src/http/exchange.ts";
 import type { ProtocolError } from "../../../src/http/protocol-error.ts";
 import { createRequestIdReader } from "../../../src/http/request-id.ts";
 import { readTimeout } from "../../../src/rpc/timeout.ts";
+import type { Random } from "../../support/random.ts";
 import { fuzz } from "./cases.ts";
 import { maxHeaderLength, mutated } from "./mutate.ts";
-import type { Random } from "../../support/random.ts";
 import { expectMalformed, refusalOf } from "./refusal.ts";
 import { headerTokens, numberTokens, unicodeTokens, urlTokens } from "./tokens.ts";
 

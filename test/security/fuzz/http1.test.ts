@@ -1,9 +1,9 @@
 import { describe } from "vitest";
 import { rpcPath } from "../../support/operations.ts";
+import type { Random } from "../../support/random.ts";
 import { envelope } from "../../support/rpc-wire.ts";
 import { sendBytes } from "./bytes.ts";
 import { type Material, mutatedBytes } from "./mutate.ts";
-import type { Random } from "../../support/random.ts";
 import { expectSamePets } from "./stock.ts";
 import { headerTokens, jsonTokens, numberTokens, prototypeTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

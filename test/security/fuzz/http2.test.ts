@@ -1,10 +1,10 @@
 import { describe } from "vitest";
 import { endHeaders, endStream, frame, frameTypes, headerBlock, preface } from "../../support/http2-frames.ts";
 import { rpcPath } from "../../support/operations.ts";
+import type { Random } from "../../support/random.ts";
 import { envelope } from "../../support/rpc-wire.ts";
 import { sendBytes } from "./bytes.ts";
 import { mutate } from "./mutate.ts";
-import type { Random } from "../../support/random.ts";
 import { expectSamePets } from "./stock.ts";
 import { byteTokens, headerTokens, numberTokens, urlTokens } from "./tokens.ts";
 import type { WatchedServer } from "./watched-server.ts";

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from "vitest";
 import { amount } from "../../support/long.ts";
-import { type CaseCount, failure, fuzzTimeoutMs, seedsOf } from "./cases.ts";
 import { Random } from "../../support/random.ts";
+import { type CaseCount, failure, fuzzTimeoutMs, seedsOf } from "./cases.ts";
 import type { Stock } from "./stock.ts";
 import { WatchedServer } from "./watched-server.ts";
 
