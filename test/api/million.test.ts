@@ -59,7 +59,9 @@ describe.runIf(isLong)("with 1,000,000 pets", () => {
         delays.push(delayMs);
       }
       const grownBytes = memory("VmHWM") - idleBytes;
-      await annotate(`${Math.round(grownBytes / 1e6)} MB more; delays of ${delays.map((ms) => ms.toFixed(1))} ms`);
+      await annotate(
+        `${Math.round(grownBytes / 1e6)} MB more; delays of ${delays.map((ms) => ms.toFixed(1)).join()} ms`,
+      );
       expect(grownBytes).toBeLessThan(150_000_000);
       expect(Math.max(...delays), `the longest delays were ${delays.join()} ms`).toBeLessThan(20);
     },
