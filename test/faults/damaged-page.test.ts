@@ -8,11 +8,15 @@ import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/stor
 import { createKey, createOrder, createPet, hashOf } from "../storage/samples.ts";
 import { everything } from "../storage/test-store.ts";
 import { createFolder } from "../support/folder.ts";
-import { amount } from "../support/long.ts";
+import { amount, isLong } from "../support/long.ts";
+import { Random } from "../support/random.ts";
 import { report } from "../support/report.ts";
 
 const pageBytes = 4_096;
 const damagesPerPage = amount(20, 400);
+
+/** Other bytes, and other values, in each long run. */
+const seed = isLong ? Date.now() : 1;
 
 const ids = Array.from({ length: 60 }, (_, n) => BigInt(n));
 
@@ -33,13 +37,13 @@ async function createStore(): Promise<string> {
 }
 
 /** Changes one byte of a file to any other value. */
-function damage(file: string, at: number): void {
+function damage(file: string, at: number, random: Random): void {
   const descriptor = openSync(file, "r+");
   const byte = new Uint8Array(1);
   readSync(descriptor, byte, { position: at });
   writeSync(
     descriptor,
-    byte.map((value) => value ^ (1 + Math.floor(Math.random() * 255))),
+    byte.map((value) => value ^ (1 + random.below(255))),
     0,
     1,
     at,
@@ -88,29 +92,33 @@ it("finds damage or refuses what is damaged, but for values that somebody might 
   const known = new Set(truth.flat());
   const copy = join(createFolder(), "copy.db");
   const pages = statSync(file).size / pageBytes;
+  const random = new Random(seed);
   const counts = { pages, damages: 0, found: 0, refused: 0 };
   for (let number = 0; number < pages * damagesPerPage; number++) {
-    const at = Math.floor(((number + Math.random()) * pageBytes) / damagesPerPage);
+    const at = Math.floor((number * pageBytes) / damagesPerPage + random.below(pageBytes / damagesPerPage));
+    const where = `at ${at} of the damages by the seed ${seed}`;
     copyFileSync(file, copy);
-    damage(copy, at);
+    damage(copy, at, random);
     const isFound = await checkDatabase(copy, "full").then((faults) => faults.length > 0, isStoreFileError);
     const seen = await readAll(copy).catch((error) => {
-      expect(isStoreFileError(error)).toBe(true);
+      expect(isStoreFileError(error), `${where}: ${error}`).toBe(true);
       return truth.map(() => undefined);
     });
     const parts = seen.map((rows) => rows?.map(ruledPart));
     expect(
       parts.flat().filter((part) => part !== undefined && !known.has(part)),
-      `at ${at}`,
+      where,
     ).toEqual([]);
     if (!isFound) {
-      expect(parts, `at ${at}`).toEqual(truth);
+      expect(parts, where).toEqual(truth);
     }
     counts.damages += 1;
     counts.found += isFound ? 1 : 0;
     counts.refused += seen.includes(undefined) ? 1 : 0;
   }
-  report("damaged bytes", { ...counts, seconds: Math.round((performance.now() - beganMs) / 1_000) });
+  expect(counts.found).toBeGreaterThan(0);
+  expect(counts.refused).toBeGreaterThan(0);
+  report("damaged bytes", { seed, ...counts, seconds: Math.round((performance.now() - beganMs) / 1_000) });
 });
 
 function isStoreFileError(error: unknown): boolean {
