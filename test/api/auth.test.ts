@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ListInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { Outcome } from "../support/clients/client.ts";
-import { type Protocol, protocols, restProtocols } from "../support/clients/protocols.ts";
+import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
@@ -12,7 +12,6 @@ import { envelope, readConnectOutcome, readGrpcOutcome } from "../support/rpc-wi
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
 const scopes = ["inventory:read", "inventory:write", "pets:read", "orders:read"];
-const rest = restProtocols[0] as Protocol;
 
 let server: TestServer;
 let good: MintedKey;

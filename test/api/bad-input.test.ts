@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { Outcome } from "../support/clients/client.ts";
-import { type Protocol, restProtocols } from "../support/clients/protocols.ts";
+import { rest } from "../support/clients/protocols.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectSuccess } from "../support/expectations.ts";
 import { int64Max, int64Min, pets } from "../support/fixture.ts";
@@ -14,7 +14,6 @@ import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } fro
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
 const mebibyte = 1_048_576;
-const rest = restProtocols[0] as Protocol;
 
 let server: TestServer;
 let key: MintedKey;

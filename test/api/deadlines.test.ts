@@ -2,7 +2,7 @@ import { connect, type OutgoingHttpHeaders } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { type Protocol, restProtocols } from "../support/clients/protocols.ts";
+import { rest } from "../support/clients/protocols.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
 import { pets } from "../support/fixture.ts";
@@ -11,7 +11,6 @@ import { openSocket, readAnswer, sendRaw } from "../support/raw.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
-const rest = restProtocols[0] as Protocol;
 const path = rpcPath("updateInventory");
 const update = create(UpdateInventoryRequestSchema, { petId: 7n, update: { quantity: 3n } });
 const message = Buffer.from(toBinary(UpdateInventoryRequestSchema, update));

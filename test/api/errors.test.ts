@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OrderStatus } from "../../gen/petstore/v1/order_pb.ts";
 import type { Outcome } from "../support/clients/client.ts";
-import { type Protocol, protocols, restProtocols } from "../support/clients/protocols.ts";
+import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { type ErrorCode, errorCodes } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
@@ -13,7 +13,6 @@ import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } fro
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
 const mebibyte = 1_048_576;
-const rest = restProtocols[0] as Protocol;
 
 interface Keys {
   readonly good: MintedKey;

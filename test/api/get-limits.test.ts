@@ -1,12 +1,10 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KeyLimits, type KeyWindow, Plan } from "../../gen/petstore/v1/key_limits_pb.ts";
-import { type Protocol, protocols, restProtocols } from "../support/clients/protocols.ts";
+import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
 import { createHttp1Client } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
-
-const rest = restProtocols[0] as Protocol;
 
 let server: TestServer;
 /** Keys, each in another state, which none of these tests changes. */

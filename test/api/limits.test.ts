@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "../support/clients/client.ts";
-import { type Protocol, protocols, restProtocols } from "../support/clients/protocols.ts";
+import { protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { samples } from "../support/operations.ts";
 import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
-const rest = restProtocols[0] as Protocol;
 const daySeconds = 86_400;
 
 let server: TestServer;

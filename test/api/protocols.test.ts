@@ -14,7 +14,7 @@ import {
 import { ListInventoryRequestSchema, ListInventoryResponseSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { codec, createGrpcClient, openChannel } from "../support/clients/grpc.ts";
-import { type Protocol, restProtocols } from "../support/clients/protocols.ts";
+import { rest } from "../support/clients/protocols.ts";
 import { createRestClient } from "../support/clients/rest.ts";
 import { until } from "../support/deadline.ts";
 import { expectErrorBody, expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
@@ -27,7 +27,6 @@ import { filesOf, reflect, reflectionVersions } from "../support/reflection.ts";
 import { envelope, readGrpcOutcome } from "../support/rpc-wire.ts";
 import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
-const rest = restProtocols[0] as Protocol;
 const page = "https://app.example";
 
 let server: TestServer;

@@ -1,9 +1,10 @@
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rest } from "../support/clients/protocols.ts";
 import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { rest, ways } from "./ways.ts";
+import { ways } from "./ways.ts";
 
 /** A server whose store has a pet of a status that there is not, as a byte that has changed on the disk makes it. */
 describe("a damaged row", () => {

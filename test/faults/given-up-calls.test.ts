@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
@@ -16,7 +17,6 @@ import { openSocket } from "../support/raw.ts";
 import { report } from "../support/report.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome } from "../support/rpc-wire.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { rest } from "./ways.ts";
 
 /** Each updates a pet of its own. */
 const calls = amount(2_000, 40_000);
@@ -115,6 +115,7 @@ it(`makes no update of ${calls} that it says is past its deadline, and holds not
   expect(growthBytes).toBeLessThan(spareBytes);
 
   const { items } = expectSuccess(await server.call(rest, "listInventory", {}, { key }));
+  expect(items).toHaveLength(calls);
   const wrong = items.filter(({ quantity }, petId) => {
     const outcome = outcomes[petId];
     return outcome !== undefined && (quantity === 1n) !== (outcome === "made");

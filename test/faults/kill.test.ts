@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
+import { rest } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
@@ -8,7 +9,7 @@ import { report } from "../support/report.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 import { FaultyDisk, noFaultyDisk } from "./faulty-disk.ts";
 import { SharedPets } from "./shared-pets.ts";
-import { rest, ways } from "./ways.ts";
+import { ways } from "./ways.ts";
 
 const rounds = amount(10, 200);
 const clientsPerWay = 2;
@@ -63,8 +64,9 @@ describe("kill -9 under load", () => {
       expect(counted).toBeGreaterThanOrEqual(last.counted + kept.length);
       expect(counted).toBeLessThanOrEqual(last.counted + pets.sent - last.sent);
       last = { counted, sent: pets.sent, answered: pets.answeredAtMs.length };
-      await Promise.all(ways.map((way) => pets.read(server, way)));
+      expect(await Promise.all(ways.map((way) => pets.read(server, way)))).toEqual(ways.map(() => true));
     }
+    expect([...pets.refusals]).toEqual([]);
     pets.expectLinearisable();
     expect(pets.updates).toBeGreaterThan(rounds * 10);
     expect(await store.run("check")).toContain("sound");
@@ -82,7 +84,7 @@ async function useUntilKilled(server: TestServer, pets: SharedPets): Promise<num
   const killedAtMs = performance.now();
   process.kill(server.pid, "SIGKILL");
   await Promise.all(clients);
-  await server.end("SIGKILL");
+  expect(await server.end("SIGKILL")).toBe("SIGKILL");
   return killedAtMs;
 }
 

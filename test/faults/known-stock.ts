@@ -1,9 +1,8 @@
 import { expect } from "vitest";
-import type { Protocol } from "../support/clients/protocols.ts";
+import { type Protocol, rest } from "../support/clients/protocols.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { pets } from "../support/fixture.ts";
 import type { TestServer } from "../support/server.ts";
-import { rest } from "./ways.ts";
 
 /** What may stand in a store, by the answers that its only writer has had, one after the other. */
 export class KnownStock {

@@ -1,10 +1,11 @@
 import { renameSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { rest, ways } from "./ways.ts";
+import { ways } from "./ways.ts";
 
 /** An update of a file that nobody can open any more would be acknowledged, and lost with the process. */
 describe("a store that has been taken from under the server", () => {

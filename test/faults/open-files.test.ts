@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
@@ -10,7 +11,7 @@ import { openFiles } from "../support/process-usage.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { report } from "../support/report.ts";
 import { serve, TestServer, TestStore } from "../support/server.ts";
-import { rest, ways } from "./ways.ts";
+import { ways } from "./ways.ts";
 
 /** How many files and sockets the server may have open. */
 const limit = amount(120, 512);

@@ -1,7 +1,9 @@
 import { performance } from "node:perf_hooks";
 import { expect } from "vitest";
+import type { Outcome } from "../support/clients/client.ts";
 import type { Protocol } from "../support/clients/protocols.ts";
 import { pets } from "../support/fixture.ts";
+import type { Input, Operation } from "../support/operations.ts";
 import type { TestServer } from "../support/server.ts";
 import { findContradiction, type RegisterOperation } from "./register-history.ts";
 
@@ -14,6 +16,8 @@ export class SharedPets {
   #lastValue = 1_000n;
   /** When each call was answered with success. */
   readonly answeredAtMs: number[] = [];
+  /** The codes with which calls were refused. A connection that broke has none. */
+  readonly refusals = new Set<string>();
   /** How many calls were sent, whatever became of them. */
   sent = 0;
   updates = 0;
@@ -35,12 +39,12 @@ export class SharedPets {
   /** Reads all of them, and tells whether there was an answer. */
   async read(server: TestServer, protocol: Protocol): Promise<boolean> {
     const startMs = this.#begin();
-    const outcome = await server.call(protocol, "listInventory", {}, { key: this.#key }).catch(() => undefined);
-    if (outcome?.message === undefined) {
+    const message = await this.#call(server, protocol, "listInventory", {});
+    if (message === undefined) {
       return false;
     }
     const endMs = this.#end();
-    for (const { petId, quantity } of outcome.message.items) {
+    for (const { petId, quantity } of message.items) {
       this.#histories.get(petId)?.push({ kind: "read", value: quantity, startMs, endMs });
     }
     return true;
@@ -51,12 +55,21 @@ export class SharedPets {
     this.#lastValue += 1n;
     const value = this.#lastValue;
     const startMs = this.#begin();
-    const input = { petId, update: { quantity: value } };
-    const outcome = await server.call(protocol, "updateInventory", input, { key: this.#key }).catch(() => undefined);
-    const isDone = outcome?.message !== undefined;
+    const message = await this.#call(server, protocol, "updateInventory", { petId, update: { quantity: value } });
+    const isDone = message !== undefined;
     this.#histories.get(petId)?.push({ kind: "write", value, startMs, endMs: isDone ? this.#end() : Infinity });
     this.updates += isDone ? 1 : 0;
     return isDone;
+  }
+
+  /** Returns the answer, where there is one. */
+  async #call<O extends Operation>(server: TestServer, protocol: Protocol, operation: O, input: Input<O>) {
+    const call: Promise<Outcome<O> | undefined> = server.call(protocol, operation, input, { key: this.#key });
+    const outcome = await call.catch(() => undefined);
+    if (outcome?.failure?.code !== undefined) {
+      this.refusals.add(outcome.failure.code);
+    }
+    return outcome?.message;
   }
 
   #begin(): number {

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Protocol } from "../support/clients/protocols.ts";
+import { type Protocol, protocolNamed, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
@@ -8,13 +8,14 @@ import { amount } from "../support/long.ts";
 import { report } from "../support/report.ts";
 import { type TestServer, TestStore } from "../support/server.ts";
 import { FaultyDisk, noFaultyDisk, serveFrom } from "./faulty-disk.ts";
-import { rest, ways } from "./ways.ts";
+import { ways } from "./ways.ts";
 
-const timeoutHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "Connect JSON, HTTP/1.1": { "connect-timeout-ms": "300" },
-  gRPC: { "grpc-timeout": "300m" },
-  "gRPC-Web, HTTP/1.1": { "grpc-timeout": "300m" },
-};
+/** The ways in on which a caller tells how long it will wait, and how. */
+const impatient: readonly [Protocol, Readonly<Record<string, string>>][] = [
+  [protocolNamed("Connect JSON, HTTP/1.1"), { "connect-timeout-ms": "300" }],
+  [protocolNamed("gRPC"), { "grpc-timeout": "300m" }],
+  [protocolNamed("gRPC-Web, HTTP/1.1"), { "grpc-timeout": "300m" }],
+];
 
 describe.skipIf(noFaultyDisk !== undefined)("a disk whose sync stands still", () => {
   const store = new TestStore();
@@ -46,9 +47,9 @@ describe.skipIf(noFaultyDisk !== undefined)("a disk whose sync stands still", ()
     disk.break({ on: ["syncs"], delayMs: 600_000 });
     const waiting = update(rest, 100n);
     await until(async () => disk.seen > 0, 10_000);
-    for (const way of ways.filter(({ name }) => name in timeoutHeaders)) {
+    for (const [way, headers] of impatient) {
       const beganMs = performance.now();
-      const { failure } = await update(way, 200n, timeoutHeaders[way.name]);
+      const { failure } = await update(way, 200n, headers);
       // That it is past its deadline would say that nothing will change, and nobody knows that.
       expect(failure?.code, way.name).toBe("UNAVAILABLE");
       expect(performance.now() - beganMs).toBeLessThan(amount(6_000, 3_000));

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { protocols, restProtocols } from "../support/clients/protocols.ts";
+import { protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { createHttp1Client } from "../support/http.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
-const rest = restProtocols[0] as (typeof restProtocols)[0];
 const secretName = "a-name-that-is-nobody's-business";
 
 interface Line {

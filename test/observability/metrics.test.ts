@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { protocols, restProtocols } from "../support/clients/protocols.ts";
+import { protocolNamed, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { createHttp1Client, createHttp2Client, type HttpRequest } from "../support/http.ts";
 import { type Metrics, readMetrics } from "../support/metrics.ts";
@@ -163,12 +163,7 @@ describe("the limits", () => {
     const { key: small } = await server.store.mintKey("--plan", "free");
     const before = await readMetrics(server);
     for (let made = 0; made < 61; made++) {
-      await server.call(
-        restProtocols[0] as (typeof restProtocols)[0],
-        "listInventory",
-        { pageSize: 1 },
-        { key: small },
-      );
+      await server.call(rest, "listInventory", { pageSize: 1 }, { key: small });
     }
     const after = await readMetrics(server);
     const grown = (name: string, labels: Record<string, string>) => after.sum(name, labels) - before.sum(name, labels);
@@ -194,7 +189,7 @@ describe("the store", () => {
     const before = await readMetrics(server);
     const update = (petId: bigint) =>
       server.call(
-        restProtocols[1] as (typeof restProtocols)[1],
+        protocolNamed("REST, HTTP/2"),
         "updateInventory",
         { petId, update: { quantity: BigInt(Date.now()) } },
         { key: key.key },
@@ -211,8 +206,7 @@ describe("the store", () => {
   });
 
   it("is shown with the list that is kept ready", async () => {
-    const list = () =>
-      server.call(restProtocols[0] as (typeof restProtocols)[0], "listInventory", {}, { key: key.key });
+    const list = () => server.call(rest, "listInventory", {}, { key: key.key });
     const pieces = "petstore_list_cache_pieces_total";
     await list();
     // A key that was minted just before has the list made anew, once.

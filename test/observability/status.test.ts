@@ -4,12 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
 import { isLoopback } from "../../src/server/loopback.ts";
 import type { Target } from "../support/clients/client.ts";
-import { restProtocols } from "../support/clients/protocols.ts";
+import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { sendRaw } from "../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
-
-const rest = restProtocols[0] as (typeof restProtocols)[0];
 
 const ownAddress = await lookup(hostname()).then(
   ({ address }) => address,

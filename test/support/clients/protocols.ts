@@ -40,6 +40,18 @@ export const rpcProtocols: readonly Protocol[] = [
 /** Every way in. What the API does, it does over all of them. */
 export const protocols: readonly Protocol[] = [...restProtocols, ...rpcProtocols];
 
+/** The one way in that has this name. Throws where none has. */
+export function protocolNamed(name: string): Protocol {
+  const protocol = protocols.find((each) => each.name === name);
+  if (protocol === undefined) {
+    throw new Error(`there is no protocol "${name}"; there are ${protocols.map((each) => each.name).join("; ")}`);
+  }
+  return protocol;
+}
+
+/** For what is the same over all of them. */
+export const rest = protocolNamed("REST, HTTP/1.1");
+
 function connect(name: string, variant: ConnectVariant): Protocol {
   return { name, open: (target) => createConnectClient(target, variant) };
 }
