@@ -65,7 +65,7 @@ it(`serves ${durationMs / 1_000} s of mixed load with memory, files and latency 
   }
   await annotate(`${load.calls} calls, ${Math.round((load.calls / durationMs) * 1_000)} a second`);
   expect([...new Set(load.surprises)]).toEqual([]);
-  expect(load.calls).toBeGreaterThan(durationMs / 10);
+  expect(load.calls).toBeGreaterThan(amount(100, durationMs / 10));
   expect(files.since(warmUpMs).slopePerHour, "open files").toBe(0);
   if (isLong) {
     // Over seconds there is nothing to see of these.
