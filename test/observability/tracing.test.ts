@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as NetServer } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type Protocol, protocols } from "../support/clients/protocols.ts";
+import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
 import { createHttp1Client } from "../support/http.ts";
@@ -143,17 +143,16 @@ it("a health check is a span", async () => {
 it("a call that the caller does not sample is none", async () => {
   const unsampled = newTrace();
   const headers = { traceparent: unsampled.headers.traceparent.replace(/01$/, "00") };
-  const protocol = protocols[0] as Protocol;
-  await server.call(protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  await server.call(rest, "getPet", { petId: 7n }, { key: key.key, headers });
   const { traceId, headers: sampled } = newTrace();
-  await server.call(protocol, "getPet", { petId: 7n }, { key: key.key, headers: sampled });
+  await server.call(rest, "getPet", { petId: 7n }, { key: key.key, headers: sampled });
   await collector.spanOf(traceId);
   expect(collector.spans.filter((span) => span.traceId === unsampled.traceId)).toEqual([]);
 });
 
 it("a malformed context begins a trace of its own", async () => {
   const headers = { traceparent: "00-nonsense-01", "x-request-id": "no-context" };
-  await server.call(protocols[0] as Protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  await server.call(rest, "getPet", { petId: 7n }, { key: key.key, headers });
   const find = () => collector.spans.find((span) => attributesOf(span)["petstore.request_id"] === "no-context");
   await until(async () => find() !== undefined, 5_000);
   expect(find()?.parentSpanId ?? "").toBe("");
@@ -161,7 +160,7 @@ it("a malformed context begins a trace of its own", async () => {
 
 it("the log names the trace of a call", async () => {
   const { traceId, headers } = newTrace();
-  await server.call(protocols[0] as Protocol, "getPet", { petId: 7n }, { key: key.key, headers });
+  await server.call(rest, "getPet", { petId: 7n }, { key: key.key, headers });
   await until(async () => server.log.includes(`"traceId":"${traceId}"`), 5_000);
 });
 
@@ -181,7 +180,7 @@ it("what was not sent is sent when the server stops", async () => {
   };
   const stopping = await serve(store, { env });
   const { traceId, headers } = newTrace();
-  await stopping.call(protocols[0] as Protocol, "listInventory", {}, { key: other, headers });
+  await stopping.call(rest, "listInventory", {}, { key: other, headers });
   expect(await stopping.end()).toBe(0);
   expect((await late.spanOf(traceId)).parentSpanId).toBe(parentSpanId);
   expect([...late.services]).toEqual(["till-3"]);
@@ -197,7 +196,8 @@ it("a collector that never answers keeps the server for no longer than --shutdow
   await call(stopping);
   const start = performance.now();
   expect(await stopping.end()).toBe(0);
-  expect(performance.now() - start).toBeLessThan(4_000);
+  // The exporter itself would give up after 10 s.
+  expect(performance.now() - start).toBeLessThan(8_000);
   expect(stopping.log).toContain('"msg":"the last traces are lost"');
 });
 
@@ -231,5 +231,5 @@ async function serveTraced(collecting: NetServer, ...flags: readonly string[]): 
 }
 
 function call(traced: TestServer) {
-  return traced.call(protocols[0] as Protocol, "listInventory", {}, {});
+  return traced.call(rest, "listInventory", {}, {});
 }
