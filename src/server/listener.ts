@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ExchangeOptions } from "../http/base-exchange.ts";
@@ -12,9 +11,9 @@ import type { ConnectServices } from "./connect-services.ts";
 import { Connections } from "./connections.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
-import { InFlight } from "./in-flight.ts";
-import { Pipelines } from "./pipeline.ts";
+import { Pipelines } from "./pipelines.ts";
 import { detectHttp2 } from "./preface.ts";
+import { UnderWay } from "./under-way.ts";
 
 /** How long what has been answered may take to leave after the last answer, in milliseconds. */
 const flushMs = 1_000;
@@ -47,7 +46,8 @@ export interface Listener {
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, requestTimeoutMs, tls } = options;
-  const inFlight = new InFlight();
+  const underWay = new UnderWay();
+  const leave = () => underWay.leave();
   const requests = new Batch<Exchange>((exchange) => void handle(exchange));
   const pipelines = new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
@@ -56,20 +56,27 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     } else {
       requests.add(exchange);
     }
-  });
-
-  function handleRequest(request: IncomingMessage, response: ServerResponse): void {
-    inFlight.add(response);
-    pipelines.add(request, response);
-  }
+  }, underWay);
 
   const http2 = createDetachedHttp2Server({
     connectServices,
-    onStream: (stream) => inFlight.add(stream),
+    onStream(stream) {
+      underWay.enter();
+      stream.on("close", leave);
+    },
     handleStream: (stream, headers, rawHeaders) =>
       requests.add(new Http2Exchange(stream, headers, rawHeaders, options)),
   });
-  const http1 = createHttp1Server({ ...options, handleRequest });
+  const http1 = createHttp1Server({
+    ...options,
+    handleRequest: (request, response) => pipelines.add(request, response),
+    handleUnparsed(error, socket) {
+      // In the place of an answer that is owed to an earlier request, one to this would be taken for it.
+      if (!pipelines.closeBehindOwed(socket)) {
+        options.handleUnparsed(error, socket);
+      }
+    },
+  });
   const event = tls === undefined ? "connection" : "secureConnection";
   const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
   http1.removeAllListeners(event);
@@ -103,8 +110,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     async close(graceMs) {
       const closed = once(http1, "close");
       http1.close();
+      pipelines.end();
       http2.close();
-      await atMost(graceMs, inFlight.drain());
+      await atMost(graceMs, underWay.drain());
       http2.destroy();
       connections.end();
       await atMost(flushMs, closed);

@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createClientAddress } from "../../src/http/client-address.ts";
+import type { Exchange } from "../../src/http/exchange.ts";
+import { createRequestIdReader } from "../../src/http/request-id.ts";
+import { type Listener, listen } from "../../src/server/listener.ts";
+import { until } from "../support/deadline.ts";
+
+let listener: Listener;
+/** Those that wait for their answers. */
+let waiting: Exchange[];
+
+beforeEach(async () => {
+  waiting = [];
+  listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    tls: undefined,
+    requestTimeoutMs: 1_000,
+    clientAddress: createClientAddress([]),
+    readRequestId: createRequestIdReader(() => false),
+    handle: async (exchange) => void waiting.push(exchange),
+    handleUnparsed: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+    connectServices: { serves: () => false, handle: () => {} },
+    reportUnaccepted: () => {},
+  });
+  onTestFinished(() => listener.close(0));
+});
+
+/** Answers what waits, and what comes of that, each after the last. */
+async function answerAll(): Promise<void> {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    await next.respond({ status: 200, header: new Headers(), body: next.path });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+interface Client {
+  readonly socket: Socket;
+  /** All that has come. */
+  readonly received: () => string;
+  readonly closed: Promise<unknown>;
+}
+
+async function open(): Promise<Client> {
+  const socket = connect(listener.address.port, "127.0.0.1");
+  await once(socket, "connect");
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+  });
+  return { socket, received: () => received, closed: once(socket, "close") };
+}
+
+/** The paths that were answered, in order, with an `!` after one that says that the connection will be closed. */
+function answersIn(received: string): string[] {
+  return received
+    .split("HTTP/1.1 ")
+    .slice(1)
+    .map((answer) => {
+      const [head = "", body = ""] = answer.split("\r\n\r\n");
+      return `${body || head.slice(0, 3)}${/^connection: close/im.test(head) ? "!" : ""}`;
+    });
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const post = (path: string, rest: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\n${rest}`;
+
+describe("a listener that is closed", () => {
+  it("answers all that a connection has asked for, and says with the last that there will be no more", async () => {
+    const client = await open();
+    const paths = Array.from({ length: 20 }, (_, index) => `/${index}`);
+    client.socket.write(paths.map(get).join(""));
+    // So many of one connection are under way at a time.
+    await until(async () => waiting.length === 8, 1_000);
+    const closed = listener.close(5_000);
+    await answerAll();
+    await closed;
+    await client.closed;
+    expect(answersIn(client.received())).toEqual([...paths.slice(0, -1), "/19!"]);
+  });
+
+  it("answers what comes while it waits for other answers", async () => {
+    const client = await open();
+    client.socket.write(get("/first"));
+    await until(async () => waiting.length === 1, 1_000);
+    const closed = listener.close(5_000);
+    client.socket.write(get("/second"));
+    await until(async () => waiting.length === 2, 1_000);
+    await answerAll();
+    await closed;
+    await client.closed;
+    expect(answersIn(client.received())).toEqual(["/first", "/second!"]);
+  });
+});
+
+describe("what is no HTTP", () => {
+  it.each<[where: string, bytes: string, answers: string[]]>([
+    ["alone is refused", "BAD\r\n\r\n", ["400!"]],
+    ["behind a request leaves that request its answer", `${get("/a")}BAD\r\n\r\n`, ["/a!"]],
+    ["behind two requests leaves them theirs", `${get("/a")}${get("/b")}BAD\r\n\r\n`, ["/a", "/b!"]],
+    [
+      "in the body of a request leaves those before it theirs",
+      `${get("/a")}${post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n")}`,
+      ["/a!"],
+    ],
+    ["in the body of the first request is refused", post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n"), ["400!"]],
+    [
+      "as CONNECT leaves the request before it its answer",
+      `${get("/a")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
+      ["/a!"],
+    ],
+  ])("%s", async (_where, bytes, answers) => {
+    const client = await open();
+    client.socket.write(bytes);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    // It is read no more.
+    client.socket.write("x");
+    await answerAll();
+    await client.closed;
+    expect(answersIn(client.received())).toEqual(answers);
+  });
+});
