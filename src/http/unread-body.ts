@@ -14,8 +14,12 @@ export interface ConnectedRequest {
  */
 export function holdUnread({ request }: ConnectedRequest): void {
   if (!request.complete && !endShredded(request)) {
-    // To have it begun, what has come must go: with as much of it as is kept, nothing more would be asked for.
-    request.read();
+    // To have it begun, what has come must go for a moment: with as much of it as is kept, nothing more would be asked
+    // for.
+    const come: Buffer | null = request.read();
+    if (come !== null) {
+      request.unshift(come);
+    }
   }
 }
 

@@ -68,19 +68,13 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
     },
   }) as RequestListener;
 
-  function handle(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
-    if (request.httpVersionMajor === 1) {
-      const connected = { request, socket: request.socket };
-      holdUnread(connected);
-      response.once("finish", () => discardUnread(connected));
-    }
-    try {
-      assertAuthority(authorityOf(request));
-    } catch (reason) {
-      call.record.code = refuse(response, reason);
-      return;
-    }
-    // Connect's adapter makes a URL of it, and what is a host by HTTP need not be one by the URL standard.
+  /** Has Connect answer. Throws `malformed` for what is no authority. */
+  function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
+    const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
+    assertAuthority(authority);
+    // The adapter knows no absolute form. It makes a URL of the host, and what is one by HTTP need not be one by the URL
+    // standard.
+    request.url = path;
     request.headers.host = "localhost";
     if (request.headers[":authority"] !== undefined) {
       request.headers[":authority"] = "localhost";
@@ -99,10 +93,14 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       const answered = async () => {
         const ended = call.answeredBy(response);
         const leave = openStreams.enter(call.clientAddress);
-        if (leave === undefined) {
-          call.record.code = refuse(response, tooManyStreams());
-        } else {
-          handle(request, response, call);
+        boundBody(request, response);
+        try {
+          if (leave === undefined) {
+            throw tooManyStreams();
+          }
+          answer(request, response, call);
+        } catch (reason) {
+          call.record.code = refuse(response, reason);
         }
         await ended;
         leave?.();
@@ -111,6 +109,15 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       void (tracing === undefined ? answered() : tracing.run(call, answered));
     },
   };
+}
+
+/** Of what nobody reads of a body, no more is taken than of other requests. HTTP/2 has windows for that. */
+function boundBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.httpVersionMajor === 1) {
+    const connected = { request, socket: request.socket };
+    holdUnread(connected);
+    response.once("finish", () => discardUnread(connected));
+  }
 }
 
 function authorityOf({ headers }: IncomingMessage): string | undefined {

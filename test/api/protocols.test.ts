@@ -23,9 +23,9 @@ import { createHttp1Client, createHttp2Client, type HttpClient } from "../suppor
 import { rpcPath } from "../support/operations.ts";
 import { petstore } from "../support/petstore.ts";
 import { openSocket, readAnswer, sendRaw } from "../support/raw.ts";
-import { filesOf, reflect, reflectionVersions } from "../support/reflection.ts";
 import { envelope, readGrpcOutcome } from "../support/rpc-wire.ts";
 import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
+import { filesOf, reflect, reflectionVersions } from "./reflection.ts";
 
 const page = "https://app.example";
 
@@ -182,6 +182,28 @@ describe("health", () => {
     const first = await new Promise<HealthCheckResponse>((resolve) => stream.once("data", resolve));
     stream.cancel();
     expect(first.status).toBe(status);
+  });
+
+  it.each([
+    ["by the absolute form of its address", "http://x/grpc.health.v1.Health/Watch", ""],
+    [
+      "behind so many other requests that it has to wait",
+      "/grpc.health.v1.Health/Watch",
+      "GET /v1/nope HTTP/1.1\r\nHost: x\r\n\r\n".repeat(10),
+    ],
+  ])("can be watched over Connect and HTTP/1.1 %s", async (_how, target, before) => {
+    const body = envelope(Buffer.from("{}")).toString("latin1");
+    const headers = `Content-Type: application/connect+json\r\nContent-Length: ${body.length}`;
+    const socket = openSocket(server);
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+    });
+    // All but the end of the body comes at once.
+    socket.write(`${before}POST ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body.slice(0, -1)}`, "latin1");
+    setTimeout(() => socket.write(body.slice(-1)), 300);
+    await until(async () => received.includes("SERVING"), 5_000);
+    socket.destroy();
   });
 
   it("answers over Connect, too", async () => {
