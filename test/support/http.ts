@@ -53,16 +53,18 @@ export function createHttp1Client({ origin, ca }: Target): HttpClient {
   };
 }
 
-/** A client over HTTP/2, with prior knowledge where the origin is cleartext. */
+/** A client over HTTP/2, with prior knowledge where the origin is cleartext. What has been closed is opened anew. */
 export function createHttp2Client({ origin, ca }: Target): HttpClient {
   // Lets a test send two `Authorization` headers.
   const options = { ...(ca === undefined ? {} : { ca }), strictSingleValueFields: false };
-  const session = connect(origin, options);
-  session.on("error", () => {});
+  const open = () => connect(origin, options).on("error", () => {});
+  let session = open();
   return {
     close: () => session.destroy(),
     send: ({ method, path, headers, body }) =>
       new Promise((resolve, reject) => {
+        // A server ends a session over which nothing has been said for long.
+        session = session.closed || session.destroyed ? open() : session;
         const stream = session.request(
           { ":method": method, ":path": path, ...headers },
           { endStream: body === undefined },
