@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { endHeaders, frame, headerBlock, openingWith, preface } from "../support/http2-frames.ts";
 import { openSocket } from "../support/raw.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { expectUnharmed } from "../support/unharmed.ts";
+import { endHeaders, frame, headerBlock, openingWith, preface } from "./http2-frames.ts";
 
 const check = "/grpc.health.v1.Health/Check";
 const watch = "/grpc.health.v1.Health/Watch";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/deadline.ts";
-import { doors, isGiven } from "../support/doors.ts";
 import type { HttpRequest } from "../support/http.ts";
 import { samples } from "../support/operations.ts";
 import { startServer, type TestServer, TestStore } from "../support/server.ts";
+import { doors, isGiven } from "./doors.ts";
 import { credentialTricks, type Keys, pathTricks, withHeaders } from "./entry-tricks.ts";
 
 let server: TestServer;

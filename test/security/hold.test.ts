@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/deadline.ts";
 import { pets, toCsv } from "../support/fixture.ts";
-import { frame, openingWith, preface } from "../support/http2-frames.ts";
 import { rpcPath } from "../support/operations.ts";
 import { envelope } from "../support/rpc-wire.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { frame, openingWith, preface } from "./http2-frames.ts";
 
 /** So many that a list is larger than what any system takes off a server's hands. */
 const count = 70_000;

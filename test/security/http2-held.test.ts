@@ -1,36 +1,20 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Bystander, expectServed } from "../support/bystander.ts";
+import { describe, expect, it, vi } from "vitest";
 import { until } from "../support/deadline.ts";
 import { amount, isLong } from "../support/long.ts";
 import { memoryBytes } from "../support/process-usage.ts";
 import { report } from "../support/report.ts";
 import { envelope } from "../support/rpc-wire.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 import { expectUnharmed } from "../support/unharmed.ts";
+import { mebibyte, useAttackedServer } from "./attacked-server.ts";
+import { expectServed } from "./bystander.ts";
 
-const mebibyte = 1_048_576;
-
-let server: TestServer;
-let key: string;
-let bystander: Bystander;
-
-beforeAll(async () => {
-  server = await startServer("--trusted-proxy", "127.0.0.1/32");
-  ({ key } = await server.store.mintQuota(1_000_000, 10_000_000));
-  bystander = await Bystander.start(server, key);
-});
-
-afterEach(() => expectUnharmed(server, key));
-
-afterAll(async () => {
-  await bystander?.stop();
-  await server?.stop();
-});
+const attacked = useAttackedServer(() => startServer("--trusted-proxy", "127.0.0.1/32"));
 
 async function openSession(settings = {}): Promise<ClientHttp2Session> {
-  const session = connect(server.origin, { settings }).on("error", () => {});
+  const session = connect(attacked.server.origin, { settings }).on("error", () => {});
   await once(session, "remoteSettings");
   return session;
 }
@@ -47,10 +31,9 @@ describe("streams without a key that stay open", () => {
   }
 
   it("are 64 for a network, over all of its connections, and 1,024 in all", async () => {
-    const before = memoryBytes(server.pid);
     const sessions: ClientHttp2Session[] = [];
     const statuses = new Map<number, number>();
-    const seen = await bystander.watch(async () => {
+    const withstood = await attacked.withstand(async () => {
       for (let network = 0; network < 17; network++) {
         const both = [await openSession(), await openSession()];
         sessions.push(...both);
@@ -62,38 +45,38 @@ describe("streams without a key that stay open", () => {
         }
       }
     });
-    expectServed(seen);
+    expectServed(withstood.seen);
     expect(Object.fromEntries(statuses)).toEqual({ 200: 1_024, 503: 17 * 70 - 1_024 });
-    const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
-    expect(grownMebibytes).toBeLessThan(250);
+    expect(withstood.grownMebibytes).toBeLessThan(250);
     for (const session of sessions) {
       session.destroy();
     }
     const last = await openSession();
     await until(async () => (await watch(last, "192.0.2.0")) === 200, 5_000);
     last.destroy();
-    report("streams that stay open", { statuses: Object.fromEntries(statuses), seen, grownMebibytes });
+    report("streams that stay open", { statuses: Object.fromEntries(statuses), ...withstood });
   });
 });
 
 describe("answers that are not taken", () => {
   it("hold no more than 128 streams of a connection, and others are served", async () => {
     const session = await openSession({ initialWindowSize: 0 });
-    const streams: ClientHttp2Stream[] = [];
-    const seen = await bystander.watch(async () => {
-      for (let made = 0; made < 128; made++) {
-        streams.push(
-          session
-            .request({ ":path": "/openapi.json" })
-            .on("error", () => {})
-            .pause(),
-        );
-      }
+    const ask = () =>
+      session
+        .request({ ":path": "/openapi.json" })
+        .on("error", () => {})
+        .pause();
+    const { seen } = await attacked.withstand(async () => {
+      const streams: ClientHttp2Stream[] = Array.from({ length: 128 }, ask);
       await Promise.all(streams.map((stream) => once(stream, "response")));
+      const isOneMoreAnswered = vi.fn();
+      ask().once("response", isOneMoreAnswered);
       for (let round = 0; round < 20; round++) {
-        await expectUnharmed(server, key);
+        await expectUnharmed(attacked.server, attacked.key);
       }
+      expect(isOneMoreAnswered).not.toHaveBeenCalled();
     });
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
     expectServed(seen);
     session.destroy();
   });
@@ -121,11 +104,11 @@ describe("answers that are not taken", () => {
 it("so many requests over one connection as anybody likes, 100 at a time, are all answered", async () => {
   const session = await openSession();
   const count = amount(2_000, 100_000);
-  const before = memoryBytes(server.pid);
+  const before = memoryBytes(attacked.server.pid);
   let left = count;
   const ask = async () => {
     while (left-- > 0) {
-      const stream = session.request({ ":path": "/v1/limits", authorization: `Bearer ${key}` });
+      const stream = session.request({ ":path": "/v1/limits", authorization: `Bearer ${attacked.key}` });
       const [{ ":status": status }] = await once(stream, "response");
       expect(status).toBe(200);
       await once(stream.resume(), "close");
@@ -133,7 +116,7 @@ it("so many requests over one connection as anybody likes, 100 at a time, are al
   };
   await Promise.all(Array.from({ length: 100 }, ask));
   session.destroy();
-  const grownMebibytes = (memoryBytes(server.pid) - before) / mebibyte;
+  const grownMebibytes = (memoryBytes(attacked.server.pid) - before) / mebibyte;
   expect(grownMebibytes).toBeLessThan(250);
   report("streams of one connection, one after the other", { count, grownMebibytes });
 }, 120_000);

@@ -5,9 +5,9 @@ import { drawBase62, formatBase62 } from "../../src/domain/base62.ts";
 import { mintSecret } from "../../src/domain/key-secret.ts";
 import { createHttp1Client, type HttpClient } from "../support/http.ts";
 import { amount } from "../support/long.ts";
-import { rankDistance } from "../support/rank-test.ts";
 import { report } from "../support/report.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { rankDistance } from "./rank-test.ts";
 
 let server: TestServer;
 let client: HttpClient;

@@ -6,11 +6,11 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { restProtocols, rpcProtocols } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
-import { doors } from "../support/doors.ts";
 import { importFixture } from "../support/fixture.ts";
 import { samples } from "../support/operations.ts";
 import { sendRaw } from "../support/raw.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { doors } from "./doors.ts";
 import { credentialTricks, type Keys, pathTricks, withHeaders } from "./entry-tricks.ts";
 
 let server: TestServer;

@@ -5,9 +5,9 @@ import { connect as connectTls } from "node:tls";
 import { expect, it, onTestFinished } from "vitest";
 import { createCertificate } from "../support/certificate.ts";
 import { createHttp1Client } from "../support/http.ts";
-import { frame, openingWith, preface } from "../support/http2-frames.ts";
 import { openSocket } from "../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
+import { frame, openingWith, preface } from "./http2-frames.ts";
 
 const brief = ["--shutdown-grace", "2s"];
 

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { endHeaders, endStream, frame, frameTypes, headerBlock, preface } from "../../support/http2-frames.ts";
+import { endHeaders, endStream, frame, frameTypes, headerBlock, preface } from "../http2-frames.ts";
 import { rpcPath } from "../../support/operations.ts";
 import type { Random } from "../../support/random.ts";
 import { envelope } from "../../support/rpc-wire.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect } from "vitest";
-import { amount } from "./long.ts";
-import type { TestServer } from "./server.ts";
+import { amount } from "../support/long.ts";
+import type { TestServer } from "../support/server.ts";
 
 /** What a well-behaved client has seen, in milliseconds. */
 export interface Seen {

@@ -1,13 +1,13 @@
 import { once } from "node:events";
-import type { Target } from "./clients/client.ts";
-import { openSocket } from "./raw.ts";
+import type { Target } from "../support/clients/client.ts";
+import { openSocket } from "../support/raw.ts";
 
-/** What an attacker has sent over one connection, and seen of it. */
+/** What an attacker has seen of one connection. */
 export interface Attack {
-  readonly sentBytes: number;
-  readonly received: Buffer;
   /** Whether the server has ended the connection. */
   readonly isClosed: boolean;
+  /** What the server has said; a reset may have taken the last of it away. */
+  readonly received: Buffer;
 }
 
 /** How an attacker behaves; it reads all that it is sent, unless it is told not to. */
@@ -18,17 +18,22 @@ interface Behaviour {
   readonly patienceMs?: number;
 }
 
-/** Writes to a fresh connection as fast as it takes it, until the server ends it or there is no more to say. */
+/**
+ * Writes to a fresh connection as fast as it takes it, until the server ends it or there is no more to say. Rejects where
+ * no connection is to be had.
+ */
 export async function attack(
   target: Target,
   pieces: Iterable<string | Buffer>,
   { reads = true, patienceMs = 20_000 }: Behaviour = {},
 ): Promise<Attack> {
-  const socket = openSocket(target).on("error", () => {});
+  const socket = openSocket(target);
+  await once(socket, "connect");
+  const closed = new Promise<void>((resolve) => socket.on("error", () => {}).once("close", () => resolve()));
   const received: Buffer[] = [];
-  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  const read = () => socket.on("data", (chunk: Buffer) => received.push(chunk));
   if (reads) {
-    socket.on("data", (chunk: Buffer) => received.push(chunk));
+    read();
   }
   for (const piece of pieces) {
     if (socket.destroyed) {
@@ -43,9 +48,11 @@ export async function attack(
     }
   }
   // Who leaves its answers unread does not see the end either.
-  socket.resume();
+  if (!reads) {
+    read();
+  }
   await Promise.race([closed, delay(patienceMs)]);
-  const seen = { sentBytes: socket.bytesWritten, received: Buffer.concat(received), isClosed: socket.destroyed };
+  const seen = { isClosed: socket.destroyed, received: Buffer.concat(received) };
   socket.destroy();
   return seen;
 }

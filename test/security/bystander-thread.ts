@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import type { ApiClient } from "./clients/client.ts";
-import { protocols } from "./clients/protocols.ts";
+import type { ApiClient } from "../support/clients/client.ts";
+import { protocols } from "../support/clients/protocols.ts";
 
 /** How long a client waits between two calls, in milliseconds: enough calls for a percentile, and no load. */
 const paceMs = 5;

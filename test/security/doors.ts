@@ -1,10 +1,10 @@
 import { create, type DescMessage, toBinary, toJsonString } from "@bufbuild/protobuf";
-import type { Target } from "./clients/client.ts";
-import { createRestClient } from "./clients/rest.ts";
-import { createHttp2Client, type HttpAnswer, type HttpClient, type HttpRequest } from "./http.ts";
-import { operations, rpcPath, type Sample } from "./operations.ts";
-import { sendRaw } from "./raw.ts";
-import { envelope } from "./rpc-wire.ts";
+import type { Target } from "../support/clients/client.ts";
+import { createRestClient } from "../support/clients/rest.ts";
+import { createHttp2Client, type HttpAnswer, type HttpClient, type HttpRequest } from "../support/http.ts";
+import { operations, rpcPath, type Sample } from "../support/operations.ts";
+import { sendRaw } from "../support/raw.ts";
+import { envelope } from "../support/rpc-wire.ts";
 
 /** A way in for a request that is put together by hand, so that each part of it can be spoilt. */
 export interface Door {
