@@ -4,13 +4,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { until } from "../support/deadline.ts";
+import { isInstalled } from "../support/installed.ts";
 import { petstore, projectRoot } from "../support/petstore.ts";
 import { startServer } from "../support/server.ts";
 
 /** The one that `LITESTREAM` names, or that is in the path. */
 const litestream = process.env.LITESTREAM ?? "litestream";
 
-const isThere = spawnSync(litestream, ["version"]).status === 0;
+const isThere = isInstalled(litestream);
 
 /** The README's configuration, with the places of this test. */
 function writeConfig(directory: string, db: string): string {

@@ -13,10 +13,10 @@ import {
   type HttpClient,
   type HttpRequest,
 } from "../support/http.ts";
-import { type Json, OpenApi } from "../support/openapi.ts";
-import { expectDescribed, expectHeaders, expectResponse } from "../support/openapi-answer.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
+import { type Json, OpenApi } from "./openapi.ts";
+import { expectDescribed, expectHeaders, expectResponse } from "./openapi-answer.ts";
 
 const openApi = new OpenApi();
 

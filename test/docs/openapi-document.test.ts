@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { errorCodes } from "../support/error-codes.ts";
-import { type Json, type Located, OpenApi } from "../support/openapi.ts";
+import { type Json, type Located, OpenApi } from "./openapi.ts";
 
 const openApi = new OpenApi();
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
 import { expectErrorBody } from "../support/expectations.ts";
 import { createHttp1Client, createHttp2Client, type HttpClient } from "../support/http.ts";
-import { OpenApi } from "../support/openapi.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { OpenApi } from "./openapi.ts";
 
 const generated = new OpenApi().document;
 const production = "https://api.pets.example/v1";

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -17,6 +17,7 @@ import { writePython } from "../../src/docs/samples/python.ts";
 import { writeTypeScript } from "../../src/docs/samples/typescript.ts";
 import { apiServices } from "../../src/server/api.ts";
 import { createFolder } from "../support/folder.ts";
+import { isInstalled } from "../support/installed.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const description = openApiDocument({ production: undefined, staging: undefined });
@@ -43,15 +44,6 @@ const languages = [
 
 /** What stands in the answers that have no pending pet. */
 const told: Readonly<Record<string, string>> = { listOrders: "shipDate", getLimits: "business" };
-
-function isInstalled(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program}`]);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 async function runSample({ write, program, file, args }: (typeof languages)[number], entry: OperationEntry) {
   const path = join(createFolder(), file);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { restProtocols } from "../support/clients/protocols.ts";
 import { createFolder } from "../support/folder.ts";
+import { isInstalled } from "../support/installed.ts";
 import { type Metrics, readMetrics } from "../support/metrics.ts";
 import { projectRoot } from "../support/petstore.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -13,7 +14,7 @@ const alertFile = join(projectRoot, "ops/alerts.yaml");
 const dashboardFile = join(projectRoot, "ops/grafana.json");
 
 /** Prometheus's own tool, of Debian's package `prometheus`. */
-const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+const hasPromtool = isInstalled("promtool");
 if (!hasPromtool) {
   console.warn("There is no promtool: the tests that have Prometheus check our metrics and rules are skipped.");
 }

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseDuration } from "../../src/cli/duration.ts";
 import { settings } from "../../src/cli/settings/settings.ts";
+import { isInstalled } from "../support/installed.ts";
 import { projectRoot } from "../support/petstore.ts";
-import { isInstalled } from "./installed.ts";
 
 interface Service {
   readonly image: string;

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { settings } from "../../src/cli/settings/settings.ts";
 import { createFolder } from "../support/folder.ts";
+import { isInstalled } from "../support/installed.ts";
 import { projectRoot } from "../support/petstore.ts";
-import { isInstalled } from "./installed.ts";
 
 const file = join(projectRoot, "ops/petstore.service");
 const unit = readFileSync(file, "utf8");

@@ -5,7 +5,7 @@ import { petRecord } from "../../src/records/pet-record.ts";
 import { RecordError } from "../../src/records/record-error.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
 import { readRecords } from "../../src/records/record-reader.ts";
-import { chunksOf, collect } from "./support.ts";
+import { chunksOf } from "../support/chunks.ts";
 
 /** What reading gives: the records, or `LINE: message`. The chunks are small, so that everything meets their ends. */
 async function read<T extends { readonly id: bigint }>(
@@ -14,7 +14,7 @@ async function read<T extends { readonly id: bigint }>(
   records: RecordFormat<T>,
 ): Promise<unknown> {
   try {
-    return await collect(readRecords(chunksOf(Buffer.from(content), 5), format, records));
+    return await Array.fromAsync(readRecords(chunksOf(Buffer.from(content), 5), format, records));
   } catch (error) {
     if (error instanceof RecordError) {
       return `${error.line}: ${error.message}`;

@@ -7,7 +7,7 @@ import { petRecord } from "../../src/records/pet-record.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
 import { readRecords } from "../../src/records/record-reader.ts";
 import { type WrittenFormat, writeRecords } from "../../src/records/record-writer.ts";
-import { chunksOf, collect } from "./support.ts";
+import { chunksOf } from "../support/chunks.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
@@ -54,8 +54,8 @@ async function check<T extends { readonly id: bigint }>(
   const chunkLength = fc.integer({ min: 1, max: 64 });
   await fc.assert(
     fc.asyncProperty(records, chunkLength, async (expected, length) => {
-      const written = (await collect(writeRecords(toAsync(expected), format, recordFormat))).join("");
-      const read = await collect(readRecords(chunksOf(Buffer.from(written), length), format, recordFormat));
+      const written = (await Array.fromAsync(writeRecords(toAsync(expected), format, recordFormat))).join("");
+      const read = await Array.fromAsync(readRecords(chunksOf(Buffer.from(written), length), format, recordFormat));
       expect(read).toEqual(expected);
     }),
     { numRuns: 300 },

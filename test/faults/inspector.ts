@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { until } from "./deadline.ts";
+import { until } from "../support/deadline.ts";
 
 /** The variables with which a process lets itself be inspected, on a port of its choice. */
 export const inspectable = { NODE_OPTIONS: "--inspect=127.0.0.1:0" };

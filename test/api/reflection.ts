@@ -6,7 +6,7 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { codec } from "./clients/grpc.ts";
+import { codec } from "../support/clients/grpc.ts";
 
 /** The versions of the reflection service; their messages are the same on the wire. */
 export const reflectionVersions = ["v1", "v1alpha"] as const;

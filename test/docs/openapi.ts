@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { projectRoot } from "./petstore.ts";
+import { projectRoot } from "../support/petstore.ts";
 
 /** A part of the description, and where it stands: a JSON pointer, by which schemas are compiled. */
 export interface Located<T = Json> {

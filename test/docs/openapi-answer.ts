@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpAnswer } from "./http.ts";
+import type { HttpAnswer } from "../support/http.ts";
 import type { Json, Located, OpenApi } from "./openapi.ts";
 
 /** Headers of the connection and of the body, which OpenAPI leaves to HTTP. */

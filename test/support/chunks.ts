@@ -4,12 +4,3 @@ export async function* chunksOf(bytes: Uint8Array, length: number): AsyncGenerat
     yield bytes.subarray(at, at + length);
   }
 }
-
-/** All that an iterable gives. */
-export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const value of values) {
-    collected.push(value);
-  }
-  return collected;
-}
