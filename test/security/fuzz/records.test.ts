@@ -6,7 +6,7 @@ import { RecordError } from "../../../src/records/record-error.ts";
 import type { RecordFormat } from "../../../src/records/record-format.ts";
 import { readRecords } from "../../../src/records/record-reader.ts";
 import { writeRecords, writtenFormats } from "../../../src/records/record-writer.ts";
-import { chunksOf, collect } from "../../records/support.ts";
+import { chunksOf } from "../../support/chunks.ts";
 import { orders, pets, toCsv } from "../../support/fixture.ts";
 import { fuzz } from "./cases.ts";
 import { mutated } from "./mutate.ts";
@@ -37,7 +37,7 @@ describe("a file of records", () => {
         const text = mutated(random, material);
         const bytes = random.oneIn(20) ? Buffer.from(text, "latin1") : Buffer.from(text);
         const length = Math.max(random.pick([7, 100, 65_536]), bytes.length >> 8);
-        const read = collect(readRecords(chunksOf(bytes, length), fileFormat, format));
+        const read = Array.fromAsync(readRecords(chunksOf(bytes, length), fileFormat, format));
         const records = await read.catch((reason: unknown) => {
           expect(reason).toBeInstanceOf(RecordError);
           expect((reason as RecordError).line).toBeLessThanOrEqual(text.split("\n").length);
@@ -55,8 +55,8 @@ describe("a file of records", () => {
     format: RecordFormat<T>,
     written: (typeof writtenFormats)[number],
   ): Promise<void> {
-    const text = (await collect(writeRecords(toAsync(records), written, format))).join("");
-    const read = await collect(readRecords(chunksOf(Buffer.from(text), 65_536), written, format));
+    const text = (await Array.fromAsync(writeRecords(toAsync(records), written, format))).join("");
+    const read = await Array.fromAsync(readRecords(chunksOf(Buffer.from(text), 65_536), written, format));
     // The other takes long for long lists.
     if (!isDeepStrictEqual(read, records)) {
       expect(read).toEqual(records);
@@ -71,7 +71,7 @@ describe("a file of records", () => {
 describe("a long line in many pieces", () => {
   it.each(["jsonl", "json"] as const)("is looked over once: %s", async (fileFormat) => {
     const bytes = Buffer.from(`["${"a".repeat(4_000_000)}"]`);
-    const read = () => collect(readRecords(chunksOf(bytes, 4_096), fileFormat, petRecord));
+    const read = () => Array.fromAsync(readRecords(chunksOf(bytes, 4_096), fileFormat, petRecord));
     await expectQuick(() => read().catch((reason: unknown) => expect(reason).toBeInstanceOf(RecordError)));
   });
 });
