@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
-import { createPet } from "./samples.ts";
-import { everything } from "./test-store.ts";
+import { createPet, everything } from "./samples.ts";
 
 const module = new URL("../../src/storage/sqlite/store.ts", import.meta.url).href;
 const pets = 8;

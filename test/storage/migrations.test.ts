@@ -7,7 +7,7 @@ import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { everything } from "./test-store.ts";
+import { everything } from "./samples.ts";
 
 const versions = Array.from({ length: schemaVersion }, (_, index) => index + 1);
 

@@ -18,8 +18,7 @@ import { restoreDatabase } from "../../src/storage/sqlite/restore.ts";
 import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createPet } from "./samples.ts";
-import { everything } from "./test-store.ts";
+import { createPet, everything } from "./samples.ts";
 
 let folder: string;
 let file: string;

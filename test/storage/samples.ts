@@ -21,3 +21,6 @@ export function createKey(key: Partial<Key> & { readonly id: string }): Key {
 export function hashOf(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
+
+/** All entries of a list. */
+export const everything = { statuses: [], after: undefined, limit: undefined } as const;

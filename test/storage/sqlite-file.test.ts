@@ -19,8 +19,7 @@ import { openDatabase, prepareDatabase, StoreFileError } from "../../src/storage
 import { migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createOrder, createPet } from "./samples.ts";
-import { everything } from "./test-store.ts";
+import { createOrder, createPet, everything } from "./samples.ts";
 
 let folder: string;
 

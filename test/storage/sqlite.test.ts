@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/store.ts";
+import type { OpenedStore } from "./opened-store.ts";
 import { describeStore } from "./suite.ts";
-import type { TestStore } from "./test-store.ts";
 
-describeStore("the SQLite store", async (): Promise<TestStore> => {
+describeStore("the SQLite store", async (): Promise<OpenedStore> => {
   const folder = mkdtempSync(join(tmpdir(), "petstore-"));
   const file = join(folder, "petstore.db");
   const opened: SqliteStore[] = [];

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
+import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet } from "./samples.ts";
-import { type OpenTestStore, withStore } from "./test-store.ts";
 
-export function describeExports(open: OpenTestStore): void {
+export function describeExports(open: OpenStore): void {
   describe("an export", () => {
     it(
       "is as of one moment, however long it takes",

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
 import type { Imports, Store } from "../../src/domain/store.ts";
-import { createOrder, createPet } from "./samples.ts";
-import { everything, type OpenTestStore, withStore } from "./test-store.ts";
+import { type OpenStore, withStore } from "./opened-store.ts";
+import { createOrder, createPet, everything } from "./samples.ts";
 
-export function describeImports(open: OpenTestStore): void {
+export function describeImports(open: OpenStore): void {
   describe("an import", () => {
     it(
       "replaces the pets that exist, their stock included, and leaves the others",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";
-import { type OpenTestStore, withStore } from "./test-store.ts";
 
-export function describeKeys(open: OpenTestStore): void {
+export function describeKeys(open: OpenStore): void {
   describe("a key", () => {
     it(
       "is found by the hash of its secret, with all of its fields",

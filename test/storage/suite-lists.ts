@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import type { PetStatus } from "../../src/domain/pet.ts";
 import type { ListQuery } from "../../src/domain/store.ts";
-import { createOrder, createPet } from "./samples.ts";
-import { everything, type OpenTestStore, withStore } from "./test-store.ts";
+import { type OpenStore, withStore } from "./opened-store.ts";
+import { createOrder, createPet, everything } from "./samples.ts";
 
 const pets = [
   createPet({ id: 10n, status: "sold" }),
@@ -31,7 +31,7 @@ const queries: [Partial<ListQuery<PetStatus>>, bigint[]][] = [
   [{ statuses: ["available"], after: -3n }, [maxInt64]],
 ];
 
-export function describeLists(open: OpenTestStore): void {
+export function describeLists(open: OpenStore): void {
   describe("the inventory", () => {
     it(
       "is empty at first",

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import { petStatuses, type StockedPet } from "../../src/domain/pet.ts";
+import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
 import { createPet } from "./samples.ts";
-import { type OpenTestStore, type TestStore, withStore } from "./test-store.ts";
 
 type Model = Map<bigint, StockedPet>;
 
@@ -25,14 +25,14 @@ const pets: fc.Arbitrary<StockedPet> = fc.record({
 
 /** One thing to do to a store and to a plain map alike, and to compare. */
 interface Operation {
-  run(model: Model, opened: TestStore): Promise<void>;
+  run(model: Model, opened: OpenedStore): Promise<void>;
   toString(): string;
 }
 
 const operations: fc.Arbitrary<Operation> = fc.oneof(
   fc.tuple(ids, int64).map(([id, quantity]) => ({
     toString: () => `update ${id} to ${quantity}`,
-    async run(model: Model, { store }: TestStore) {
+    async run(model: Model, { store }: OpenedStore) {
       const pet = model.get(id);
       if (pet === undefined) {
         await expect(store.updateInventory(id, quantity)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
@@ -44,7 +44,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({
     toString: () => `import ${imported.map((pet) => pet.id).join()}`,
-    async run(model: Model, { store }: TestStore) {
+    async run(model: Model, { store }: OpenedStore) {
       imported.forEach((pet) => {
         model.set(pet.id, pet);
       });
@@ -53,7 +53,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({
     toString: () => `fail to import ${imported.map((pet) => pet.id).join()}`,
-    async run(_: Model, { store }: TestStore) {
+    async run(_: Model, { store }: OpenedStore) {
       function* failing() {
         yield* imported;
         throw new Error("bad row");
@@ -63,7 +63,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   })),
   ids.map((id) => ({
     toString: () => `get ${id}`,
-    async run(model: Model, { store }: TestStore) {
+    async run(model: Model, { store }: OpenedStore) {
       const expected = model.get(id);
       if (expected === undefined) {
         await expect(store.getPet(id)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
@@ -80,7 +80,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
     })
     .map((query) => ({
       toString: () => `list ${query.statuses.join()} after ${query.after}, ${query.limit} at most`,
-      async run(model: Model, { store }: TestStore) {
+      async run(model: Model, { store }: OpenedStore) {
         const expected = sorted(model)
           .filter((pet) => query.statuses.length === 0 || query.statuses.includes(pet.status))
           .filter((pet) => query.after === undefined || pet.id > query.after)
@@ -99,7 +99,7 @@ function sorted(model: Model): StockedPet[] {
   return [...model.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-export function describeModel(open: OpenTestStore): void {
+export function describeModel(open: OpenStore): void {
   it("does what a plain map does, whatever is asked in whatever order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operations, { maxLength: 40 }), (history) =>

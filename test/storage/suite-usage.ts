@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import type { KeyUsage } from "../../src/domain/store.ts";
+import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";
-import { type OpenTestStore, withStore } from "./test-store.ts";
 
 const full: Usage = {
   minute: { openedAtMs: 1_700_000_000_001, count: 1 },
@@ -12,7 +12,7 @@ const full: Usage = {
   unbans: 5,
 };
 
-export function describeUsage(open: OpenTestStore): void {
+export function describeUsage(open: OpenStore): void {
   describe("the usage of a key", () => {
     it(
       "is not known before it is saved",

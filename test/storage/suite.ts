@@ -1,14 +1,14 @@
 import { describe } from "vitest";
+import type { OpenStore } from "./opened-store.ts";
 import { describeExports } from "./suite-exports.ts";
 import { describeImports } from "./suite-imports.ts";
 import { describeKeys } from "./suite-keys.ts";
 import { describeLists } from "./suite-lists.ts";
 import { describeModel } from "./suite-model.ts";
 import { describeUsage } from "./suite-usage.ts";
-import type { OpenTestStore } from "./test-store.ts";
 
 /** All that a backend must do: it passes the whole of this. `open` opens an empty store. */
-export function describeStore(name: string, open: OpenTestStore): void {
+export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeLists(open);
     describeImports(open);

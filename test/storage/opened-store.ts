@@ -1,7 +1,7 @@
 import type { Store } from "../../src/domain/store.ts";
 
 /** A store to be tested. What it holds goes away with `close`. */
-export interface TestStore {
+export interface OpenedStore {
   readonly store: Store;
   /** Another handle on the same data, as another process has one. */
   readonly openAnother: () => Promise<Store>;
@@ -10,10 +10,10 @@ export interface TestStore {
   readonly close: () => Promise<void>;
 }
 
-export type OpenTestStore = () => Promise<TestStore>;
+export type OpenStore = () => Promise<OpenedStore>;
 
 /** Runs a test on an empty store, and closes it whatever comes. */
-export function withStore(open: OpenTestStore, test: (opened: TestStore) => Promise<void>): () => Promise<void> {
+export function withStore(open: OpenStore, test: (opened: OpenedStore) => Promise<void>): () => Promise<void> {
   return async () => {
     const opened = await open();
     try {
@@ -23,6 +23,3 @@ export function withStore(open: OpenTestStore, test: (opened: TestStore) => Prom
     }
   };
 }
-
-/** All entries of a list. */
-export const everything = { statuses: [], after: undefined, limit: undefined } as const;
