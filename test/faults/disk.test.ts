@@ -7,14 +7,14 @@ import { amount } from "../support/long.ts";
 import { readMetrics } from "../support/metrics.ts";
 import { report } from "../support/report.ts";
 import { type TestServer, TestStore } from "../support/server.ts";
-import { type Fault, FaultyDisk, noFaultyDisk, serveFrom } from "./faulty-disk.ts";
+import { type Fault, FaultyDisk, hasFaultyDisk, serveFrom } from "./faulty-disk.ts";
 import { KnownStock } from "./known-stock.ts";
 import { ways } from "./ways.ts";
 
 /** In each the disk fails from another call on: in the log, in its index, or when it is written back to the store. */
 const rounds = amount(4, 80);
 
-describe.skipIf(noFaultyDisk !== undefined)("a disk", () => {
+describe.skipIf(!hasFaultyDisk)("a disk (skipped without Linux and gcc)", () => {
   const store = new TestStore();
   let disk: FaultyDisk;
   let server: TestServer;

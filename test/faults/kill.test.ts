@@ -7,7 +7,7 @@ import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
 import { report } from "../support/report.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { FaultyDisk, noFaultyDisk } from "./faulty-disk.ts";
+import { FaultyDisk, hasFaultyDisk } from "./faulty-disk.ts";
 import { SharedPets } from "./shared-pets.ts";
 import { ways } from "./ways.ts";
 
@@ -23,7 +23,7 @@ const forgottenMs = 1_000;
 describe("kill -9 under load", () => {
   const store = new TestStore();
   // A slow disk leaves time for what must not happen: an answer before the update is written.
-  const disk = noFaultyDisk === undefined ? new FaultyDisk(store) : undefined;
+  const disk = hasFaultyDisk ? new FaultyDisk(store) : undefined;
   let server: TestServer;
 
   afterAll(async () => {

@@ -6,11 +6,10 @@ import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
-import { startPetstore } from "../support/petstore.ts";
 import { openFiles } from "../support/process-usage.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { report } from "../support/report.ts";
-import { serve, TestServer, TestStore } from "../support/server.ts";
+import { serve, TestStore } from "../support/server.ts";
 import { ways } from "./ways.ts";
 
 /** How many files and sockets the server may have open. */
@@ -28,7 +27,7 @@ it.skipIf(process.platform !== "linux")(
     const store = new TestStore();
     await importFixture(store.db, store.directory);
     const { key } = await store.mintQuota(1_000_000, 1_000_000);
-    const server = await serveWithFiles(store, limit);
+    const server = await serve(store, { by: withFiles(limit) });
     onTestFinished(() => server.stop());
     const update = async (quantity: bigint) => {
       for (const way of ways) {
@@ -57,12 +56,9 @@ it.skipIf(process.platform !== "linux")(
   },
 );
 
-/** Starts a server that may have so many files open, its standard streams included. */
-async function serveWithFiles(store: TestStore, files: number): Promise<TestServer> {
-  const args = ["serve", "--port", "0", "--ops-port", "0", "--db", store.db];
-  const running = startPetstore(args, { by: ["sh", "-c", `ulimit -n ${files}; exec "$0" "$@"`] });
-  const lines = [await running.nextLine(), await running.nextLine()].map((line) => line ?? "");
-  return new TestServer(running, store, lines, undefined);
+/** Has a command open no more than so many files, its standard streams included. */
+function withFiles(count: number): readonly string[] {
+  return ["sh", "-c", `ulimit -n ${count}; exec "$0" "$@"`];
 }
 
 async function close(socket: Socket): Promise<void> {

@@ -5,7 +5,7 @@ import type { ApiClient, CallOptions, Outcome, Target } from "./clients/client.t
 import type { Protocol } from "./clients/protocols.ts";
 import { importFixture } from "./fixture.ts";
 import type { Input, Operation } from "./operations.ts";
-import { type Exit, mustRun, type Running, startPetstore } from "./petstore.ts";
+import { type Exit, mustRun, type Running, type Surroundings, startPetstore } from "./petstore.ts";
 
 export interface MintedKey {
   readonly id: string;
@@ -128,12 +128,17 @@ export async function startServerWith(
   return serve(store, { flags, env });
 }
 
+/** How a server is started; by default, as it is without any of it. */
+interface Start extends Surroundings {
+  readonly flags?: readonly string[];
+  /** The certificate that its clients are to trust, in PEM. */
+  readonly ca?: string;
+}
+
 /** Starts a server on a store. Throws when it ends before it is ready, with what it said. */
-export async function serve(
-  store: TestStore,
-  { flags = [], ca, env = {} }: { flags?: readonly string[]; ca?: string; env?: Readonly<Record<string, string>> } = {},
-): Promise<TestServer> {
-  const running = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags], { env });
+export async function serve(store: TestStore, { flags = [], ca, ...surroundings }: Start = {}): Promise<TestServer> {
+  const args = ["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags];
+  const running = startPetstore(args, surroundings);
   const lines = [await running.nextLine(), await running.nextLine()].filter((line) => line !== undefined);
   if (lines.length < 2) {
     throw new Error(`the server ended before it was ready: ${lines.join(" | ")} ${running.log()}`);
