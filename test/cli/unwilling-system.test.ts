@@ -19,9 +19,27 @@ async function createStore(): Promise<string> {
   return cwd;
 }
 
-/** A command that must fail with one line, and leave no part of a copy behind. */
-async function check(args: string, line: string, { cwd, by }: { cwd: string; by?: readonly string[] }): Promise<void> {
-  const { code, stdout, stderr } = await petstore(args.split(" "), { cwd, ...(by && { by }) });
+/** A command that must fail, and how. */
+interface Failure {
+  readonly args: string;
+  /** Part of the one line that it must say. */
+  readonly line: string;
+  /** What happens to the folder before; nothing by default. */
+  readonly prepare?: Prepare | undefined;
+  /** A program with its first arguments, which runs the command. */
+  readonly by?: readonly string[];
+}
+
+type Prepare = (cwd: string) => void;
+
+/** What is in the command's way, and its failure. */
+type Row = readonly [what: string, args: string, line: string, prepare?: Prepare];
+
+/** Expects that a command fails with one line, and leaves no part of a copy behind. */
+async function check({ args, line, prepare, by = [] }: Failure): Promise<void> {
+  const cwd = await createStore();
+  prepare?.(cwd);
+  const { code, stdout, stderr } = await petstore(args.split(" "), { cwd, by });
   for (const folder of readdirSync(cwd, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     chmodSync(join(cwd, folder.name), 0o700);
   }
@@ -32,18 +50,27 @@ async function check(args: string, line: string, { cwd, by }: { cwd: string; by?
   expect(names.filter((name) => /\.(tmp|restore)$/.test(name))).toEqual([]);
 }
 
+/** Gives a file or a folder other rights. */
+function allow(path: string, mode: number): Prepare {
+  return (cwd) => chmodSync(join(cwd, path), mode);
+}
+
+function createFolderAt(path: string, mode?: number): Prepare {
+  return (cwd) => mkdirSync(join(cwd, path), mode);
+}
+
 describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
   /** No file may come to have more than so many blocks of 512 bytes, as on a disk that is full. */
   const withBlocks = (count: number) => ["sh", "-c", `ulimit -f ${count}; exec "$0" "$@"`];
 
-  it.for<[args: string, blocks: number, line: string]>([
-    ["backup copy.db", 200, "cannot back up to copy.db: disk I/O error"],
-    ["restore backup.db", 200, ".restore: disk I/O error"],
-    ["import - --db small.db", 8, "small.db: disk I/O error"],
-    ["keys create --plan free", 0, "data/petstore.db: disk I/O error"],
-    ["serve --port 0 --ops-port 0", 0, "petstore.db.lock: disk I/O error"],
-  ])("fails in one line: petstore %s", async ([args, blocks, line]) => {
-    await check(args, line, { cwd: await createStore(), by: withBlocks(blocks) });
+  it.for<[args: string, line: string, blocks: number]>([
+    ["backup copy.db", "cannot back up to copy.db: disk I/O error", 200],
+    ["restore backup.db", ".restore: disk I/O error", 200],
+    ["import - --db small.db", "small.db: disk I/O error", 8],
+    ["keys create --plan free", "data/petstore.db: disk I/O error", 0],
+    ["serve --port 0 --ops-port 0", "petstore.db.lock: disk I/O error", 0],
+  ])("fails in one line: petstore %s", async ([args, line, blocks]) => {
+    await check({ args, line, by: withBlocks(blocks) });
   });
 });
 
@@ -56,108 +83,59 @@ const canBeOrdinary = spawnSync("sh", ["-c", `${asOrdinaryUser.join(" ")} true`]
 describe.skipIf(!canBeOrdinary)("without the right to", () => {
   const unreadable = "cannot be opened; see that whoever runs this may read and write it, and its folder";
   const unwritable = "cannot be written; see that whoever runs this may write to it, and to its folder";
+  const denied = "EACCES: permission denied";
+  const store = "data/petstore.db";
 
-  it.for<[what: string, args: string, line: string, deny: (cwd: string) => void]>([
-    [
-      "read the store",
-      "export",
-      `data/petstore.db: ${unreadable}`,
-      (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o000),
-    ],
-    [
-      "read the store",
-      "check",
-      `data/petstore.db: ${unreadable}`,
-      (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o000),
-    ],
-    [
-      "write the store",
-      "keys create --plan free",
-      unwritable,
-      (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o400),
-    ],
-    [
-      "write the store",
-      "serve --port 0 --ops-port 0",
-      `data/petstore.db: ${unwritable}`,
-      (cwd) => chmodSync(join(cwd, "data/petstore.db"), 0o400),
-    ],
-    [
-      "see the folder",
-      "check",
-      "data/petstore.db: EACCES: permission denied",
-      (cwd) => chmodSync(join(cwd, "data"), 0o000),
-    ],
-    [
-      "write to the folder",
-      "restore backup.db",
-      "data/petstore.db.lock: EACCES: permission denied",
-      (cwd) => chmodSync(join(cwd, "data"), 0o500),
-    ],
-    [
-      "write to the folder",
-      "serve --port 0",
-      "data/petstore.db.lock: EACCES: permission denied",
-      (cwd) => chmodSync(join(cwd, "data"), 0o500),
-    ],
-    [
-      "read the backup",
-      "restore backup.db",
-      `backup.db: ${unreadable}`,
-      (cwd) => chmodSync(join(cwd, "backup.db"), 0o000),
-    ],
+  it.for<Row>([
+    ["read the store", "export", `${store}: ${unreadable}`, allow(store, 0o000)],
+    ["read the store", "check", `${store}: ${unreadable}`, allow(store, 0o000)],
+    ["write the store", "keys create --plan free", unwritable, allow(store, 0o400)],
+    ["write the store", "serve --port 0 --ops-port 0", `${store}: ${unwritable}`, allow(store, 0o400)],
+    ["see the folder", "export", `${store}: ${denied}`, allow("data", 0o000)],
+    ["see the folder", "check", `${store}: ${denied}`, allow("data", 0o000)],
+    ["write to the folder", "restore backup.db", `${store}.lock: ${denied}`, allow("data", 0o500)],
+    ["write to the folder", "serve --port 0", `${store}.lock: ${denied}`, allow("data", 0o500)],
+    ["read the backup", "restore backup.db", `backup.db: ${unreadable}`, allow("backup.db", 0o000)],
     [
       "write to its folder",
       "backup closed/copy.db",
       "cannot back up to closed/copy.db: permission denied",
-      (cwd) => mkdirSync(join(cwd, "closed"), 0o500),
+      createFolderAt("closed", 0o500),
     ],
     [
       "write to its folder",
       "restore backup.db --db closed/a/b.db",
-      "closed/a/b.db: EACCES: permission denied",
-      (cwd) => mkdirSync(join(cwd, "closed"), 0o500),
+      `closed/a/b.db: ${denied}`,
+      createFolderAt("closed", 0o500),
     ],
-  ])("%s: petstore %s", async ([, args, line, deny]) => {
-    const cwd = await createStore();
-    deny(cwd);
-    await check(args, line, { cwd, by: asOrdinaryUser });
+  ])("%s: petstore %s", async ([, args, line, prepare]) => {
+    await check({ args, line, prepare, by: asOrdinaryUser });
   });
 });
 
 describe("where something else stands", () => {
-  it.for<[what: string, args: string, line: string, make: (cwd: string) => void]>([
+  const lock = "data/petstore.db.lock";
+  const isThere = "exists already; name a new file\n";
+
+  it.for<Row>([
     [
       "a text for the lock",
       "restore backup.db",
-      "/data/petstore.db.lock: not a SQLite database\n",
-      (cwd) => writeFileSync(join(cwd, "data/petstore.db.lock"), "x".repeat(5_000)),
+      `/${lock}: not a SQLite database\n`,
+      (cwd) => writeFileSync(join(cwd, lock), "x".repeat(5_000)),
     ],
-    [
-      "a folder for the lock",
-      "serve --port 0",
-      "/data/petstore.db.lock: not a file\n",
-      (cwd) => mkdirSync(join(cwd, "data/petstore.db.lock")),
-    ],
+    ["a folder for the lock", "serve --port 0", `/${lock}: not a file\n`, createFolderAt(lock)],
     [
       "a file for the copy's folder",
       "backup backup.db/copy.db",
       "cannot back up to backup.db/copy.db: not a directory\n",
-      () => {},
     ],
-    ["a file for the store's folder", "restore backup.db --db backup.db/a.db", "backup.db/a.db: EEXIST", () => {}],
-    ["a folder for the backup", "restore folder", "folder: not a file\n", (cwd) => mkdirSync(join(cwd, "folder"))],
-    [
-      "a folder for the copy",
-      "backup folder",
-      "folder: exists already; name a new file\n",
-      (cwd) => mkdirSync(join(cwd, "folder")),
-    ],
-    ["a device", "backup /dev/null", "/dev/null: exists already; name a new file\n", () => {}],
-    ["a device", "restore /dev/null", "/dev/null: not a file\n", () => {}],
-  ])("%s: petstore %s", async ([, args, line, make]) => {
-    const cwd = await createStore();
-    make(cwd);
-    await check(args, line, { cwd });
+    ["a file for the store's folder", "restore backup.db --db backup.db/a.db", "backup.db/a.db: EEXIST"],
+    ["a folder for the backup", "restore folder", "folder: not a file\n", createFolderAt("folder")],
+    ["a folder for the copy", "backup folder", `folder: ${isThere}`, createFolderAt("folder")],
+    ["a device", "backup /dev/null", `/dev/null: ${isThere}`],
+    ["a device", "restore /dev/null", "/dev/null: not a file\n"],
+  ])("%s: petstore %s", async ([, args, line, prepare]) => {
+    await check({ args, line, prepare });
   });
 });
