@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder } from "../support/folder.ts";
 import { createPet, everything } from "./samples.ts";
 
 const module = new URL("../../src/storage/sqlite/store.ts", import.meta.url).href;
@@ -26,8 +25,7 @@ const script = (file: string) => `
   }`;
 
 it("keeps every acknowledged update, and nothing that was never asked for, through kill -9", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-"));
-  const file = join(folder, "petstore.db");
+  const file = join(createFolder(), "petstore.db");
   const store = openSqliteStore(file);
   await store.importAll({ pets: Array.from({ length: pets }, (_, n) => createPet({ id: BigInt(n) })) });
   await store.close();
@@ -41,7 +39,6 @@ it("keeps every acknowledged update, and nothing that was never asked for, throu
     expect([last, last + 1n]).toContain(quantity);
   }
   await reopened.close();
-  rmSync(folder, { recursive: true });
 });
 
 /** The last acknowledged quantity of each pet. */

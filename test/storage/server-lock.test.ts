@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
+import { createFolder } from "../support/folder.ts";
 
 const module = new URL("../../src/storage/sqlite/server-lock.ts", import.meta.url).href;
 
@@ -12,14 +12,11 @@ let folder: string;
 let children: ChildProcess[];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "petstore-"));
+  folder = createFolder();
   children = [];
 });
 
-afterEach(async () => {
-  await Promise.all(children.map(kill));
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => Promise.all(children.map(kill)));
 
 /** Has another process take the lock, and returns it with what it says: `held`, or whose process it is. */
 async function spawnHolder(file: string): Promise<{ child: ChildProcess; says: string }> {
