@@ -1,9 +1,9 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
+import { maskCredentials } from "../observability/credentials.ts";
 import { addBackup } from "./backup.ts";
 import { addCheck } from "./check.ts";
 import { addConfig } from "./config.ts";
-import { maskCredentials } from "./credentials.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";

@@ -1,3 +1,4 @@
+import { METHODS } from "node:http";
 import {
   type Attributes,
   context,
@@ -13,10 +14,14 @@ import {
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Logger } from "pino";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
+import { maskCredentials } from "./credentials.ts";
 import type { TracedCall, Tracing } from "./tracing.ts";
 
 /** What a trace names the service, unless the environment does. */
 const serviceName = "petstore";
+
+/** The methods that a span may tell: of all others that strangers think up there is no end. */
+const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 /** Reads the headers that propagators ask for: `traceparent`, `tracestate` and `baggage`, or others. */
 const headers: TextMapGetter<TracedCall> = {
@@ -24,8 +29,13 @@ const headers: TextMapGetter<TracedCall> = {
   keys: () => [],
 };
 
-/** Starts OpenTelemetry's SDK, which reads all else from the environment, and makes spans of calls by its API. */
+/**
+ * Starts OpenTelemetry's SDK, which reads all else from the environment, and makes spans of calls by its API. Throws
+ * what the SDK does for an environment that it cannot use.
+ */
 export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
+  // With it the SDK puts a logger of its own in the place of ours, which writes to stdout, and masks nothing.
+  delete env.OTEL_LOG_LEVEL;
   diag.setLogger(diagLoggerOf(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const isNamed = env.OTEL_SERVICE_NAME || /(^|,)\s*service\.name=/.test(env.OTEL_RESOURCE_ATTRIBUTES ?? "");
   // Metrics are Prometheus's, and logs go to stderr.
@@ -53,11 +63,16 @@ export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
   };
 }
 
-/** What a call was is known at its end. Source: https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/ */
+/**
+ * What a call was is known at its end.
+ *
+ * Source: https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/,
+ * https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+ */
 function endSpan(span: Span, call: TracedCall): void {
   const { record } = call;
   const outcome = outcomeOf(record);
-  span.updateName(record.method ?? call.method);
+  span.updateName(record.method ?? (knownMethods.has(call.method) ? call.method : "HTTP"));
   span.setAttributes(attributesOf(call, outcome));
   if (isFailure(outcome)) {
     span.setStatus({ code: SpanStatusCode.ERROR });
@@ -73,7 +88,7 @@ function attributesOf({ record, method, requestId, clientAddress }: TracedCall, 
     ...(record.caller !== undefined && { "petstore.key_id": record.caller }),
     "petstore.request_id": requestId,
     "client.address": clientAddress,
-    "http.request.method": method,
+    "http.request.method": knownMethods.has(method) ? method : "_OTHER",
     "http.response.status_code": record.status,
     "http.request.body.size": record.requestBytes,
     "http.response.body.size": record.responseBytes,
@@ -85,10 +100,16 @@ function diagLoggerOf(logger: Logger) {
     (level: "warn" | "error") =>
     (message: string, ...details: unknown[]) => {
       const err = parseError(message);
-      logger[level]({ err, details: details.length > 0 ? details : undefined }, `tracing: ${err?.message ?? message}`);
+      const text = err?.message ?? maskCredentials(message);
+      logger[level]({ err, details: details.length > 0 ? details.map(masked) : undefined }, `tracing: ${text}`);
     };
   const ignore = () => {};
   return { error: tell("error"), warn: tell("warn"), info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** What the SDK tells may hold the address that it was given, with the password in it. */
+function masked(detail: unknown): unknown {
+  return typeof detail === "string" ? maskCredentials(detail) : detail;
 }
 
 /** The SDK tells of an error in JSON, all that it inherits included. Undefined for a message that is of no error. */
@@ -96,6 +117,7 @@ function parseError(message: string): Error | undefined {
   if (!message.startsWith("{")) {
     return undefined;
   }
-  const { message: text, name, stack, code } = JSON.parse(message) as Record<string, string>;
+  const told = JSON.parse(message, (_name, value) => masked(value)) as Record<string, string>;
+  const { message: text, name, stack, code } = told;
   return Object.assign(new Error(text), { name, stack, ...(code !== undefined && { code }) });
 }

@@ -20,7 +20,7 @@ export interface Tracing {
 
 /**
  * Starts tracing where the standard variables ask for it: `OTEL_TRACES_EXPORTER`, or an endpoint for OTLP. Undefined
- * otherwise; nothing of OpenTelemetry is loaded then.
+ * otherwise, when nothing of OpenTelemetry is loaded; and where it cannot be set up, which the log tells.
  *
  * Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
@@ -29,7 +29,14 @@ export async function startTracing(env: NodeJS.ProcessEnv, logger: Logger): Prom
     return undefined;
   }
   const { createTracing } = await import("./call-span.ts");
-  return createTracing(env, logger);
+  try {
+    return createTracing(env, logger);
+  } catch (error) {
+    // All else that the error has may be the address of the collector, with the password in it.
+    const { code } = error as NodeJS.ErrnoException;
+    logger.error({ code }, "tracing: it cannot be set up as the OTEL_ variables say, and there will be no traces");
+    return undefined;
+  }
 }
 
 function isAskedFor(env: NodeJS.ProcessEnv): boolean {

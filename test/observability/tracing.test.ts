@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
-import { createHttp1Client } from "../support/http.ts";
+import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
 
 /** A span as OTLP has it in JSON. Source: opentelemetry/proto/trace/v1/trace.proto */
@@ -140,6 +140,19 @@ it("a health check is a span", async () => {
   expect(await collector.spanOf(traceId)).toMatchObject({ parentSpanId, name: "grpc.health.v1.Health/Check" });
 });
 
+it.each([
+  ["PUT", "PUT", "PUT"],
+  ["SPAM-1", "HTTP", "_OTHER"],
+  ["constructor", "HTTP", "_OTHER"],
+])("a request that leads nowhere is a span, whose name nobody chooses: %s", async (method, name, attribute) => {
+  const { traceId, headers } = newTrace();
+  const http = createHttp2Client(server);
+  await http.send({ method, path: "/v1/nowhere", headers });
+  http.close();
+  const span = await collector.spanOf(traceId);
+  expect([span.name, attributesOf(span)["http.request.method"]]).toEqual([name, attribute]);
+});
+
 it("a call that the caller does not sample is none", async () => {
   const unsampled = newTrace();
   const headers = { traceparent: unsampled.headers.traceparent.replace(/01$/, "00") };
@@ -208,23 +221,60 @@ it("a collector that fails is told of in the log, with its fields", async () => 
   const stopping = await serveTraced(failing);
   await call(stopping);
   await until(async () => stopping.log.includes('"msg":"tracing: '), 5_000);
-  const lines = stopping.log
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { msg: string });
-  expect(lines.filter(({ msg }) => msg.startsWith("tracing: "))).toMatchObject([
+  expect(toldOf(stopping)).toMatchObject([
     { level: 50, msg: "tracing: Bad Request", err: { message: "Bad Request", stack: expect.any(String), code: "400" } },
   ]);
 });
 
+it("OTEL_LOG_LEVEL has nothing written but the ready line, and the log", async () => {
+  const traced = await serveWith({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", OTEL_LOG_LEVEL: "debug" });
+  expect(traced.readyLine).toBe(`petstore listening on ${traced.origin}`);
+  await until(async () => traced.log.includes('"msg":"the server has started"'), 5_000);
+  expect(toldOf(traced)).toEqual([]);
+});
+
+it("an endpoint that is no address is told of, without the password in it", async () => {
+  const traced = await serveWith({
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://me:secret@host:port",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+  });
+  await until(async () => traced.log.includes('"msg":"tracing: '), 5_000);
+  expect(traced.log).toContain("'http://********@host:port'");
+  expect(traced.log).not.toContain("secret");
+});
+
+it("a server goes on without traces that cannot be set up", async () => {
+  const traced = await serveWith({
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://me:secret@host:port",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+  });
+  expect((await call(traced)).failure?.code).toBe("API_KEY_MISSING");
+  await until(async () => traced.log.includes('"msg":"the server has started"'), 5_000);
+  expect(toldOf(traced)).toMatchObject([{ level: 50, code: "ERR_INVALID_URL" }]);
+  expect(traced.log).not.toContain("secret");
+});
+
+/** The lines of a server's log that are about tracing. Throws for a line that is not JSON. */
+function toldOf(traced: TestServer): unknown[] {
+  const lines = traced.log.trim().split("\n");
+  return lines
+    .map((line) => JSON.parse(line) as { readonly msg: string })
+    .filter(({ msg }) => msg.startsWith("tracing: "));
+}
+
 /** Serves until the end of the test, with its traces sent to another server. */
-async function serveTraced(collecting: NetServer, ...flags: readonly string[]): Promise<TestServer> {
+function serveTraced(collecting: NetServer, ...flags: readonly string[]): Promise<TestServer> {
   const { port } = collecting.address() as AddressInfo;
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
     OTEL_BSP_SCHEDULE_DELAY: "50",
   };
+  return serveWith(env, ...flags);
+}
+
+/** Serves until the end of the test, with these variables. */
+async function serveWith(env: Readonly<Record<string, string>>, ...flags: readonly string[]): Promise<TestServer> {
   const traced = await serve(new TestStore(), { env, flags });
   onTestFinished(() => traced.stop());
   return traced;

@@ -1,4 +1,4 @@
-import { mask } from "../credentials.ts";
+import { mask } from "../../observability/credentials.ts";
 import { formatTable } from "../table.ts";
 import type { FileValue } from "./kind.ts";
 import type { Source } from "./source.ts";
