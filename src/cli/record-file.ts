@@ -4,7 +4,7 @@ import { type FileFormat, fileFormatFromExtension } from "../records/file-format
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
 import { readRecords } from "../records/record-reader.ts";
-import { Failure, systemFailure, usageFailure } from "./failure.ts";
+import { Failure, isSystemError, systemFailure, usageFailure } from "./failure.ts";
 import { showProgress } from "./progress.ts";
 import { Spool } from "./spool.ts";
 
@@ -99,6 +99,9 @@ async function* naming<T>(name: string, records: AsyncIterable<T>): AsyncGenerat
   try {
     yield* records;
   } catch (error) {
-    throw error instanceof RecordError ? new Failure(`${name}:${error.line}: ${error.message}`) : error;
+    if (error instanceof RecordError) {
+      throw new Failure(`${name}:${error.line}: ${error.message}`);
+    }
+    throw isSystemError(error) ? systemFailure(`read ${name}`, error) : error;
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -113,6 +113,15 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
   });
 });
 
+describe.skipIf(process.platform !== "linux")("a file that cannot be read on", () => {
+  // Nothing is mapped where a process's memory begins.
+  const prepare: Prepare = (cwd) => symlinkSync("/proc/self/mem", join(cwd, "pets.csv"));
+
+  it.for(["import pets.csv", "import --orders pets.csv"])("is named: petstore %s", async (args) => {
+    await check({ args, line: "petstore: cannot read pets.csv: i/o error\n", prepare });
+  });
+});
+
 describe("where something else stands", () => {
   const lock = "data/petstore.db.lock";
   const isThere = "exists already; name a new file\n";
@@ -130,7 +139,11 @@ describe("where something else stands", () => {
       "backup backup.db/copy.db",
       "cannot back up to backup.db/copy.db: not a directory\n",
     ],
-    ["a file for the store's folder", "restore backup.db --db backup.db/a.db", "backup.db/a.db: EEXIST"],
+    [
+      "a file for the store's folder",
+      "restore backup.db --db backup.db/a.db",
+      "backup.db/a.db: a file stands where its folder should be; name another path\n",
+    ],
     ["a folder for the backup", "restore folder", "folder: not a file\n", createFolderAt("folder")],
     ["a folder for the copy", "backup folder", `folder: ${isThere}`, createFolderAt("folder")],
     ["a device", "backup /dev/null", `/dev/null: ${isThere}`],

@@ -135,7 +135,10 @@ describe.concurrent("a command that fails", () => {
     ["export", "data/petstore.db: there is no such store"],
     ["backup copy.db", "data/petstore.db: there is no such store"],
     ["backup text.pem", "data/petstore.db: there is no such store"],
-    ["keys create --plan free --db text.pem/a.db", "text.pem/a.db: EEXIST: file already exists, mkdir 'text.pem'"],
+    ...["text.pem/a.db", "text.pem/a/b.db"].map((db): [string, string] => [
+      `keys create --plan free --db ${db}`,
+      `${db}: a file stands where its folder should be; name another path`,
+    ]),
     ["keys list --db text.pem", "text.pem: not a SQLite database"],
     ["import pets.csv", "cannot read pets.csv: no such file or directory"],
     ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],

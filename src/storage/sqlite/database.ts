@@ -75,7 +75,7 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
     if (ifMissing === "refuse") {
       throw new StoreFileError(`${file}: there is no such store`);
     }
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolderOf(file);
     // Only where it is missing: to close a file drops the locks that this process holds on it.
     closeSync(openSync(file, "a", 0o600));
   }
@@ -88,6 +88,17 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
     throw new StoreFileError(`${file}: the name of a store must not end in white space`);
   }
   return path;
+}
+
+function makeFolderOf(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === "EEXIST" || code === "ENOTDIR"
+      ? new StoreFileError(`${file}: a file stands where its folder should be; name another path`)
+      : error;
+  }
 }
 
 /**
