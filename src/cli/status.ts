@@ -21,10 +21,16 @@ export function addStatus(program: Command): void {
   addSettings(status, ["opsHost", "opsPort"]);
 }
 
-/** Where a server of the same settings is to be asked: one that listens everywhere also listens on this machine. */
+/** By which address a server is reached that listens everywhere: it listens on this machine too. */
+const loopbacks: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
+
+/** Where a server of the same settings is to be asked. */
 function localOpsUrl(command: Command): string {
   const host = settingValue(command, "opsHost");
-  const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  const reached = loopbacks.get(host) ?? host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${settingValue(command, "opsPort")}`;
 }
 

@@ -127,7 +127,10 @@ describe.concurrent("a configuration file that is wrong", () => {
     ["port: 70000", `1: value '70000' of 'port' is invalid. ${portForm}`],
     ['port: "80"', "1: value '80' of 'port' is invalid. It must be a number."],
     ["host: 5", "1: value '5' of 'host' is invalid. It must be a text."],
-    ["demo: yes", "1: value 'yes' of 'demo' is invalid. It must be true or false, or 1 or 0."],
+    ...["yes", "constructor", "__proto__"].map((word): [string, string] => [
+      `demo: ${word}`,
+      `1: value '${word}' of 'demo' is invalid. It must be true or false, or 1 or 0.`,
+    ]),
     ['db: "a\\0b"', "1: value 'a�b' of 'db' is invalid. It must be the name of a file."],
     ["port: [1]", "1: 'port' takes one plain value"],
     ["port: {a: 1}", "1: 'port' takes one plain value"],
@@ -227,6 +230,7 @@ describe("the README", () => {
 describe.concurrent("a variable", () => {
   it.for<[name: string, value: string, line: string]>([
     ["PETSTORE_DEMO", "yes", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "yes"'],
+    ["PETSTORE_DEMO", "constructor", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "constructor"'],
     ["PETSTORE_DEMO", "\u001b[2J", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "\\u001b[2J"'],
     [
       "PETSTORE_PORT",

@@ -84,6 +84,13 @@ it("asks where the settings have the operator's port", async () => {
   expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
 });
 
+it("asks by whatever name the settings have the operator's address", async () => {
+  const env = { PETSTORE_OPS_PORT: "1", PETSTORE_OPS_HOST: "constructor" };
+  const { code, stderr } = await petstore(["status"], { env });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
+});
+
 it("asks on a port that browsers refuse", async () => {
   // Source: https://fetch.spec.whatwg.org/#port-blocking
   const opsUrl = await listen(
