@@ -24,8 +24,8 @@ export function deprecationInterceptor(note: DeprecatedCallNote): Interceptor {
       return next(request);
     }
     appendDeprecation(answerHeaderOf(request), method, deprecation);
-    // Who calls is known only further in.
-    return next(request).finally(() => {
+    // Who calls is known only further in, where those who are refused may be so by an error that is thrown at once.
+    return Promise.try(next, request).finally(() => {
       const key = contextValues.get(callerKey)?.key;
       if (key !== undefined) {
         note(key, `${method.parent.typeName}/${method.name}`);

@@ -3,9 +3,11 @@ import { type ConnectError, createMethodImplSpec, type Interceptor, type UnaryRe
 import { describe, expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
-import { petNotFound } from "../../src/domain/errors.ts";
+import { petNotFound, rateLimitExceeded } from "../../src/domain/errors.ts";
+import type { Key } from "../../src/domain/key.ts";
 import { CallRecord } from "../../src/http/call-record.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { callerKey } from "../../src/interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
 import { errorCodeOf, errorsInterceptor, toConnectError } from "../../src/interceptors/errors.ts";
 import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
@@ -13,11 +15,15 @@ import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;
 
-/** Calls a method through an interceptor; `answer` is what lies behind it. */
-function call(interceptor: Interceptor, method: Method, answer = async () => ({})): Promise<UnaryResponse> {
+/** Calls a method through an interceptor, or several; `answer` is what lies behind them. */
+function call(
+  interceptors: Interceptor | readonly Interceptor[],
+  method: Method,
+  answer = async () => ({}),
+): Promise<UnaryResponse> {
   const spec = createMethodImplSpec<DescMethodUnary>(method, answer);
   const endpoint = createEndpoint(spec, {
-    callInterceptors: [errorsInterceptor(toConnectError), interceptor],
+    callInterceptors: [errorsInterceptor(toConnectError), ...[interceptors].flat()],
     messageInterceptors: [],
   });
   const read = async () => create<DescMessage>(method.input);
@@ -56,6 +62,18 @@ describe("a deprecated method", () => {
     const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
     expect(errorCodeOf(error)).toBe("PET_NOT_FOUND");
     expect(Object.fromEntries(error.metadata)).toEqual(headers);
+  });
+
+  it("is noted of a key that is refused at once", async () => {
+    const noted: unknown[] = [];
+    const refuse: Interceptor = () => (request) => {
+      request.contextValues.set(callerKey, { key: { id: "key_1" } as Key });
+      throw rateLimitExceeded(9);
+    };
+    const failed = call([deprecationInterceptor((key, method) => noted.push([key.id, method])), refuse], getPet);
+    const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
+    expect(errorCodeOf(error)).toBe("RATE_LIMIT_EXCEEDED");
+    expect(noted).toEqual([["key_1", "petstore.v1.PetService/GetPet"]]);
   });
 
   const moments: [when: string, nowMs: number, method: Method, code: string | undefined][] = [
