@@ -41,8 +41,14 @@ export function createAsset(options: AssetOptions): Page {
   const compressed = new Map<ContentCoding, Promise<Uint8Array>>();
 
   function inCoding(coding: ContentCoding): Promise<Uint8Array> {
-    const made = compressed.get(coding) ?? compress[coding](body);
+    const present = compressed.get(coding);
+    if (present !== undefined) {
+      return present;
+    }
+    const made = compress[coding](body);
     compressed.set(coding, made);
+    // What has failed is tried again for the next reader.
+    made.catch(() => compressed.delete(coding));
     return made;
   }
 

@@ -18,7 +18,7 @@ export interface SiteOptions {
 
 /**
  * Makes the site. The reference is written when it is first asked for: a server that nobody reads from starts without
- * it.
+ * it. When that fails, the next reader has it tried again.
  */
 export function createSite({ baseUrls, services, ownOrigin }: SiteOptions): Site {
   const description = openApiDocument(baseUrls);
@@ -30,8 +30,13 @@ export function createSite({ baseUrls, services, ownOrigin }: SiteOptions): Site
   let reference: Promise<ReadonlyMap<string, Page>> | undefined;
 
   async function writeReference(): Promise<ReadonlyMap<string, Page>> {
-    const { createReference } = await import("./reference.ts");
-    return createReference({ document: JSON.parse(description), services, ownOrigin: ownOrigin() });
+    try {
+      const { createReference } = await import("./reference.ts");
+      return createReference({ document: JSON.parse(description), services, ownOrigin: ownOrigin() });
+    } catch (error) {
+      reference = undefined;
+      throw error;
+    }
   }
 
   return {
