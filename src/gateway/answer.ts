@@ -8,7 +8,7 @@ import type { Binding } from "./binding.ts";
 import { answerConditionally } from "./conditional.ts";
 import { codeAnswer } from "./content-coding.ts";
 import type { Fields } from "./field-access.ts";
-import { startStream, writeArray, writeLines } from "./stream.ts";
+import { writeArray, writeLines } from "./stream.ts";
 
 /** The answer to a failed request: its status, and a value that `JSON.stringify` writes. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
@@ -45,21 +45,27 @@ async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
   }
 }
 
-/** The answer that carries a stream, whose first message it waits for. Throws what the stream does before that. */
-export async function streamAnswer(
+/** What is made of a stream that fails half-way. */
+export interface StreamErrors {
+  /** Makes an error that clients may see of whatever was thrown. */
+  readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
+  readonly errorBody: ErrorBody;
+}
+
+/** The answer that carries a stream, which has begun: an error before the first message is no answer of this kind. */
+export function streamAnswer(
   exchange: Exchange,
   { writeResponse }: Binding,
-  response: StreamResponse,
-  errorBody: ErrorBody,
-): Promise<Answer> {
-  const stream = await startStream(response);
-  const header = jsonHeader(response.header);
+  { message: messages, header: responseHeader, trailer }: StreamResponse,
+  { toError, errorBody }: StreamErrors,
+): Answer {
+  const header = jsonHeader(responseHeader);
   if (!acceptsNdjson(exchange.header("accept"))) {
-    return { status: 200, header, body: writeArray(stream, writeResponse), trailer: response.trailer };
+    return { status: 200, header, body: writeArray(messages, writeResponse), trailer };
   }
   header.set("content-type", "application/x-ndjson");
-  const body = writeLines(stream, writeResponse, (error) => JSON.stringify(errorBody(error).body));
-  return { status: 200, header, body, trailer: response.trailer };
+  const errorJson = (reason: unknown) => JSON.stringify(errorBody(toError(reason, exchange)).body);
+  return { status: 200, header, body: writeLines(messages, writeResponse, errorJson), trailer };
 }
 
 /** The answer to a request that has failed. */

@@ -80,7 +80,7 @@ async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: G
       return await answerUnrouted(exchange, match.methods, options.unrouted);
     }
     const response = await callRouted(exchange, match.route, match.segments, options);
-    return await writeAnswer(exchange, match.route, response, options);
+    return writeAnswer(exchange, match.route, response, options);
   } catch (error) {
     return errorAnswer(options.toError(error, exchange), options.errorBody);
   }
@@ -97,18 +97,18 @@ function callRouted(
 }
 
 /** Throws an error with the headers that the call has given its answer. */
-async function writeAnswer(
+function writeAnswer(
   exchange: Exchange,
   binding: Binding,
   response: UnaryResponse | StreamResponse,
-  { errorBody, toError }: GatewayOptions,
-): Promise<Answer> {
+  options: GatewayOptions,
+): Answer {
   try {
     return response.stream
-      ? await streamAnswer(exchange, binding, response, errorBody)
+      ? streamAnswer(exchange, binding, response, options)
       : unaryAnswer(exchange, binding, response);
   } catch (reason) {
-    throw withMetadata(toError(reason, exchange), response.header);
+    throw withMetadata(options.toError(reason, exchange), response.header);
   }
 }
 

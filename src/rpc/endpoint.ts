@@ -12,7 +12,8 @@ export interface Endpoint<
   readonly method: M;
   /**
    * Runs the chain. The interceptors see the call as soon as its headers are in; the chain's last link has the
-   * message read, checks it and calls the implementation.
+   * message read, checks it and calls the implementation. A stream is given once its first message is there: an error
+   * before it is thrown.
    *
    * Throws nothing but `ConnectError`, whose metadata are headers of the answer.
    */

@@ -1,12 +1,20 @@
-import { create, createRegistry, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  createRegistry,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { EmptySchema, file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import { ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
+import { ConnectError, createMethodImplSpec, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
 import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
 import { CallRecord } from "../../src/http/call-record.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
+import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
 import type { Call, Endpoint, UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { answerHeaderOf } from "../../src/rpc/running-call.ts";
 import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
 
@@ -156,19 +164,22 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return { method, call } as unknown as Endpoint;
 }
 
-/** As `unary`, for a stream. */
+/** As `unary`, for a stream, whose answer ends with the trailer `x-end`. */
 export function streaming<I extends DescMessage, O extends DescMessage>(
   method: { methodKind: "server_streaming"; input: I; output: O } & Endpoint["method"],
   implement: (message: MessageShape<I>) => AsyncIterable<MessageShape<O>>,
 ): Endpoint {
-  async function call(running: Call<I>): Promise<StreamResponse> {
-    const message = await read(running).then(implement).catch(throwWithHeader);
-    const header = new Headers({ "x-chain": "seen" });
-    const trailer = new Headers({ "x-end": "seen" });
-    return { stream: true, service: method.parent, method, header, trailer, message } as unknown as StreamResponse;
-  }
-  return { method, call } as unknown as Endpoint;
+  const spec = createMethodImplSpec<DescMethodServerStreaming>(method, (message, context) => {
+    context.responseTrailer.set("x-end", "seen");
+    return implement(message as MessageShape<I>);
+  });
+  return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }
+
+const seen: Interceptor = (next) => (request) => {
+  answerHeaderOf(request).set("x-chain", "seen");
+  return next(request);
+};
 
 /** A caller that the chain turns away is one with the header `x-refused`. */
 async function read<I extends DescMessage>(call: Call<I>): Promise<MessageShape<I>> {

@@ -2,8 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { acceptsNdjson } from "../../src/gateway/accept.ts";
-import { startStream, writeArray } from "../../src/gateway/stream.ts";
-import { createTestGateway, send, streaming } from "./fixture.ts";
+import { createGateway } from "../../src/gateway/gateway.ts";
+import { writeArray } from "../../src/gateway/stream.ts";
+import { createTestGateway, options, send, streaming } from "./fixture.ts";
 import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 
 /** Totals from 1 to `count`, and then, if so asked, a failure. */
@@ -70,6 +71,23 @@ describe("a stream", () => {
     expect([lines.text, lines.failure]).toEqual(['1\n2\n{"error":{"kind":"other","message":"gone"}}\n', undefined]);
   });
 
+  it("that cannot be written says no more than others that fail", async () => {
+    async function* broken(): AsyncGenerator<ListShapesResponse> {
+      yield create(ListShapesResponseSchema);
+      yield create(ListShapesResponseSchema, { shapes: [{ time: { seconds: 10n ** 15n } }] });
+    }
+    const failures: unknown[] = [];
+    const toError = (reason: unknown) => {
+      failures.push(reason);
+      return new ConnectError("sorry");
+    };
+    const endpoints = [streaming(ShapeService.method.watchShapes, broken)];
+    const gateway = createGateway({ ...options, toError, endpoints });
+    const { text } = await send(gateway, { target: "/v1/shapes:watch", header: { accept: "application/x-ndjson" } });
+    expect(text.split("\n").slice(1)).toEqual(['{"error":{"kind":"other","message":"sorry"}}', ""]);
+    expect(failures).toEqual([expect.any(Error)]);
+  });
+
   it("is pulled no faster than it is read, and ends when it is given up", async () => {
     const pulled: number[] = [];
     async function* endless(): AsyncGenerator<number> {
@@ -82,7 +100,7 @@ describe("a stream", () => {
         pulled.push(-1);
       }
     }
-    const chunks = writeArray(await startStream({ message: endless() } as never), String);
+    const chunks = writeArray(endless(), String);
     await chunks.next();
     await chunks.next();
     expect(pulled).toEqual([1, 2]);
