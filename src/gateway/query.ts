@@ -1,15 +1,14 @@
+import { maxJsonDepth } from "../exact-json/parse.ts";
 import { ContentFault, faultWithin } from "./content-fault.ts";
 import type { Fields } from "./field-access.ts";
 import type { Branch, QueryField, QueryFields } from "./query-fields.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "./query-string.ts";
 
-/** How deep parameters such as `a.b.c` may go: as deep as JSON may. */
-const maxDepth = 100;
-
 /**
  * Sets the fields of a message from a query. Parameters that name no field are ignored, and so are those of the fields
  * in `bound` (proto names, joined by dots), which come from the path or the body. A parameter that names a field
- * which a query cannot set is refused, and so is a second one for a field that is not a list.
+ * which a query cannot set is refused, and so is a second one for a field that is not a list. Parameters such as
+ * `a.b.c` go as deep as JSON may.
  *
  * Throws `ContentFault`.
  */
@@ -54,7 +53,7 @@ function findTarget(names: readonly string[], fields: QueryFields, bound: Readon
     if (depth === names.length - 1) {
       return { path, branches, end: parameter };
     }
-    if (parameter.kind !== "branch" || depth === maxDepth) {
+    if (parameter.kind !== "branch" || depth === maxJsonDepth) {
       return undefined;
     }
     branches.push(parameter);
