@@ -1,12 +1,19 @@
 const maxLength = 60;
 
-// C1 controls and the characters that reorder text: JSON.stringify leaves them as they are, and a terminal obeys them.
-const unprintable = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+// Controls, formats and separators of lines: JSON.stringify leaves most of them as they are. A terminal obeys them, is
+// turned around by them, or does not show them.
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Shows untrusted text in a message: in quotes, on one line, without control characters, and cut when it is long. */
+/** Shows untrusted text in a message: in quotes, on one line, what is not seen as escapes, and cut when it is long. */
 export function quote(text: string): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
-  return JSON.stringify(cut).replace(unprintable, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(cut).replaceAll(unprintable, escapeUnits);
+}
+
+/** As JSON has it: a character beyond U+FFFF is a pair. */
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
 /** Shows a parsed JSON value in a message: text in quotes, numbers as they are, and the rest by its kind. */
