@@ -4,7 +4,7 @@ import { nameOf } from "./settings/option.ts";
 import type { Setting } from "./settings/setting.ts";
 import { type SettingKey, settings } from "./settings/settings.ts";
 import { formatSettings, type ShownSetting, settingsToJson } from "./settings/shown.ts";
-import { addSettings, settingKeys, settingValue, sourceOf } from "./settings/source.ts";
+import { addServerSettings, settingKeys, settingValue, sourceOf } from "./settings/source.ts";
 
 /** `petstore config`: the settings in force. */
 export function addConfig(program: Command): void {
@@ -20,10 +20,7 @@ export function addConfig(program: Command): void {
         command.opts<{ json?: true }>().json ? `${printableJson(settingsToJson(shown))}\n` : formatSettings(shown),
       );
     });
-  addSettings(
-    config,
-    settingKeys.filter((key) => key !== "db"),
-  );
+  addServerSettings(config);
 }
 
 function show(command: Command, key: SettingKey): ShownSetting {

@@ -29,9 +29,9 @@ export function addKeysList(keys: Command): void {
 }
 
 const help = `
-MINUTE and DAY are the requests that the two windows have counted, of how many, and when they begin anew. A running server
-saves its counts twice a second. Keys that still call deprecated operations are listed below, with the time of the last
-call.
+MINUTE and DAY are the requests that the two windows have counted, of how many, and when they begin anew. A running
+server saves its counts four times a second. Keys that still call deprecated operations are listed below, with the time
+of the last call.
 
 Examples:
   $ petstore keys list

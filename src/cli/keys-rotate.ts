@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type Key, refusalOf } from "../domain/key.ts";
 import { hashSecret, mintSecret } from "../domain/key-secret.ts";
-import { durationOption } from "./duration-option.ts";
+import { argument } from "./argument.ts";
+import { durationForm, parseDuration } from "./duration.ts";
 import { Failure } from "./failure.ts";
 import { requireKey } from "./key-lookup.ts";
 import { printSecret } from "./secret.ts";
@@ -10,6 +11,8 @@ import { withExistingStore } from "./store-file.ts";
 
 /** `petstore keys rotate ID`. */
 export function addKeysRotate(keys: Command): void {
+  const parseGrace = argument(parseDuration, durationForm);
+  const grace = new Option("--grace <duration>", "how long old secrets work on, such as 0s or 7d");
   keys
     .command("rotate")
     .summary("give a key a new secret")
@@ -17,7 +20,7 @@ export function addKeysRotate(keys: Command): void {
       "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old secrets work on a while.",
     )
     .argument("<id>", "the key's id, key_…")
-    .addOption(durationOption("--grace <duration>", "how long old secrets work on, such as 0s or 7d", "24h"))
+    .addOption(grace.argParser(parseGrace).default(parseGrace("24h"), "24h"))
     .option("--json", "print an object with id, key and plan")
     .addHelpText("after", "\nExample:\n  $ petstore keys rotate key_4kD0aT7uLw2QxYzB --grace 7d")
     .action(async (id: string, _options, command: Command) => {

@@ -7,7 +7,7 @@ import { prepareDemo } from "./demo/demo.ts";
 import { describeListenError } from "./listen-error.ts";
 import { readServerConfig } from "./serve-config.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { addSettings, settingKeys, settingValues } from "./settings/source.ts";
+import { addServerSettings, settingValues } from "./settings/source.ts";
 
 /** `petstore serve`. */
 export function addServe(program: Command, signals: ServerSignals): void {
@@ -21,10 +21,7 @@ export function addServe(program: Command, signals: ServerSignals): void {
       const config = readServerConfig(values);
       await (values.demo ? serveDemo(config, signals) : serveStore(config, signals));
     });
-  addSettings(
-    serve,
-    settingKeys.filter((key) => key !== "db"),
-  );
+  addServerSettings(serve);
 }
 
 async function serveStore(config: ServerConfig, signals: ServerSignals): Promise<void> {

@@ -4,9 +4,9 @@ import { parseBaseUrl } from "../base-url.ts";
 import { parseByteSize, writeByteSize } from "../byte-size.ts";
 import { parseCidr } from "../cidr.ts";
 import { writeDuration } from "../duration.ts";
-import { parseGrace, parseTimeout } from "../duration-option.ts";
 import { parseOrigin } from "../origin.ts";
 import { parseSwitch, switchForm } from "../switch.ts";
+import { parseGrace, parseTimeout } from "../timer-duration.ts";
 import { parsePort } from "../whole-number.ts";
 
 /** A value as it stands in the configuration file. */

@@ -16,6 +16,14 @@ export function addSettings(command: Command, keys: readonly SettingKey[]): void
   }
 }
 
+/** Gives a command the flags of all settings. That of `db` is the program's, for every command. */
+export function addServerSettings(command: Command): void {
+  addSettings(
+    command,
+    settingKeys.filter((key) => key !== "db"),
+  );
+}
+
 /**
  * Fills in, for the settings that a command and its parents take, what neither flags nor variables have given, from the
  * configuration file. All of the file is read and checked. Throws a `Failure`.
