@@ -21,7 +21,7 @@ function peer(name: string, file: string, ...args: readonly string[]): Contender
 export function createContenders(protos: string) {
   const service: Contender = {
     name: "petstore",
-    command: (db) => `src/main.ts serve --port 0 --ops-port 0 --log-level error --db ${db}`.split(" "),
+    command: (db) => ["src/main.ts", "serve", ..."--port 0 --ops-port 0 --log-level error --db".split(" "), db],
   };
   return {
     service,
