@@ -11,7 +11,6 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempDisposableSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectRoot } from "../test/support/petstore.ts";
 import { makeBaseImages } from "./image/base-images.ts";
 import { Buildah } from "./image/buildah.ts";
 import { Container } from "./image/container.ts";
@@ -26,7 +25,7 @@ makeBaseImages(buildah, scratch.path);
 
 step("building the image");
 const trusted = process.env.NODE_EXTRA_CA_CERTS;
-buildah.build(projectRoot, "petstore-inventory", trusted === undefined ? [] : [trusted]);
+buildah.build(join(import.meta.dirname, ".."), "petstore-inventory", trusted === undefined ? [] : [trusted]);
 buildah.export("petstore-inventory", root);
 console.log(`the image has ${execFileSync("du", ["-sm", root], { encoding: "utf8" }).split("\t")[0]} MB`);
 

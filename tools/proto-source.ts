@@ -7,8 +7,7 @@ import {
 
 /**
  * Prints the declarations of a proto2 or proto3 file as proto source: what another file needs in order to import it.
- * Comments, options and services are left out, and so are
- * map fields, which nothing that we import declares.
+ * Comments, options and services are left out, and so are map fields, which nothing that we import declares.
  *
  * Source: https://protobuf.com/docs/language-spec
  */

@@ -42,7 +42,7 @@ const looks: Readonly<Record<string, BrowserContextOptions>> = {
   phone: { viewport: { width: 375, height: 812 }, colorScheme: "light", deviceScaleFactor: 2, hasTouch: true },
 };
 
-export async function takeScreenshots(stage: Stage): Promise<void> {
+async function takeScreenshots(stage: Stage): Promise<void> {
   mkdirSync(stage.folder, { recursive: true });
   for (const [look, options] of Object.entries(looks)) {
     const context = await stage.browser.newContext({ reducedMotion: "reduce", ...options });
@@ -89,11 +89,15 @@ async function showRefusal(page: Page, { mintSmallKey }: Stage): Promise<void> {
   await page.locator(".notice").scrollIntoViewIfNeeded();
 }
 
-if (import.meta.main) {
-  const browser = await launchBrowser();
+const browser = await launchBrowser();
+try {
   const server = await startServer();
-  const mintSmallKey = async () => (await server.store.mintQuota(1, 100)).key;
-  await takeScreenshots({ browser, origin: server.origin, folder: join(projectRoot, "screenshots"), mintSmallKey });
+  try {
+    const mintSmallKey = async () => (await server.store.mintQuota(1, 100)).key;
+    await takeScreenshots({ browser, origin: server.origin, folder: join(projectRoot, "screenshots"), mintSmallKey });
+  } finally {
+    await server.stop();
+  }
+} finally {
   await browser.close();
-  await server.stop();
 }

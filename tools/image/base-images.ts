@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { projectRoot } from "../../test/support/petstore.ts";
 import type { Buildah } from "./buildah.ts";
 
 /**
@@ -9,7 +8,7 @@ import type { Buildah } from "./buildah.ts";
  * made of: for where no registry can be reached. Node is the project's own, and npm this machine's.
  */
 export function makeBaseImages(buildah: Buildah, folder: string): void {
-  const dockerfile = readFileSync(join(projectRoot, "Dockerfile"), "utf8");
+  const dockerfile = readFileSync(join(import.meta.dirname, "../..", "Dockerfile"), "utf8");
   const [node = "", distroless = ""] = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);
   const archive = join(folder, "base.tar");
 
