@@ -3,8 +3,11 @@ import { amount, isLong } from "../../support/long.ts";
 import { Random } from "../../support/random.ts";
 import { expectQuick, maxCaseMs } from "./quick.ts";
 
-/** What is tried again and again, each time with other choices. It throws where a promise of the service is broken. */
-export type Case = (random: Random) => void | Promise<void>;
+/**
+ * What is tried again and again, each time with other choices. It throws where a promise of the service is broken, and
+ * says so where what it made is refused.
+ */
+export type Case = (random: Random, refused: () => void) => void | Promise<void>;
 
 /** How many cases there are, in `npm test` and in the long run. */
 export interface CaseCount {
@@ -17,14 +20,16 @@ export interface CaseCount {
 /** Longer than the cases of any one test take, in milliseconds. */
 export const fuzzTimeoutMs = 480_000;
 
-/** A test that tries so many cases in this process. Each ends within 50 ms of the processor's time. */
+/** A test that tries so many cases in this process. Each ends within 50 ms of the processor's time; some are taken. */
 export function fuzz(promise: string, count: CaseCount, tryCase: Case): void {
   const cases = seedsOf(count);
   it(`${promise}: ${cases.length} cases`, { timeout: fuzzTimeoutMs }, async () => {
+    const refused = new Set<number>();
     for (const seed of cases) {
-      await tryQuickly(seed, tryCase);
+      await tryQuickly(seed, (random) => tryCase(random, () => void refused.add(seed)));
     }
-    expect(cases.length).toBeGreaterThanOrEqual(amount(count.usual, count.long));
+    // What refuses everything keeps most promises, too.
+    expect(refused.size).toBeLessThan(new Set(cases).size);
   });
 }
 
@@ -38,7 +43,7 @@ export function seedsOf({ usual, long, found = [] }: CaseCount): number[] {
 
 const firstSeed = Number(process.env.PETSTORE_FUZZ_SEED ?? (isLong ? Math.floor(Math.random() * 2 ** 32) : 1));
 
-async function tryQuickly(seed: number, tryCase: Case): Promise<void> {
+async function tryQuickly(seed: number, tryCase: (random: Random) => void | Promise<void>): Promise<void> {
   const start = performance.now();
   try {
     const running = tryCase(new Random(seed));

@@ -96,12 +96,13 @@ describe("a deadline", () => {
   }
 
   function checkTimeouts(name: string, parse: Parameters<typeof readTimeout>[1], { corpus, form }: Form): void {
-    fuzz(`by ${name} is what a timer can hold, or malformed`, count, (random) => {
+    fuzz(`by ${name} is what a timer can hold, or malformed`, count, (random, refused) => {
       const value = header(random, ...corpus);
       const { timeoutMs, assertValid } = readTimeout(value, parse);
       const refusal = refusalOf(assertValid);
       expect(refusal === undefined, JSON.stringify(value.slice(0, 100))).toBe(form.test(value));
       if (refusal !== undefined) {
+        refused();
         expectMalformed(refusal);
         expect(timeoutMs).toBeUndefined();
         return;
@@ -113,7 +114,7 @@ describe("a deadline", () => {
 });
 
 describe("Content-Type", () => {
-  fuzz("is JSON in UTF-8, or refused", count, (random) => {
+  fuzz("is JSON in UTF-8, or refused", count, (random, refused) => {
     const type = header(
       random,
       "application/json",
@@ -125,6 +126,7 @@ describe("Content-Type", () => {
     if (refusal === undefined) {
       expect(type.trim()).toMatch(/^(application\/json|$)/i);
     } else {
+      refused();
       expect((refusal as ProtocolError).kind).toBe("unsupported_media_type");
     }
   });

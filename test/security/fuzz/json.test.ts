@@ -32,10 +32,11 @@ function bytesOf(random: Random, text: string): Uint8Array {
 }
 
 describe("a JSON text", () => {
-  fuzz("is parsed as JSON.parse does, or refused", { usual: 2_000, long: 130_000 }, (random) => {
+  fuzz("is parsed as JSON.parse does, or refused", { usual: 2_000, long: 130_000 }, (random, refused) => {
     const bytes = bytesOf(random, mutated(random, anyJson));
     const refusal = refusalOf(() => parseJson(bytes));
     if (refusal !== undefined) {
+      refused();
       expect(refusal).toBeInstanceOf(JsonFault);
       return;
     }
@@ -80,13 +81,14 @@ describe("a body of REST", () => {
   function checkBodies(which: string, count: { usual: number; long: number }, { desc, corpus, policy }: Bodies): void {
     const read = new JsonReaders(policy, registry).message(desc);
     const write = new JsonWriters(policy, registry).message(desc);
-    fuzz(`${which} is refused, or reads back from what is written of it`, count, (random) => {
+    fuzz(`${which} is refused, or reads back from what is written of it`, count, (random, refused) => {
       const bytes = bytesOf(random, mutated(random, { tokens, corpus }));
       let message: unknown;
       const refusal = refusalOf(() => {
         message = read(parseJson(bytes));
       });
       if (refusal !== undefined) {
+        refused();
         expect(refusal instanceof ContentFault || refusal instanceof JsonFault).toBe(true);
         return;
       }
@@ -113,11 +115,12 @@ describe("a message in ProtoJSON", () => {
   }
 
   function checkMessages(which: string, count: { usual: number; long: number }, { descs, corpus }: Messages): void {
-    fuzz(`${which} is malformed, or reads back from what is written of it`, count, (random) => {
+    fuzz(`${which} is malformed, or reads back from what is written of it`, count, (random, refused) => {
       const desc = random.pick(descs);
       const bytes = bytesOf(random, mutated(random, { tokens, corpus }));
       const refusal = refusalOf(() => jsonCodec.decode(desc, bytes));
       if (refusal !== undefined) {
+        refused();
         expectMalformed(refusal);
         return;
       }

@@ -90,13 +90,14 @@ describe("a path template", () => {
   ];
   const templateTokens = ["{", "}", "=", "*", "**", ".", "/", ":", "{a=**}", "{a=*}", "%41", ...tokens];
 
-  fuzz("is parsed, or refused with the place of its fault", { usual: 1_000, long: 50_000 }, (random) => {
+  fuzz("is parsed, or refused with the place of its fault", { usual: 1_000, long: 50_000 }, (random, refused) => {
     const template = mutated(random, { tokens: templateTokens, corpus });
     const refusal = refusalOf(() => parsePathTemplate(template));
     if (refusal === undefined) {
       expect(parsePathTemplate(template).segments.length).toBeGreaterThan(0);
       return;
     }
+    refused();
     expect(refusal).toBeInstanceOf(PathTemplateError);
     expect((refusal as PathTemplateError).position).toBeLessThanOrEqual(template.length);
   });

@@ -30,11 +30,12 @@ describe("a message in the binary format", () => {
   }
 
   function check(which: string, count: { usual: number; long: number }, { descs: among, corpus }: Messages): void {
-    fuzz(`${which} is malformed, or reads back from what is written of it`, count, (random) => {
+    fuzz(`${which} is malformed, or reads back from what is written of it`, count, (random, refused) => {
       const desc = random.pick(among);
       const bytes = mutatedBytes(random, { tokens: byteTokens, corpus });
       const refusal = refusalOf(() => binaryCodec.decode(desc, bytes));
       if (refusal !== undefined) {
+        refused();
         expectMalformed(refusal);
         return;
       }
@@ -56,10 +57,11 @@ describe("an envelope", () => {
   const material: Material = { tokens: byteTokens, corpus: [...envelopes, "a".repeat(2_000)] };
   const uncompressed = new CallCompression({ header: () => undefined } as unknown as Exchange, undefined, "");
 
-  fuzz("holds exactly the message that it says, or is refused", { usual: 1_000, long: 60_000 }, (random) => {
+  fuzz("holds exactly the message that it says, or is refused", { usual: 1_000, long: 60_000 }, (random, refused) => {
     const bytes = mutatedBytes(random, material);
     const refusal = refusalOf(() => openEnvelope(bytes, uncompressed, maxBytes));
     if (refusal !== undefined) {
+      refused();
       expect(refusal).toBeInstanceOf(ProtocolError);
       expect((refusal as ProtocolError).kind).toMatch(/^(malformed|body_too_large)$/);
       return;
