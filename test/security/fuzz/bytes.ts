@@ -15,7 +15,8 @@ const internalError = /HTTP\/1\.[01] 500|"INTERNAL"|"internal"|grpc-status: (?:1
 
 /**
  * Writes bytes to a connection of their own, in one piece or several, and waits until it is closed. Expects that no
- * answer tells of an internal error, or holds a key.
+ * answer tells of an internal error, or holds a key. Over HTTP/2 that sees bodies alone, since headers are compressed:
+ * there it is what the log tells that counts, which is looked over after each batch.
  */
 export async function sendBytes(random: Random, bytes: Buffer, watched: WatchedServer): Promise<void> {
   const socket = openSocket(watched.server);

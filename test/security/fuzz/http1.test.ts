@@ -1,13 +1,8 @@
-import { describe } from "vitest";
 import { rpcPath } from "../../support/operations.ts";
-import type { Random } from "../../support/random.ts";
 import { envelope } from "../../support/rpc-wire.ts";
-import { sendBytes } from "./bytes.ts";
+import { fuzzBytes } from "./byte-cases.ts";
 import { type Material, mutatedBytes } from "./mutate.ts";
-import { expectSamePets } from "./stock.ts";
 import { headerTokens, jsonTokens, numberTokens, prototypeTokens, urlTokens } from "./tokens.ts";
-import type { WatchedServer } from "./watched-server.ts";
-import { fuzzWire } from "./wire-cases.ts";
 
 const framingTokens = [
   [
@@ -105,26 +100,11 @@ const tokens = [
 ];
 const materials = new Map<string, Material>();
 
-function send(random: Random, watched: WatchedServer, key: string): Promise<void> {
+fuzzBytes("HTTP/1.1", { usual: 1_000, long: 14_000 }, (random, key) => {
   let material = materials.get(key);
   if (material === undefined) {
     material = { tokens, corpus: requests(key) };
     materials.set(key, material);
   }
-  return sendBytes(random, mutatedBytes(random, material), watched);
-}
-
-describe("bytes that are nearly HTTP/1.1", () => {
-  fuzzWire("do no harm, and change nothing without the scope for it", {
-    usual: 1_000,
-    long: 14_000,
-    tryCase: (random, watched) => send(random, watched, random.pick([watched.readerKey, "psk_wrong", ""])),
-  });
-
-  fuzzWire("do no harm with a key for everything", {
-    usual: 500,
-    long: 7_000,
-    tryCase: (random, watched) => send(random, watched, watched.writerKey),
-    judge: expectSamePets,
-  });
+  return mutatedBytes(random, material);
 });

@@ -1,14 +1,10 @@
-import { describe } from "vitest";
-import { endHeaders, endStream, frame, frameTypes, headerBlock, preface } from "../http2-frames.ts";
 import { rpcPath } from "../../support/operations.ts";
 import type { Random } from "../../support/random.ts";
 import { envelope } from "../../support/rpc-wire.ts";
-import { sendBytes } from "./bytes.ts";
+import { endHeaders, endStream, frame, frameTypes, headerBlock, preface } from "../http2-frames.ts";
+import { fuzzBytes } from "./byte-cases.ts";
 import { mutate } from "./mutate.ts";
-import { expectSamePets } from "./stock.ts";
 import { byteTokens, headerTokens, numberTokens, urlTokens } from "./tokens.ts";
-import type { WatchedServer } from "./watched-server.ts";
-import { fuzzWire } from "./wire-cases.ts";
 
 interface Call {
   readonly headers: Readonly<Record<string, string>>;
@@ -98,21 +94,4 @@ function payload(random: Random, bytes: Uint8Array): Uint8Array {
   return random.oneIn(8) ? Buffer.from(mutate(random, text, { tokens, corpus: [text] }), "latin1") : bytes;
 }
 
-function send(random: Random, watched: WatchedServer, key: string): Promise<void> {
-  return sendBytes(random, connection(random, key), watched);
-}
-
-describe("bytes that are nearly HTTP/2", () => {
-  fuzzWire("do no harm, and change nothing without the scope for it", {
-    usual: 600,
-    long: 9_000,
-    tryCase: (random, watched) => send(random, watched, random.pick([watched.readerKey, "psk_wrong", ""])),
-  });
-
-  fuzzWire("do no harm with a key for everything", {
-    usual: 300,
-    long: 5_000,
-    tryCase: (random, watched) => send(random, watched, watched.writerKey),
-    judge: expectSamePets,
-  });
-});
+fuzzBytes("HTTP/2", { usual: 600, long: 10_000 }, connection);
