@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectLimits } from "../support/expectations.ts";
 import { createHttp2Client, type HttpAnswer, type HttpClient } from "../support/http.ts";
@@ -35,13 +35,16 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** The time that the fastest of some calls takes, in milliseconds: the machine may be busy with others. */
-async function fastestMs(call: () => Promise<unknown>): Promise<number> {
+/**
+ * The time of the processor that a call costs the server, in milliseconds, the least of three: what it has not been
+ * asked before it may have to compile.
+ */
+async function serverMs(call: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < 3; round++) {
-    const start = performance.now();
+    const before = cpuMs(server.pid);
     await call();
-    times.push(performance.now() - start);
+    times.push(cpuMs(server.pid) - before);
   }
   return Math.min(...times);
 }
@@ -72,7 +75,7 @@ describe("a small message that unfolds to 4 MiB", () => {
     ["groups in groups", "INVALID_REQUEST", () => Buffer.alloc(size, 0x7b)],
   ])("of %s is answered soon, with little memory: %s", async (_title, code, message) => {
     const bytes = message();
-    const ms = await fastestMs(async () => {
+    const ms = await serverMs(async () => {
       const outcome = readGrpcOutcome(await list(bytes));
       expect(outcome.failure?.code).toBe(code);
       expect(outcome.failure?.canonical).toBe(code && "invalid_argument");
@@ -104,7 +107,7 @@ describe("a header that is long", () => {
       [20_000, "HEADERS_TOO_LARGE"],
       [60_000, "HEADERS_TOO_LARGE"],
     ] as const) {
-      const ms = await fastestMs(async () => {
+      const ms = await serverMs(async () => {
         const headers = { authorization: `Bearer ${key}`, "content-type": contentType(length) };
         const request = { method: "PATCH", path: "/v1/inventory/7", headers, body: '{"quantity":3}' };
         const answer = await http2.send(request);
@@ -139,7 +142,7 @@ describe("a header that is long", () => {
     ["a path of many segments", { ":path": `/v1${"/a".repeat(7_000)}`, ":method": "GET" }],
     ["a path of many verbs", { ":path": `/v1/${":a".repeat(7_000)}`, ":method": "GET" }],
   ])("takes no long time: %s", async (_name, headers) => {
-    const ms = await fastestMs(async () => {
+    const ms = await serverMs(async () => {
       const all = { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers };
       const body = headers["content-encoding"] === undefined ? undefined : gzip;
       const { status } = await http2.send({ method: "POST", path, headers: all, body });
@@ -239,34 +242,41 @@ describe("reflection", () => {
     ["the extensions of a type", 6, "google.protobuf.MethodOptions"],
   ])("answers 1,000 questions for %s without a key in little time", async (_title, field, value) => {
     const question = Buffer.concat([Buffer.of((field << 3) | 2, value.length), Buffer.from(value)]);
-    const before = cpuMs(server.pid);
-    const answer = await http2.send({
-      method: "POST",
-      path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-      headers: { "content-type": "application/grpc", te: "trailers" },
-      body: Buffer.concat(Array<Buffer>(1_000).fill(envelope(question))),
+    const ms = await serverMs(async () => {
+      const answer = await http2.send({
+        method: "POST",
+        path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        headers: { "content-type": "application/grpc", te: "trailers" },
+        body: Buffer.concat(Array<Buffer>(1_000).fill(envelope(question))),
+      });
+      expect(answer.trailers.get("grpc-status")).toBe("0");
+      expect(answer.bytes.length).toBeGreaterThan(1_000 * 5);
     });
-    expect(answer.trailers.get("grpc-status")).toBe("0");
-    expect(answer.bytes.length).toBeGreaterThan(1_000 * 5);
-    expect(cpuMs(server.pid) - before).toBeLessThan(1_500);
+    // Files take 450 ms here, and 1,900 where each is encoded again for each question.
+    expect(ms).toBeLessThan(900);
   });
 });
 
 describe("what the parser refuses", () => {
   it("is counted by its address, and refused past 300 a minute", async () => {
-    const statuses = new Set<number>();
-    for (let made = 0; made < 310 && !statuses.has(429); made++) {
-      const socket = openSocket(server);
+    const fresh = await startServer();
+    onTestFinished(() => fresh.stop());
+    const statuses: number[] = [];
+    for (let made = 0; made < 301; made++) {
+      const socket = openSocket(fresh);
       socket.write("GARBAGE\r\n\r\n");
       const answer = await readAnswer(socket);
       socket.destroy();
       expectErrorBody(answer, answer.status === 429 ? "RATE_LIMIT_EXCEEDED" : "INVALID_REQUEST");
       expectLimits(answer.headers);
       expect(answer.headers.has("retry-after")).toBe(answer.status === 429);
-      statuses.add(answer.status);
+      statuses.push(answer.status);
     }
-    expect([...statuses]).toEqual([400, 429]);
-    const { headers, ...stranger } = await http2.send({ method: "GET", path: "/v1/inventory" });
-    expectErrorBody({ headers, ...stranger }, "RATE_LIMIT_EXCEEDED");
+    expect(statuses).toEqual([...Array<number>(300).fill(400), 429]);
+    const stranger = await fetch(`${fresh.origin}/v1/inventory`);
+    expectErrorBody(
+      { status: stranger.status, headers: stranger.headers, text: await stranger.text() },
+      "RATE_LIMIT_EXCEEDED",
+    );
   });
 });
