@@ -24,11 +24,7 @@ beforeAll(async () => {
   await until(async () => (await get("/v1/limits", expired)).status === 401, 5_000);
 });
 
-afterAll(async () => {
-  const list = await get("/v1/inventory", keys.good);
-  expect(await list.text(), "nothing of what strangers wanted has been set").not.toContain(String(unwanted));
-  await server?.stop();
-});
+afterAll(() => server?.stop());
 
 function get(path: string, key: string): Promise<Response> {
   return fetch(server.origin + path, { headers: { authorization: `Bearer ${key}` } });
@@ -58,14 +54,16 @@ describe.each(doors)("without a valid key, over $name", (door) => {
         : sample,
     );
     const tricks = Object.entries({ ...credentialTricks(keys), ...pathTricks });
-    await Promise.all(
+    const answers = await Promise.all(
       tricks.map(async ([title, trick]) => {
         // Some are no HTTP, or such that this side's library does not send them.
         const answer = await client.send(fromAnywhere(trick(request))).catch(() => undefined);
         expect(answer !== undefined && isGiven(answer), `${title}: ${answer?.status} ${answer?.text}`).toBe(false);
         expect(answer === undefined || answer.status === 200 || refusals.has(answer.status), title).toBe(true);
+        return answer;
       }),
     );
+    expect(answers.filter((answer) => answer !== undefined).length).toBeGreaterThan(tricks.length / 2);
     client.close();
   });
 
@@ -76,4 +74,10 @@ describe.each(doors)("without a valid key, over $name", (door) => {
     expect(isGiven(answer), answer.text).toBe(true);
     client.close();
   });
+});
+
+it("nothing of what strangers wanted has been set", async () => {
+  const list = await get("/v1/inventory", keys.good);
+  expect(list.status).toBe(200);
+  expect(await list.text()).not.toContain(String(unwanted));
 });

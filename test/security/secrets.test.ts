@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { restProtocols, rpcProtocols } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
+import type { HttpAnswer } from "../support/http.ts";
 import { samples } from "../support/operations.ts";
 import { sendRaw } from "../support/raw.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
@@ -17,7 +18,7 @@ let server: TestServer;
 let keys: Keys;
 let collector: Server;
 let traces = Buffer.alloc(0);
-/** All that clients were answered. */
+/** All that clients were answered, in bodies, headers and trailers. */
 const answers: string[] = [];
 
 beforeAll(async () => {
@@ -56,8 +57,8 @@ async function useAll(): Promise<void> {
   for (const protocol of [...restProtocols, ...rpcProtocols]) {
     for (const { operation, input } of samples) {
       for (const key of Object.values(keys)) {
-        const { failure } = await server.call(protocol, operation, input, { key });
-        answers.push(JSON.stringify(failure ?? null));
+        const { failure, headers } = await server.call(protocol, operation, input, { key });
+        answers.push(JSON.stringify([failure ?? null, ...headers]));
       }
     }
   }
@@ -67,16 +68,21 @@ async function useAll(): Promise<void> {
     for (const sample of samples) {
       const request = withHeaders(() => ({ authorization: `Bearer ${keys.good}` }))(await door.request(sample));
       await Promise.all(
-        tricks.map(async (trick) =>
-          answers.push((await client.send(trick(request)).catch(() => undefined))?.text ?? ""),
-        ),
+        tricks.map(async (trick) => {
+          const answer = await client.send(trick(request)).catch(() => undefined);
+          answers.push(answer === undefined ? "" : allOf(answer));
+        }),
       );
     }
     client.close();
   }
   for (const bytes of [`GET /v1/limits?${keys.good} HTTP/9\r\n\r\n`, `Bearer ${keys.good}\r\n\r\n`]) {
-    answers.push((await sendRaw(server, bytes)).text);
+    answers.push(allOf({ ...(await sendRaw(server, bytes)), trailers: new Headers() }));
   }
+}
+
+function allOf({ text, headers, trailers }: Pick<HttpAnswer, "text" | "headers" | "trailers">): string {
+  return [text, JSON.stringify([...headers, ...trailers])].join("\n");
 }
 
 async function opsPages(): Promise<string> {

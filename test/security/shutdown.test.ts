@@ -9,17 +9,18 @@ import { openSocket } from "../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 import { frame, openingWith, preface } from "./http2-frames.ts";
 
-const brief = ["--shutdown-grace", "2s"];
+/** Longer than a server is at it that waits for nobody. */
+const patient = ["--shutdown-grace", "20s"];
 
-/** Ends a server, which may be at it for no longer than a moment past the 2 s that it gives to running calls. */
+/** Ends a server, which must not take the time that it gives to running calls. */
 async function expectPromptEnd(server: TestServer): Promise<void> {
   const start = performance.now();
   expect(await server.end()).toBe(0);
-  expect(performance.now() - start).toBeLessThan(4_000);
+  expect(performance.now() - start).toBeLessThan(10_000);
 }
 
 it("waits for no client that is silent, when it is told to stop", async () => {
-  const server = await serve(new TestStore(), { flags: brief });
+  const server = await serve(new TestStore(), { flags: patient });
   onTestFinished(() => server.stop());
   const beginnings: (string | Buffer)[] = [
     "",
@@ -49,7 +50,7 @@ async function openWith(server: TestServer, bytes: string | Buffer): Promise<Soc
 it("waits for no client that is silent over TLS, when it is told to stop", async () => {
   const store = new TestStore();
   const { certFile, keyFile, pem } = createCertificate(store.directory);
-  const server = await serve(store, { flags: [...brief, "--tls-cert", certFile, "--tls-key", keyFile], ca: pem });
+  const server = await serve(store, { flags: [...patient, "--tls-cert", certFile, "--tls-key", keyFile], ca: pem });
   onTestFinished(() => server.stop());
   const bare = await openWith(server, "");
   for (const protocol of ["h2", "http/1.1"]) {
