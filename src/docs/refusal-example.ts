@@ -5,7 +5,7 @@ import { planQuotas } from "../domain/plan.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { requestIdHeader } from "../http/request-id.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
-import { appendLimits, assertAdmitted } from "../interceptors/limits.ts";
+import { appendLimits, limitError } from "../interceptors/limits.ts";
 
 /** A 429 as the service answers it. */
 export interface RefusalExample {
@@ -47,20 +47,15 @@ function judgeAll(moments: readonly number[]): Verdict {
 }
 
 function writeAnswer(judgement: Judgement, requestId: string): string {
+  const error = limitError(judgement);
+  if (error === undefined) {
+    throw new Error("the example is not refused");
+  }
   const header = new HeaderList();
   header.append("content-type", "application/json");
   appendLimits(header, judgement);
   header.append(requestIdHeader, requestId);
-  const { status, body } = errorToRest(toConnectError(refusalOf(judgement)));
+  const { status, body } = errorToRest(toConnectError(error));
   const lines = [...header].map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", JSON.stringify(body, null, 2)].join("\n");
-}
-
-function refusalOf(judgement: Judgement): unknown {
-  try {
-    assertAdmitted(judgement);
-  } catch (reason) {
-    return reason;
-  }
-  throw new Error("the example is not refused");
 }

@@ -1,5 +1,5 @@
 import { createContextKey, type Interceptor } from "@connectrpc/connect";
-import { apiKeyBanned, rateLimitExceeded } from "../domain/errors.ts";
+import { apiKeyBanned, type DomainError, rateLimitExceeded } from "../domain/errors.ts";
 import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
@@ -33,7 +33,10 @@ export function limitsInterceptor(meter: Meter): Interceptor {
     };
     const proceed = (request: Request, caller: Caller, judgement: Judgement) => {
       appendLimits(answerHeaderOf(request), judgement);
-      assertAdmitted(judgement);
+      const error = limitError(judgement);
+      if (error !== undefined) {
+        throw error;
+      }
       if (caller.key === undefined) {
         throw caller.refusal;
       }
@@ -67,14 +70,12 @@ export function limitsInterceptor(meter: Meter): Interceptor {
 
 type Request = Parameters<ReturnType<Interceptor>>[0];
 
-/** Throws `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`. */
-export function assertAdmitted(judgement: Judgement): void {
+/** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined where the request is admitted. */
+export function limitError(judgement: Judgement): DomainError | undefined {
   if (judgement.outcome === "refused") {
-    throw rateLimitExceeded(judgement.retryAfterSeconds);
+    return rateLimitExceeded(judgement.retryAfterSeconds);
   }
-  if (judgement.outcome === "banned") {
-    throw apiKeyBanned(judgement.retryAfterSeconds);
-  }
+  return judgement.outcome === "banned" ? apiKeyBanned(judgement.retryAfterSeconds) : undefined;
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Site } from "../docs/site.ts";
 import { DomainError } from "../domain/errors.ts";
-import type { Judgement } from "../domain/judgement.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
@@ -68,18 +67,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
 function countStranger(exchange: Exchange, meter: Meter, answer: () => Answer): Answer {
   const judgement = meter.judgeStranger(exchange.clientAddress);
-  const counted = refusalOf(exchange, judgement) ?? answer();
+  const error = limitError(judgement);
+  const counted = error === undefined ? answer() : refuse(exchange, error);
   appendLimits(counted.header, judgement);
   return counted;
-}
-
-function refusalOf(exchange: Exchange, judgement: Judgement): Answer | undefined {
-  try {
-    assertAdmitted(judgement);
-    return undefined;
-  } catch (reason) {
-    return refuse(exchange, reason);
-  }
 }
 
 /** The answer to what is refused outside of any call, of which the record is told. */

@@ -1,10 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { DomainError } from "../domain/errors.ts";
-import type { Judgement } from "../domain/judgement.ts";
 import { CallRecord } from "../http/call-record.ts";
 import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
-import { appendLimits, assertAdmitted, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import { refusalAnswer } from "./refusal.ts";
 
@@ -33,7 +32,7 @@ export function answerUnparsed(
   }
   const clientAddress = socket.remoteAddress ?? "";
   const judgement = meter.judgeStranger(clientAddress);
-  const { status, header, body, code } = refusalAnswer(refusalOf(error, judgement));
+  const { status, header, body, code } = refusalAnswer(limitError(judgement) ?? toDomainError(error));
   const requestId = makeRequestId();
   appendLimits(header, judgement);
   header.set("content-length", String(body.length));
@@ -47,16 +46,7 @@ export function answerUnparsed(
   setTimeout(() => socket.destroy(), closeMs).unref();
 }
 
-/** What the request is refused for; or, past the limit of its address, that. */
-function refusalOf(error: NodeJS.ErrnoException, judgement: Judgement): unknown {
-  try {
-    assertAdmitted(judgement);
-    return toDomainError(error);
-  } catch (refusal) {
-    return refusal;
-  }
-}
-
+/** What the request is refused for, within the limit of its address. */
 function toDomainError({ code }: NodeJS.ErrnoException): DomainError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
