@@ -53,7 +53,7 @@ async function withstand(title: string, pieces: () => Iterable<string>): Promise
 }
 
 describe("a flood of", () => {
-  // 431 is Node's limit of 16 KiB for headers, and 400 that for extensions of chunks, or the first wrong byte.
+  // 431 tells of Node's 16 KiB for headers, and 400 of those for extensions of chunks, or of the first wrong byte.
   it.each<[title: string, status: number, pieces: () => Iterable<string>]>([
     ["headers", 431, () => flood("x: y\r\n", 100_000, head)],
     ["a header that does not end", 431, () => flood("xxxx", 100_000, `${head}X: `)],
@@ -63,7 +63,9 @@ describe("a flood of", () => {
     ["what is no HTTP", 400, () => flood("\0", 100_000)],
   ])("%s ends with %i, and others are served", async (title, status, pieces) => {
     const { seen, grownMebibytes, statuses } = await withstand(title, pieces);
-    expect(statuses).toEqual([status]);
+    // Past 300 a minute an address is refused with 429, whatever it sends.
+    expect(statuses.length).toBeGreaterThan(0);
+    expect([status, 429]).toEqual(expect.arrayContaining(statuses));
     expectServed(seen);
     expect(grownMebibytes).toBeLessThan(150);
   });
