@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase, StoreFileError } from "../../src/storage/sqlite/database.ts";
-import { migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
+import { applicationId, migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createOrder, createPet, everything } from "./samples.ts";
@@ -48,8 +48,27 @@ describe("a new file", () => {
     expect(connection.pragma("user_version")).toBe(BigInt(schemaVersion));
     migrate(connection);
     expect(connection.pragma("user_version")).toBe(BigInt(schemaVersion));
+    expect(connection.pragma("application_id")).toBe(BigInt(applicationId));
     expect(connection.pragma("integrity_check")).toBe("ok");
     connection.close();
+  });
+});
+
+describe("a store that is up to date", () => {
+  it("is not written to by being opened and read, which servers would take for a change", async () => {
+    const file = join(folder, "petstore.db");
+    const server = openSqliteStore(file);
+    const revision = await server.foreignRevision();
+    const command = openSqliteStore(file);
+    await command.listKeys();
+    await command.backup(join(folder, "copy.db"));
+    await command.close();
+    expect(await server.foreignRevision()).toBe(revision);
+    const another = openSqliteStore(file);
+    await another.importAll({ pets: [createPet({ id: 1n })] });
+    await another.close();
+    expect(await server.foreignRevision()).not.toBe(revision);
+    await server.close();
   });
 });
 

@@ -79,13 +79,21 @@ export function stepsTo(version: number): readonly string[] {
 
 /** Brings a file to the present schema: all of the steps that it lacks, or none. */
 export function migrate(connection: Connection): void {
+  // A store that is up to date is not written to: servers would take it for a change.
+  if (versionOf(connection) >= schemaVersion) {
+    return;
+  }
   connection.atomically(() => {
-    // Read within the transaction: another process may have done it in the meantime.
-    const version = Number(connection.pragma("user_version"));
+    // Read again within the transaction: another process may have done it in the meantime.
+    const version = versionOf(connection);
     for (const step of migrations.slice(version)) {
       connection.execute(step);
     }
     connection.pragma(`application_id = ${applicationId}`);
     connection.pragma(`user_version = ${Math.max(version, schemaVersion)}`);
   });
+}
+
+function versionOf(connection: Connection): number {
+  return Number(connection.pragma("user_version"));
 }
