@@ -129,7 +129,7 @@ it("shows what a hostile backup calls its keys, and obeys none of it", async () 
   await createKey(cwd, "--plan", "free");
   const hostile = "key_\u001b[2J\u009b2J\nx\u202e";
   new Sqlite(`${cwd}/data/petstore.db`)
-    .exec(`PRAGMA foreign_keys = OFF; UPDATE keys SET id = '${hostile}', name = '${hostile}', scopes = '[1]'`)
+    .exec(`PRAGMA foreign_keys = OFF; UPDATE keys SET id = '${hostile}', name = '${hostile}', scopes = '["x"]'`)
     .exec(`UPDATE secrets SET key_id = '${hostile}'`)
     .close();
   const shown = "key_�[2J�2J�x�";

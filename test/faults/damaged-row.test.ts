@@ -5,13 +5,15 @@ import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { useServedStore } from "./served-store.ts";
 import { ways } from "./ways.ts";
 
-/** A server whose store has a pet of a status that there is not, as a byte that has changed on the disk makes it. */
+/** A server whose store has rows that are never written, as a byte that has changed on the disk makes them. */
 describe("a damaged row", () => {
-  const served = useServedStore(({ db }) => {
+  const served = useServedStore(({ db }) => damage(db, "UPDATE pets SET status = 'sole' WHERE id = 3"));
+
+  function damage(db: string, sql: string): void {
     const driver = new Sqlite(db);
-    driver.exec("PRAGMA ignore_check_constraints = ON; UPDATE pets SET status = 'sole' WHERE id = 3");
+    driver.exec(`PRAGMA ignore_check_constraints = ON; ${sql}`);
     driver.close();
-  });
+  }
 
   const update = (petId: bigint) =>
     served.server.call(rest, "updateInventory", { petId, update: { quantity: 5n } }, { key: served.key });
@@ -27,5 +29,30 @@ describe("a damaged row", () => {
     const outcomes = await Promise.all([3n, 7n, 3n, 8n, 4711n].map(update));
     const codes = outcomes.map(({ failure }) => failure?.code);
     expect(codes).toEqual(["UNAVAILABLE", undefined, "UNAVAILABLE", undefined, "PET_NOT_FOUND"]);
+  });
+
+  it.each([
+    ["photo_urls", '["http://a'],
+    ["photo_urls", '{"0":"http://a"}'],
+    ["tags", "[1]"],
+    ["tags", "null"],
+  ])("is a pet whose %s are %s", async (column, value) => {
+    const { store, server, key } = served;
+    damage(store.db, "UPDATE pets SET photo_urls = '[]', tags = '[]' WHERE id = 7");
+    expectSuccess(await server.call(rest, "getPet", { petId: 7n }, { key }));
+    damage(store.db, `UPDATE pets SET ${column} = '${value}' WHERE id = 7`);
+    expectFailure(await server.call(rest, "getPet", { petId: 7n }, { key }), "UNAVAILABLE");
+  });
+
+  it.each([
+    ["plan", "fre"],
+    ["scopes", '["pets:read"'],
+    ["scopes", "[null]"],
+    ["scopes", '"pets:read"'],
+  ])("is a key whose %s is %s", async (column, value) => {
+    const { store, server } = served;
+    const damaged = await store.mintKey();
+    damage(store.db, `UPDATE keys SET ${column} = '${value}' WHERE id = '${damaged.id}'`);
+    expectFailure(await server.call(rest, "getPet", { petId: 8n }, { key: damaged.key }), "UNAVAILABLE");
   });
 });

@@ -4,7 +4,7 @@ export class DamagedRowError extends Error {
 }
 
 /*
- * SQLite holds types and statuses to the rules of their table when it writes, and not when it reads.
+ * SQLite holds types and words to the rules of their table when it writes, and not when it reads.
  */
 
 /** Throws `DamagedRowError`. */
@@ -15,13 +15,30 @@ export function readInteger(value: unknown): bigint {
   return value;
 }
 
-/** Throws `DamagedRowError`. */
-export function readStatus<Status extends string>(value: string, statuses: readonly Status[]): Status {
-  const status = value as Status;
-  if (!statuses.includes(status)) {
-    throw new DamagedRowError("a row has a status that there is not");
+/** One of the words that a column may hold, such as statuses. Throws `DamagedRowError`. */
+export function readWord<Word extends string>(value: string, words: readonly Word[]): Word {
+  const word = value as Word;
+  if (!words.includes(word)) {
+    throw new DamagedRowError("a row has another word than its column may hold");
   }
-  return status;
+  return word;
+}
+
+/** A list of texts, which is kept as JSON. Throws `DamagedRowError`. */
+export function readTexts(json: string): string[] {
+  const texts = parse(json);
+  if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string")) {
+    throw new DamagedRowError("a row has no list of texts in the place of one");
+  }
+  return texts;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 /** For rows that are asked for by ascending id, as their tables have them. Throws `DamagedRowError`. */

@@ -1,13 +1,14 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
-import type { Plan, Quota } from "../../domain/plan.ts";
+import { type Plan, plans, type Quota } from "../../domain/plan.ts";
 import type { KeyCounts } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
+import { readTexts, readWord } from "./damage.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
 
 interface KeyRow {
   readonly id: string;
   readonly name: string;
-  readonly plan: Plan;
+  readonly plan: string;
   readonly per_minute: bigint | null;
   readonly per_day: bigint | null;
   readonly scopes: string;
@@ -124,9 +125,9 @@ function keyFromRow(row: KeyRow): Key {
   return {
     id: row.id,
     name: row.name,
-    plan: row.plan,
+    plan: readWord(row.plan, plans),
     customQuota: quotaFromRow(row),
-    scopes: JSON.parse(row.scopes) as Scope[],
+    scopes: readTexts(row.scopes) as Scope[],
     createdAtMs: Number(row.created_at_ms),
     expiresAtMs: fromNullable(row.expires_at_ms),
     lastUsedAtMs: fromNullable(row.last_used_at_ms),

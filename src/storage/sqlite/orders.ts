@@ -1,7 +1,7 @@
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { assertAscending, readInteger, readStatus } from "./damage.ts";
+import { assertAscending, readInteger, readWord } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
 import type { Staging } from "./staging.ts";
 
@@ -72,7 +72,7 @@ function orderFromRow(row: OrderRow): Order {
     petId: readInteger(row.pet_id),
     quantity: readInteger(row.quantity),
     shipDateMs: Number(readInteger(row.ship_date_ms)),
-    status: readStatus(row.status, orderStatuses),
+    status: readWord(row.status, orderStatuses),
     complete: row.complete === 1n,
   };
 }

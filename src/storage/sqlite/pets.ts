@@ -2,7 +2,7 @@ import type { InventoryItem } from "../../domain/inventory.ts";
 import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { assertAscending, readInteger, readStatus } from "./damage.ts";
+import { assertAscending, readInteger, readTexts, readWord } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
 import type { Staging } from "./staging.ts";
 
@@ -33,7 +33,7 @@ export function listInventory(connection: Connection, query: ListQuery<PetStatus
 export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
   const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;
   const [row] = connection.all<Pick<InventoryRow, "status">>(sql, quantity, petId);
-  return row && readStatus(row.status, petStatuses);
+  return row && readWord(row.status, petStatuses);
 }
 
 /** Undefined when there is no such pet. */
@@ -92,7 +92,7 @@ function inventoryFromRow(row: InventoryRow): InventoryItem {
   return {
     petId: readInteger(row.id),
     quantity: readInteger(row.quantity),
-    status: readStatus(row.status, petStatuses),
+    status: readWord(row.status, petStatuses),
   };
 }
 
@@ -101,8 +101,8 @@ function petFromRow(row: PetRow): Pet {
     id: row.id,
     name: row.name,
     category: row.category,
-    photoUrls: JSON.parse(row.photo_urls) as string[],
-    tags: JSON.parse(row.tags) as string[],
-    status: readStatus(row.status, petStatuses),
+    photoUrls: readTexts(row.photo_urls),
+    tags: readTexts(row.tags),
+    status: readWord(row.status, petStatuses),
   };
 }
