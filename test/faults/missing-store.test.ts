@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
@@ -16,14 +16,14 @@ describe("a store that has been taken from under the server", () => {
     return failure?.code;
   };
 
-  async function expectReadOnly(): Promise<void> {
+  async function expectReadOnly(reason = "is not the file that was opened"): Promise<void> {
     const { server, key } = served;
     await until(async () => (await update(2n)) === "UNAVAILABLE", 5_000);
     for (const way of ways) {
       expectSuccess(await server.call(way, "listInventory", {}, { key }));
       expectSuccess(await server.call(way, "getPet", { petId: 7n }, { key }));
     }
-    expect(server.log).toContain("is not the file that was opened");
+    expect(server.log).toContain(reason);
   }
 
   it("is written no more, and told of, until it is back", async () => {
@@ -31,6 +31,15 @@ describe("a store that has been taken from under the server", () => {
     expect(await update(1n)).toBeUndefined();
     renameSync(db, `${db}.away`);
     await expectReadOnly();
+    renameSync(`${db}.away`, db);
+    await until(async () => (await update(3n)) === undefined, 5_000);
+  });
+
+  it("is written no more while nobody can tell whether it is there", async () => {
+    const { db } = served.store;
+    renameSync(db, `${db}.away`);
+    symlinkSync(db, db);
+    await expectReadOnly("too many symbolic links");
     renameSync(`${db}.away`, db);
     await until(async () => (await update(3n)) === undefined, 5_000);
   });

@@ -8,8 +8,14 @@ export function isTaken(name: string): boolean {
 
 /** Whether two names are of one file that exists, through symbolic and hard links. */
 export function isSameFile(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }));
-  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
+  const identity = identityOf(one);
+  return identity !== undefined && identity === identityOf(other);
+}
+
+/** What tells the file that a name leads to from all others; undefined where there is none. */
+export function identityOf(name: string): string | undefined {
+  const stats = statSync(name, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 /** The one true path of a file, or of one that is to be made. Throws the file system's errors where the folder is missing. */

@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
-import { StoreFileError } from "./database.ts";
+import { StoreFileError, toStoreFileError } from "./database.ts";
+import { identityOf } from "./file-name.ts";
 
 /**
  * The place of a file that has been opened. Once it has been moved away, deleted or replaced, SQLite goes on with the
@@ -7,25 +7,23 @@ import { StoreFileError } from "./database.ts";
  */
 export class FilePlace {
   readonly #path: string;
-  readonly #opened: string;
+  readonly #opened: string | undefined;
 
   constructor(path: string) {
     this.#path = path;
-    this.#opened = identityAt(path);
+    this.#opened = identityOf(path);
   }
 
-  /** Throws `StoreFileError` unless the path leads to the file that it led to at first. */
+  /** Throws `StoreFileError` unless the path leads to the file that it led to at first, and where nobody can tell. */
   assertKept(): void {
-    if (identityAt(this.#path) !== this.#opened) {
-      throw new StoreFileError(
-        `${this.#path} is not the file that was opened: put that back, or start the server again`,
-      );
+    try {
+      if (identityOf(this.#path) !== this.#opened) {
+        throw new StoreFileError(
+          `${this.#path} is not the file that was opened: put that back, or start the server again`,
+        );
+      }
+    } catch (error) {
+      throw toStoreFileError(error, this.#path);
     }
   }
-}
-
-/** Empty where there is no file. */
-function identityAt(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
 }
