@@ -94,6 +94,26 @@ describe("a restore", () => {
     expect(readFileSync(`${file}.before-restore-wal`, "utf8")).toBe("log");
   });
 
+  it("is not hindered by the name of a log that one which was cut short has left", async () => {
+    const writer = new Sqlite(file);
+    writer.exec("UPDATE pets SET quantity = 3");
+    const [main, log] = [readFileSync(file), readFileSync(`${file}-wal`)];
+    writer.close();
+    writeFileSync(file, main);
+    writeFileSync(`${file}-wal`, log);
+    writeFileSync(`${file}.before-restore-wal`, "left");
+    await restoreDatabase(backup, file);
+    expect(readdirSync(folder).filter((name) => name.endsWith("-wal"))).toEqual([]);
+    expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 3n]);
+  });
+
+  it("keeps the log that one which was cut short has left, when that is its last name", async () => {
+    writeFileSync(file, "damaged ".repeat(1_000));
+    writeFileSync(`${file}.before-restore-wal`, "log");
+    await restoreDatabase(backup, file);
+    expect(readFileSync(`${file}.before-restore-wal`, "utf8")).toBe("log");
+  });
+
   it("drops the journal of a store that is gone, which SQLite would undo the new one by", async () => {
     const fresh = join(folder, "fresh.db");
     writeFileSync(`${fresh}-journal`, "journal");

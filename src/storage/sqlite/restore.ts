@@ -106,6 +106,8 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
  */
 function keep(path: string, keptAs: string): Connection | undefined {
   for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {
+    // A restore that was cut short may have left the name of an older one.
+    rmSync(keptAs + end, { force: true });
     // SQLite removes the log of a store that it cannot make anything of.
     linkSync(path + end, keptAs + end);
   }
