@@ -1,11 +1,12 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
 import { belongsToStore } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError } from "./database.ts";
 import { isTaken } from "./file-name.ts";
 import { GentleWrites } from "./gentle-writes.ts";
+import { syncFile, syncFolder } from "./sync.ts";
 
 /**
  * Copies what a connection sees to a new file, which is whole, alone (no log beside it) and readable by its owner only.
@@ -24,9 +25,10 @@ export async function backUp(connection: Connection, file: string, report?: Repo
     await copyGently(connection, draft, report);
     connection.run("COMMIT");
     detachLog(draft);
-    sync(draft);
+    syncFile(draft);
     assertFree(file);
     renameSync(draft, file);
+    syncFolder(dirname(draft));
   } finally {
     rmSync(draft, { force: true });
   }
@@ -67,14 +69,5 @@ function detachLog(file: string): void {
     connection.pragma("journal_mode = DELETE");
   } finally {
     connection.close();
-  }
-}
-
-function sync(file: string): void {
-  const descriptor = openSync(file, "r+");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
@@ -21,6 +9,7 @@ import { StoreFileError, toStoreFileError } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
 import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
+import { syncFolder } from "./sync.ts";
 
 /** How long to wait for another process to leave the store, in milliseconds. */
 const busyTimeoutMs = 1_000;
@@ -144,15 +133,5 @@ function takeOwner(draft: string, path: string): void {
   chmodSync(draft, mode);
   if (process.getuid?.() === 0) {
     chownSync(draft, uid, gid);
-  }
-}
-
-/** A new name is on disk only when its folder is. */
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
