@@ -15,3 +15,8 @@ export function fromDriverError(error: unknown): unknown {
 export function isMediumFailure(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Sqlite.SqliteError && mediumFails.test(error.code);
 }
+
+/** Whether the driver tells that somebody else holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && /^SQLITE_BUSY(_|$)/.test(error.code);
+}

@@ -6,7 +6,7 @@ import { checkDatabase, openForReading } from "./check.ts";
 import { keptFileOf, sqliteEnds } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError, toStoreFileError } from "./database.ts";
-import { isMediumFailure } from "./driver-error.ts";
+import { isBusy, isMediumFailure } from "./driver-error.ts";
 import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
 import { syncFolder } from "./sync.ts";
@@ -121,10 +121,6 @@ function removeLogs(file: string): void {
   for (const end of sqliteEnds) {
     rmSync(file + end, { force: true });
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return String((error as { code?: string }).code).startsWith("SQLITE_BUSY");
 }
 
 /** The server that may use the one store is to be able to use the other. */

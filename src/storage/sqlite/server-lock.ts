@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lockFileOf } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { resolveDatabase, resolveStore, toStoreFileError } from "./database.ts";
+import { isBusy } from "./driver-error.ts";
 
 /** Another process serves this store already. */
 export class StoreHeldError extends Error {
@@ -71,7 +72,7 @@ function begin(connection: Connection): boolean {
     connection.run("BEGIN IMMEDIATE");
     return true;
   } catch (error) {
-    if ((error as { code?: string }).code === "SQLITE_BUSY") {
+    if (isBusy(error)) {
       return false;
     }
     throw error;
