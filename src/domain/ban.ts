@@ -8,9 +8,10 @@ export interface Ban {
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
+const longestMs = 24 * hourMs;
 
 /** How long a ban lasts, by its step. Source: the contract, Limits. */
-const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, 24 * hourMs] as const;
+const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
 
 /** The highest step: bans last no longer than its own. */
 export const lastBanStep = lengthsMs.length;
@@ -50,5 +51,5 @@ function stepAt(last: Ban | undefined, nowMs: number): number {
 }
 
 function lengthMs(step: number): number {
-  return lengthsMs[step - 1] ?? lengthsMs[lengthsMs.length - 1] ?? cleanMs;
+  return lengthsMs[step - 1] ?? longestMs;
 }

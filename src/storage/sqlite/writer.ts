@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
+import { type CommittedGroup, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
@@ -15,13 +15,8 @@ interface Waiter<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** What was committed together. */
-export interface CommittedGroupReport {
-  /** How many writes it held. */
-  readonly size: number;
-  /** How long the commit itself took, the sync included, in milliseconds. */
-  readonly syncMs: number;
-}
+/** What is told of a committed group. */
+export type CommittedGroupReport = Pick<CommittedGroup, "size" | "syncMs">;
 
 /** How a writer writes. */
 export interface WriterOptions extends ConnectionOptions {
