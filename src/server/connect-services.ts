@@ -5,7 +5,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { DomainError } from "../domain/errors.ts";
+import { tooManyStreams } from "../domain/errors.ts";
 import { assertAuthority } from "../http/authority.ts";
 import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
@@ -122,10 +122,6 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
 
 function authorityOf({ headers }: IncomingMessage): string | undefined {
   return (headers[":authority"] as string | undefined) ?? headers.host;
-}
-
-function tooManyStreams(): DomainError {
-  return new DomainError("UNAVAILABLE", "Too many streams are open. Close those that are not needed.");
 }
 
 /** Returns the code of the refusal. */

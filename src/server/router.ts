@@ -1,5 +1,5 @@
 import type { Site } from "../docs/site.ts";
-import { DomainError } from "../domain/errors.ts";
+import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
@@ -78,13 +78,4 @@ function refuse(exchange: Exchange, reason: unknown): Answer {
   const refusal = refusalAnswer(reason);
   exchange.record.code = refusal.code;
   return refusal;
-}
-
-/** Of what HTTP/1.1 has refused before. */
-function headersTooLarge(): DomainError {
-  return new DomainError("HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB. Send fewer of them.");
-}
-
-function nothingHere(): DomainError {
-  return new DomainError("ROUTE_NOT_FOUND", "There is nothing at this path. The API is under /v1.");
 }

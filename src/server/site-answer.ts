@@ -1,5 +1,5 @@
 import type { Page } from "../docs/asset.ts";
-import { DomainError } from "../domain/errors.ts";
+import { methodNotAllowed } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { refusalAnswer } from "./refusal.ts";
 
@@ -19,7 +19,7 @@ export function siteAnswer(exchange: Exchange, page: Page): Answer | Promise<Ans
   }
 }
 
-const notAllowed = new DomainError("METHOD_NOT_ALLOWED", `Use one of these methods here: ${allow}.`);
+const notAllowed = methodNotAllowed(allow);
 
 function withAllow(answer: Answer): Answer {
   answer.header.set("allow", allow);

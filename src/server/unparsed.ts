@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { DomainError } from "../domain/errors.ts";
+import { type DomainError, headersTooLarge, malformedRequest, requestTimeout } from "../domain/errors.ts";
 import { CallRecord } from "../http/call-record.ts";
 import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
@@ -50,10 +50,10 @@ export function answerUnparsed(
 function toDomainError({ code }: NodeJS.ErrnoException): DomainError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return new DomainError("HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB. Send fewer of them.");
+      return headersTooLarge();
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new DomainError("REQUEST_TIMEOUT", "The request did not arrive in time. Send it again.");
+      return requestTimeout();
     default:
-      return new DomainError("INVALID_REQUEST", "This is not a valid HTTP request. Check its syntax.");
+      return malformedRequest();
   }
 }
