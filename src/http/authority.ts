@@ -37,3 +37,9 @@ export function assertAuthority(text: string | undefined): void {
   }
   lastValid = text;
 }
+
+/** The host that a `Host` names, without a port and in lower case. Empty where it is malformed. */
+export function hostOf(header: string): string {
+  const [, ipv6, name = ""] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
+  return (ipv6 ?? name).toLowerCase();
+}

@@ -4,6 +4,7 @@ import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
+import { giveUpStalled } from "./stalled-stream.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends BaseExchange {
@@ -86,29 +87,8 @@ export class Http2Exchange extends BaseExchange {
   }
 }
 
-/** After so long, in milliseconds, it is looked whether a client has taken something of its answer. */
-const stalledMs = 60_000;
-
 /** An answer that is no longer may wait for its client for as long as the connection. */
 const maxHeldBytes = 16 * 1024;
-
-/**
- * Resets a stream whose client takes nothing of its answer for a minute or two. A timeout of Node's does not: what is
- * sent to the connection puts it off, an answer to a ping included.
- */
-export function giveUpStalled(stream: ServerHttp2Stream): void {
-  let hasMoved = true;
-  stream.on("drain", () => {
-    hasMoved = true;
-  });
-  const timer = setInterval(() => {
-    if (!hasMoved) {
-      stream.close(constants.NGHTTP2_CANCEL);
-    }
-    hasMoved = false;
-  }, stalledMs).unref();
-  stream.once("close", () => clearInterval(timer));
-}
 
 function trailerOf(trailer: Headers): Record<string, string> {
   const fields: Record<string, string> = {};

@@ -43,3 +43,8 @@ export const connectCodes: Partial<Record<Code, ErrorCode>> = {
   [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
   [Code.Unavailable]: "UNAVAILABLE",
 };
+
+/** As gRPC writes a code: `NOT_FOUND`. */
+export function canonicalName(code: Code): string {
+  return Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
+}

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
-  Code,
   ConnectError,
   type ContextValues,
   createContextKey,
@@ -10,6 +9,7 @@ import {
 import { CallRecord } from "../http/call-record.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
+import { canonicalName } from "../interceptors/error-codes.ts";
 import type { TracedCall } from "../observability/tracing.ts";
 
 const recordKey = createContextKey<CallRecord | undefined>(undefined, { description: "record" });
@@ -59,7 +59,7 @@ export class ConnectCall implements TracedCall {
     });
   }
 
-  /** Requests over HTTP/2 have no others that are told apart. */
+  /** The lines of a header, in the order in which they were sent. Node's own `headers` join them, or leave some out. */
   #lines(name: string): readonly string[] {
     const raw = this.#request.rawHeaders;
     return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
@@ -83,32 +83,6 @@ export const noteCode: Interceptor = (next) => async (request) => {
     throw reason;
   }
 };
-
-/**
- * What cannot be read of a stream is the client's fault. Connect calls it internal, and says in its decoder's words what
- * is wrong.
- */
-export const blameClient: Interceptor = (next) => (request) =>
-  next(request.stream ? { ...request, message: decodable(request.message) } : request);
-
-async function* decodable<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
-  try {
-    yield* messages;
-  } catch (reason) {
-    const error = ConnectError.from(reason);
-    throw error.code === Code.Internal
-      ? new ConnectError(
-          "The request holds a message that cannot be decoded. Check its encoding.",
-          Code.InvalidArgument,
-        )
-      : error;
-  }
-}
-
-/** As gRPC writes a code: `NOT_FOUND`. */
-export function canonicalName(code: Code): string {
-  return Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
-}
 
 function protocolOf(contentType = ""): string {
   if (contentType.startsWith("application/grpc-web")) {

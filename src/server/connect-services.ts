@@ -12,7 +12,8 @@ import { discardUnread, holdUnread } from "../http/unread-body.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { blameClient, ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
+import { blameClient } from "./blame-client.ts";
+import { ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { refusalAnswer } from "./refusal.ts";
 

@@ -3,12 +3,12 @@ import { ConnectError, createServiceImplSpec, type ServiceImpl } from "@connectr
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { canonicalName } from "../interceptors/error-codes.ts";
 import { errorsInterceptor, type ToError } from "../interceptors/errors.ts";
 import { createEndpoint } from "../rpc/create-endpoint.ts";
 import type { UnaryEndpoint } from "../rpc/endpoint.ts";
 import { createRpcHandler } from "../rpc/rpc-handler.ts";
 import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
-import { canonicalName } from "./connect-call.ts";
 
 /** The largest message that is read, in bytes: many times the name of any service. */
 const readMaxBytes = 4 * 1024;

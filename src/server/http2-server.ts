@@ -5,7 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { giveUpStalled } from "../http/http2-exchange.ts";
+import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { hostOf, isLoopback } from "./loopback.ts";
+import { hostOf } from "../http/authority.ts";
+import { isLoopback } from "./loopback.ts";
 
 /** What a page of the operator's port answers. */
 export interface OpsAnswer {
