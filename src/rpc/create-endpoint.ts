@@ -2,6 +2,7 @@ import { create, type DescMessage, type Message, type MessageInitShape } from "@
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { Call, Endpoint } from "./endpoint.ts";
 import { appendTo, withMetadata } from "./metadata.ts";
+import { rpcName } from "./rpc-name.ts";
 import { RunningCall, runningCallOf } from "./running-call.ts";
 
 /** What happens to a call on its way to the implementation. */
@@ -27,7 +28,7 @@ type Response = UnaryResponse | StreamResponse;
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { method } = spec;
   const unread = create(method.input);
-  const name = options.isStandIn ? undefined : `${method.parent.typeName}/${method.name}`;
+  const name = options.isStandIn ? undefined : rpcName(method);
   const answer = chain(options.messageInterceptors, implementation(spec));
   const run = chain(options.callInterceptors, async (request) => {
     const running = runningCallOf(request);

@@ -8,6 +8,7 @@ import type { UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol } from "./grpc.ts";
 import { grpcWebProtocol } from "./grpc-web.ts";
 import { withMetadata } from "./metadata.ts";
+import { rpcPath } from "./rpc-name.ts";
 import type { UnaryProtocol } from "./unary-protocol.ts";
 import { callUnrouted } from "./unrouted.ts";
 
@@ -26,14 +27,16 @@ export interface RpcOptions {
 export interface RpcHandler {
   /** Whether the request is one for an RPC, be it served here or not. */
   isRpc(exchange: Exchange): boolean;
+  /** Whether a path is that of an RPC which is served here. */
+  serves(path: string): boolean;
   /** Answers the request, whatever it is. */
   handle(exchange: Exchange): Promise<void>;
 }
 
-/** Makes the handler. The endpoints' paths are `/package.Service/Method`. */
+/** Makes the handler. */
 export function createRpcHandler(options: RpcOptions): RpcHandler {
   const { endpoints } = options;
-  const routes = new Map(endpoints.map((endpoint) => [rpcPath(endpoint), endpoint]));
+  const routes = new Map(endpoints.map((endpoint) => [rpcPath(endpoint.method), endpoint]));
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
 
   return {
@@ -41,6 +44,7 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
       const isGrpc = exchange.header("content-type")?.startsWith("application/grpc") ?? false;
       return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix));
     },
+    serves: (path) => routes.has(path),
     handle(exchange) {
       const endpoint = routes.get(exchange.path);
       if (endpoint === undefined) {
@@ -103,10 +107,6 @@ async function answerOptions(exchange: Exchange, allowed: readonly string[], opt
   } catch (reason) {
     await connectProtocol.open(exchange, options.readMaxBytes).fail(options.toError(reason, exchange));
   }
-}
-
-function rpcPath({ method }: UnaryEndpoint): string {
-  return `/${method.parent.typeName}/${method.name}`;
 }
 
 function protocolOf(exchange: Exchange): UnaryProtocol {

@@ -1,5 +1,5 @@
-import { createRegistry, type DescService } from "@bufbuild/protobuf";
-import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { createRegistry } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
 import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
@@ -15,9 +15,9 @@ import { createErrorReporter, errorsInterceptor, errorToRest, type ToError } fro
 import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { validationInterceptor } from "../interceptors/validation.ts";
-import { createEndpoint, type EndpointOptions } from "../rpc/create-endpoint.ts";
-import type { UnaryEndpoint } from "../rpc/endpoint.ts";
+import type { EndpointOptions } from "../rpc/create-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
+import { createUnaryEndpoints } from "../rpc/unary-endpoints.ts";
 import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
 import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
 import { InventoryBlocks, type ListCacheState } from "../services/inventory-blocks.ts";
@@ -76,17 +76,16 @@ export function createApi(options: ApiOptions): Api {
 
   const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
   const unrouted = createUnroutedEndpoint(interceptors);
-  const connect = (specs: MethodImplSpec[]) => specs.map((spec) => createEndpoint(spec, interceptors) as UnaryEndpoint);
 
   const registry = createRegistry(...apiServices);
   const inventory = createInventory(options, new JsonWriters(restJson, registry));
-  const others = connect([
-    ...implement(PetService, petService(store)),
-    ...implement(StoreService, storeService(store)),
-    ...implement(LimitService, limitService(limitsKey)),
-  ]);
-  const rest = [...connect(implement(InventoryService, inventory.rest)), ...others];
-  const rpc = [...connect(implement(InventoryService, inventory.rpc)), ...others];
+  const others = [
+    ...createUnaryEndpoints(PetService, petService(store), interceptors),
+    ...createUnaryEndpoints(StoreService, storeService(store), interceptors),
+    ...createUnaryEndpoints(LimitService, limitService(limitsKey), interceptors),
+  ];
+  const rest = [...createUnaryEndpoints(InventoryService, inventory.rest, interceptors), ...others];
+  const rpc = [...createUnaryEndpoints(InventoryService, inventory.rpc, interceptors), ...others];
   return {
     rest: createGateway({
       endpoints: rest,
@@ -121,8 +120,4 @@ function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWrit
     version.raise();
   });
   return { rpc, rest: restInventoryService({ service: rpc, blocks, version }), listCache: () => blocks.state };
-}
-
-function implement<S extends DescService>(service: S, implementation: ServiceImpl<S>): MethodImplSpec[] {
-  return Object.values(createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>).methods);
 }

@@ -3,9 +3,9 @@ import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
+import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
-import type { HealthCalls } from "./health-calls.ts";
 import type { Logger } from "./logger.ts";
 import { refusalAnswer } from "./refusal.ts";
 import { siteAnswer } from "./site-answer.ts";
@@ -13,7 +13,8 @@ import { siteAnswer } from "./site-answer.ts";
 /** Where requests can go. */
 export interface RouterOptions {
   readonly api: Api;
-  readonly health: HealthCalls;
+  /** The unary calls of health. */
+  readonly health: RpcHandler;
   readonly site: Site;
   readonly cors: Cors;
   readonly meter: Meter;
