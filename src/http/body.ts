@@ -16,8 +16,8 @@ export interface BodyLimits {
 /**
  * Reads a request body to its end.
  *
- * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. It reads no
- * further then; a body in too many small pieces is destroyed.
+ * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. What
+ * comes after that is thrown away; a body in too many small pieces is destroyed.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   // Most bodies have come with the head, and need not be listened to. Over HTTP/1.1 they tell that they are complete;
@@ -46,7 +46,10 @@ function whole(bytes: Buffer, { maxBytes, record }: BodyLimits): Buffer {
   return bytes;
 }
 
-/** Reads one body. What it listens to is left alone once it has ended: nobody else reads that body. */
+/**
+ * Reads one body. It listens to the end, and throws away what comes once it has failed: `discardBody` bounds that, from
+ * the answer on.
+ */
 class BodyReader {
   readonly #limits: BodyLimits;
   readonly #resolve: (bytes: Uint8Array) => void;

@@ -19,7 +19,10 @@ export class CallRecord {
   requestBytes = 0;
   /** The size of the body that was sent, in bytes. */
   responseBytes = 0;
-  /** When the head of the request was in, by `performance.now()`. */
+  /**
+   * When the head of the request was in, by `performance.now()`; for one that has waited for others of its connection,
+   * when its turn came.
+   */
   readonly startedAtMs = performance.now();
   /** How long it took, in milliseconds; known when it has ended. */
   durationMs = 0;

@@ -38,8 +38,8 @@ export interface Exchange {
   /**
    * Reads the whole request body; an empty array when there is none.
    *
-   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or without reading on), `request_timeout` when it does
-   * not arrive in time; and the reason of `deadline` once that aborts.
+   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
+   * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
    */
   readBody(maxBytes: number, deadline?: AbortSignal): Promise<Uint8Array>;
 
@@ -47,8 +47,10 @@ export interface Exchange {
   addHeader(name: string, value: string): void;
 
   /**
-   * Sends the answer, and resolves when it has been handed to the system. It never rejects: a client that has gone
-   * away is not an error. A body that fails half-way resets the connection, so that no client takes it for whole.
+   * Sends the answer, and resolves when it has been handed to the system. A client that has gone away is not an error.
+   * A body that fails half-way resets the connection, so that no client takes it for whole.
+   *
+   * Rejects for an answer that cannot be written, such as one with a header that HTTP does not allow.
    */
   respond(answer: Answer): Promise<void>;
 
