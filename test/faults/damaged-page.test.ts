@@ -17,6 +17,14 @@ const damagesPerPage = amount(20, 400);
 /** Other bytes, and other values, in each long run. */
 const seed = isLong ? Date.now() : 1;
 
+/**
+ * The byte that tells which versions of SQLite may write the file. Where it asks for a later one, all can be read, and the
+ * check has nothing to tell; but no server takes such a store.
+ *
+ * Source: https://sqlite.org/fileformat2.html#file_format_version_numbers
+ */
+const writeVersionAt = 18;
+
 const ids = Array.from({ length: 60 }, (_, n) => BigInt(n));
 
 /** A store that has a page of each table and index at least; closed, so that all of it is in its file. */
@@ -108,7 +116,7 @@ it("finds damage or refuses what is damaged, but for values that somebody might 
       parts.flat().filter((part) => part !== undefined && !known.has(part)),
       where,
     ).toEqual([]);
-    if (!isFound) {
+    if (!isFound && at !== writeVersionAt) {
       expect(parts, where).toEqual(truth);
     }
     counts.damages += 1;
