@@ -128,7 +128,7 @@ export async function startServerWith(
   return serve(store, { flags, env });
 }
 
-/** How a server is started; by default, as it is without any of it. */
+/** What a server is started with, beside its store and ports of its own. */
 interface Start extends Surroundings {
   readonly flags?: readonly string[];
   /** The certificate that its clients are to trust, in PEM. */
