@@ -16,6 +16,9 @@ export interface UnparsedOptions {
   readonly observer: CallObserver;
 }
 
+/** The connections that were refused. Node refuses each further piece that comes of one once more. */
+const refused = new WeakSet<Socket>();
+
 /**
  * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
  * is counted by its address. A client that has gone away, or was being answered, gets nothing.
@@ -25,6 +28,10 @@ export function answerUnparsed(
   socket: Socket,
   { meter, observer }: UnparsedOptions,
 ): void {
+  if (refused.has(socket)) {
+    return;
+  }
+  refused.add(socket);
   const isBeingAnswered = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
   if (!socket.writable || isBeingAnswered || error.code === "ECONNRESET") {
     socket.destroy();

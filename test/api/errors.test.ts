@@ -1,3 +1,5 @@
+import { connect as connectSocket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OrderStatus } from "../../gen/petstore/v1/order_pb.ts";
@@ -8,7 +10,7 @@ import { type ErrorCode, errorCodes } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
 import { createHttp1Client, createHttp2Client, type HttpClient, type HttpRequest } from "../support/http.ts";
 import { rpcPath } from "../support/operations.ts";
-import { sendRaw } from "../support/raw.ts";
+import { readAnswer, sendRaw } from "../support/raw.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
@@ -157,6 +159,22 @@ describe("what the HTTP parser refuses", () => {
 
   it("bears the limit headers where headers are too large", async () => {
     expectLimits((await sendRaw(server, request(`X: ${"a".repeat(100_000)}\r\n`))).headers);
+  });
+
+  it("is told to who goes on sending meanwhile", async () => {
+    const socket = connectSocket({ port: Number(new URL(server.origin).port), host: "127.0.0.1", allowHalfOpen: true });
+    const answer = readAnswer(socket);
+    const errors: Error[] = [];
+    socket.on("error", (error) => errors.push(error));
+    socket.write(request(`X: ${"a".repeat(100_000)}`));
+    // It is read all the same: else the system would take the answer back.
+    for (let piece = 0; piece < 10; piece += 1) {
+      await setTimeout(20);
+      socket.write("a".repeat(10_000));
+    }
+    expect(errors).toEqual([]);
+    expectErrorBody(await answer, "HEADERS_TOO_LARGE");
+    socket.destroy();
   });
 
   function request(lines: string): string {
