@@ -4,6 +4,7 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
 import { withMetadata } from "../rpc/metadata.ts";
+import { rpcName } from "../rpc/rpc-name.ts";
 import { callUnrouted } from "../rpc/unrouted.ts";
 import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
@@ -13,7 +14,7 @@ import { JsonReaders } from "./json-reader.ts";
 import { JsonWriters } from "./json-writer.ts";
 import { QueryFieldSets } from "./query-fields.ts";
 import { readRequest } from "./request.ts";
-import { nameOf, RouteError } from "./route-error.ts";
+import { RouteError } from "./route-error.ts";
 import { RouteTrie } from "./route-trie.ts";
 
 /** What a gateway serves, and how. */
@@ -68,7 +69,7 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
   const { rule, template } = binding;
   const present = routes.add(rule.httpMethod, template, binding);
   if (present !== undefined) {
-    const other = `${nameOf(present.rule.method)} with "${present.rule.template}"`;
+    const other = `${rpcName(present.rule.method)} with "${present.rule.template}"`;
     throw new RouteError(rule, `${rule.httpMethod} of the same paths leads to ${other} already`);
   }
 }

@@ -1,4 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import { rpcName } from "../rpc/rpc-name.ts";
 
 /** Where a rule stands: the RPC that carries it, and its path template as written. */
 export interface RuleOrigin {
@@ -11,11 +12,6 @@ export class RouteError extends Error {
   override readonly name = "RouteError";
 
   constructor(origin: RuleOrigin, reason: string) {
-    super(`${nameOf(origin.method)}: the rule for "${origin.template}" cannot be served: ${reason}.`);
+    super(`${rpcName(origin.method)}: the rule for "${origin.template}" cannot be served: ${reason}.`);
   }
-}
-
-/** The RPC as people write it: `package.Service/Method`. */
-export function nameOf(method: DescMethod): string {
-  return `${method.parent.typeName}/${method.name}`;
 }

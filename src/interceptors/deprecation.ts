@@ -3,6 +3,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
+import { rpcName } from "../rpc/rpc-name.ts";
 import { answerHeaderOf } from "../rpc/running-call.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf } from "./operation.ts";
@@ -28,7 +29,7 @@ export function deprecationInterceptor(note: DeprecatedCallNote): Interceptor {
     return Promise.try(next, request).finally(() => {
       const key = contextValues.get(callerKey)?.key;
       if (key !== undefined) {
-        note(key, `${method.parent.typeName}/${method.name}`);
+        note(key, rpcName(method));
       }
     });
   };

@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Registry } from "prom-client";
+import { rpcName } from "../rpc/rpc-name.ts";
 import { Buckets } from "./buckets.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
@@ -34,9 +35,7 @@ export class CallMetrics implements CallObserver {
   #calls = 0;
 
   constructor(registry: Registry, services: readonly DescService[]) {
-    this.#methods = new Set(
-      services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}/${name}`)),
-    );
+    this.#methods = new Set(services.flatMap(({ methods }) => methods.map(rpcName)));
     addCounter(registry, {
       name: "petstore_calls_total",
       help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`.",

@@ -11,6 +11,7 @@ import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
+import { rpcPath } from "../rpc/rpc-name.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { blameClient } from "./blame-client.ts";
 import { ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
@@ -50,7 +51,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const reflected = [...services, ...served];
   const implementation = reflectionService(reflected);
   const streams = served.flatMap(({ methods }) => methods.filter(({ methodKind }) => methodKind !== "unary"));
-  const paths = new Set(streams.map(({ parent, name }) => `/${parent.typeName}/${name}`));
+  const paths = new Set(streams.map(rpcPath));
   const openStreams = new OpenStreams();
   /** The calls that the adapter is being given. */
   const calls = new WeakMap<IncomingMessage, ConnectCall>();

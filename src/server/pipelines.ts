@@ -55,7 +55,7 @@ class Pipeline {
 
   /** See `Pipelines.closeBehindOwed`. */
   closeBehindOwed(): boolean {
-    const last = this.#answers.findLast(({ req }) => req.complete);
+    const last = this.#answers.findLast(({ req }) => isWhole(req));
     if (last !== undefined && !this.#isClosing) {
       this.#isClosing = true;
       keepAlive(last, false);
@@ -89,6 +89,14 @@ class Pipeline {
       this.#socket.resume();
     }
   }
+}
+
+/**
+ * Whether a request has come to its end. One of HTTP/1.0 that is sent in chunks has none, though Node takes it for one
+ * without a body. Source: RFC 9112, section 6.1.
+ */
+function isWhole({ complete, httpVersionMinor, headers }: IncomingMessage): boolean {
+  return complete && (httpVersionMinor > 0 || headers["transfer-encoding"] === undefined);
 }
 
 /** It has no effect on an answer whose head has left. */

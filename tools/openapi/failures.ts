@@ -1,6 +1,6 @@
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { Charge } from "../../gen/petstore/options/v1/options_pb.ts";
-import { nameOf } from "../../src/gateway/route-error.ts";
+import { rpcName } from "../../src/rpc/rpc-name.ts";
 import { deprecationOf } from "./headers.ts";
 import type { BoundMethod, Shared } from "./operation.ts";
 import type { Reason } from "./reasons.ts";
@@ -29,7 +29,7 @@ function assertNamed({ method, option }: BoundMethod, reasons: readonly Reason[]
   const named = reasons.filter(({ occurrence }) => occurrence === Occurrence.NAMED).map(({ code }) => code);
   const unknown = option.reasons.find((code) => !named.includes(code));
   if (unknown !== undefined) {
-    throw new Error(`${nameOf(method)} names the reason ${unknown}, which is none that methods name`);
+    throw new Error(`${rpcName(method)} names the reason ${unknown}, which is none that methods name`);
   }
 }
 

@@ -5,8 +5,8 @@ import type { HttpRule } from "../../src/gateway/http-rule.ts";
 import { createPaging } from "../../src/gateway/paging.ts";
 import { type PathTemplate, parsePathTemplate } from "../../src/gateway/path-template.ts";
 import type { QueryFieldSets } from "../../src/gateway/query-fields.ts";
-import { nameOf } from "../../src/gateway/route-error.ts";
 import { operationOf } from "../../src/interceptors/operation.ts";
+import { rpcName } from "../../src/rpc/rpc-name.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";
 import { failures } from "./failures.ts";
@@ -42,7 +42,7 @@ export function bindMethod(rule: HttpRule): BoundMethod {
   const { method } = rule;
   const option = operationOf(method);
   if (option === undefined || method.methodKind !== "unary") {
-    throw new Error(`${nameOf(method)} has no operation option, or is not unary`);
+    throw new Error(`${rpcName(method)} has no operation option, or is not unary`);
   }
   const template = parsePathTemplate(rule.template);
   const bound = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body]);
@@ -66,7 +66,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
       ...(option.etag && { 304: createNotModified(bound) }),
       ...failures(bound, shared),
     },
-    "x-rpc": nameOf(method),
+    "x-rpc": rpcName(method),
     ...(scope !== "" && { "x-scope": scope }),
     "x-stability": StabilitySchema.value[stability]?.localName.toLowerCase(),
     ...(deprecation && { "x-deprecated-since": deprecation.since, "x-sunset": deprecation.sunset }),
@@ -99,7 +99,7 @@ function createRequestBody({ method, rule, template }: BoundMethod, schemas: Sch
     return {};
   }
   if (rule.body === "*" && template.variables.length > 0) {
-    throw new Error(`${nameOf(method)}: a body of all that the path leaves has no schema here`);
+    throw new Error(`${rpcName(method)}: a body of all that the path leaves has no schema here`);
   }
   const content = createContent(input, rule.body === "*" ? "" : rule.body, schemas);
   const text = rule.body === "*" ? input : requireField(input, rule.body);

@@ -1,4 +1,4 @@
-import { nameOf } from "../../src/gateway/route-error.ts";
+import { rpcName } from "../../src/rpc/rpc-name.ts";
 import type { BoundMethod } from "./operation.ts";
 import { pathParameterName } from "./parameters.ts";
 
@@ -8,7 +8,7 @@ export const basePath = "/v1";
 /** The path of a rule, as OpenAPI writes it. Throws an `Error` for one that OpenAPI has no way to write. */
 export function pathOf({ method, rule, template }: BoundMethod): string {
   if (!rule.template.startsWith(`${basePath}/`) || template.verb !== "" || rule.httpMethod === "*") {
-    throw new Error(`${nameOf(method)}: ${rule.httpMethod} ${rule.template} cannot be told from ${basePath}`);
+    throw new Error(`${rpcName(method)}: ${rule.httpMethod} ${rule.template} cannot be told from ${basePath}`);
   }
   const names = new Map(template.variables.map((variable) => [variable.start, variable]));
   const segments = template.segments.map((segment, index) => {
@@ -17,7 +17,7 @@ export function pathOf({ method, rule, template }: BoundMethod): string {
       return `{${pathParameterName(method.input, variable.fieldPath)}}`;
     }
     if (segment.kind !== "literal") {
-      throw new Error(`${nameOf(method)}: ${rule.template} takes more than one segment for a parameter`);
+      throw new Error(`${rpcName(method)}: ${rule.template} takes more than one segment for a parameter`);
     }
     return segment.text;
   });
