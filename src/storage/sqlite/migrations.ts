@@ -77,10 +77,12 @@ export function stepsTo(version: number): readonly string[] {
   return migrations.slice(0, version);
 }
 
-/** Brings a file to the present schema: all of the steps that it lacks, or none. */
+/** Brings a file to the present schema: all of the steps that it lacks, or none. Throws where it cannot be written. */
 export function migrate(connection: Connection): void {
-  // A store that is up to date is not written to: servers would take it for a change.
-  if (versionOf(connection) >= schemaVersion) {
+  const present = versionOf(connection);
+  if (present >= schemaVersion) {
+    // Nothing of this stays, or servers would take it for a change; but where nothing can be written, it fails.
+    connection.execute(`BEGIN IMMEDIATE; PRAGMA user_version = ${present}; ROLLBACK`);
     return;
   }
   connection.atomically(() => {
