@@ -28,7 +28,10 @@ export async function attack(
   { reads = true, patienceMs = 20_000 }: Behaviour = {},
 ): Promise<Attack> {
   const socket = openSocket(target);
-  await once(socket, "connect");
+  let isConnected = false;
+  socket.once("connect", () => {
+    isConnected = true;
+  });
   const closed = new Promise<void>((resolve) => socket.on("error", () => {}).once("close", () => resolve()));
   const received: Buffer[] = [];
   const read = () => socket.on("data", (chunk: Buffer) => received.push(chunk));
@@ -52,6 +55,9 @@ export async function attack(
     read();
   }
   await Promise.race([closed, delay(patienceMs)]);
+  if (!isConnected) {
+    throw new Error(`${target.origin} takes no connection`);
+  }
   const seen = { isClosed: socket.destroyed, received: Buffer.concat(received) };
   socket.destroy();
   return seen;
