@@ -12,15 +12,13 @@ import { serve, type TestServer, TestStore } from "../support/server.ts";
 import { KnownStock } from "./known-stock.ts";
 import { ways } from "./ways.ts";
 
-/** Runs a command that sees a folder with what is in it on a small disk of its own: 8 MB of memory. */
-const onSmallDisk = (folder: string) => [
-  ...["unshare", "--mount", "sh", "-ec"],
-  `cp -a "${folder}" "${folder}.kept"
-   mount -t tmpfs -o size=8m small "${folder}"
-   cp -a "${folder}.kept/." "${folder}"
-   rm -r "${folder}.kept"
-   exec "$0" "$@"`,
-];
+/** Lets a command see a folder with what is in it on a small disk of its own: 8 MB of memory. */
+const moveToSmallDisk = (folder: string) => `
+  cp -a "${folder}" "${folder}.kept"
+  mount -t tmpfs -o size=8m small "${folder}"
+  cp -a "${folder}.kept/." "${folder}"
+  rm -r "${folder}.kept"
+  exec "$0" "$@"`;
 
 const mayMount = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", tmpdir()]).status === 0;
 
@@ -34,7 +32,9 @@ describe.skipIf(!mayMount)("a small disk (skipped without the right to mount one
   beforeAll(async () => {
     await importFixture(store.db, store.directory);
     stock = new KnownStock((await store.mintQuota(1_000_000_000, 1_000_000_000)).key);
-    server = await serve(store, { by: onSmallDisk(store.directory) });
+    server = await serve(store, {
+      by: ["unshare", "--mount", "sh", "-ec", moveToSmallDisk(store.directory)],
+    });
     folder = `/proc/${server.pid}/root${store.directory}`;
   });
 
