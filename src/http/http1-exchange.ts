@@ -94,8 +94,8 @@ export class Http1Exchange extends BaseExchange {
   }
 }
 
-/** The answers of a turn are written one after the other. */
-const answers = new Batch<() => void>((write) => write());
+/** The answers that are there at a time are written one after the other: none of them waits for another turn. */
+const answers = new Batch<() => void>(process.nextTick, (write) => write());
 
 /** The largest body, in bytes, that is copied so that it leaves in one piece with the head. */
 const onePieceBytes = 16 * 1024;

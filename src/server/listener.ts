@@ -48,7 +48,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, requestTimeoutMs, tls } = options;
   const underWay = new UnderWay();
   const leave = () => underWay.leave();
-  const requests = new Batch<Exchange>((exchange) => void handle(exchange));
+  const requests = new Batch<Exchange>(setImmediate, (exchange) => void handle(exchange));
   const pipelines = new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
     if (connectServices.serves(exchange.path)) {

@@ -2,11 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Batch } from "../../src/http/batch.ts";
 
+const afterTurn = (run: () => void) => void globalThis.setImmediate(run);
+
 /** A batch that notes what it does, with the turn of the event loop in which it does it. */
 function createBatch() {
   const done: [item: number, turn: number][] = [];
   const loop = { turn: 0 };
-  const batch = new Batch<number>((item) => done.push([item, loop.turn]));
+  const batch = new Batch<number>(afterTurn, (item) => done.push([item, loop.turn]));
   return { batch, done, loop };
 }
 
@@ -29,20 +31,33 @@ describe("a batch", () => {
     expect(done).toEqual([1, 2, 3].map((item) => [item, 0]));
   });
 
-  it("lets the event loop take its turn after 16 items", async () => {
+  it("lets the event loop take its turn after 8 items", async () => {
     const { batch, done, loop } = createBatch();
     for (let item = 0; item < 40; item += 1) {
       batch.add(item);
     }
-    await turns(loop, 5);
+    await turns(loop, 6);
     expect(done.map(([item]) => item)).toEqual(Array.from({ length: 40 }, (_, item) => item));
     const rows = Map.groupBy(done, ([, turn]) => turn);
-    expect([...rows.values()].map((row) => row.length)).toEqual([16, 16, 8]);
+    expect([...rows.values()].map((row) => row.length)).toEqual([8, 8, 8, 8, 8]);
+  });
+
+  it("begins as soon as all that is settled has gone on, where it is put off until then", async () => {
+    const done: string[] = [];
+    const batch = new Batch<string>(process.nextTick, (item) => done.push(item));
+    const settled = Promise.resolve();
+    const adding = ["first", "second"].map((item) => settled.then(() => batch.add(item)));
+    await settled.then(() => expect(done).toEqual([]));
+    await Promise.all(adding);
+    const turn = setImmediate();
+    process.nextTick(() => expect(done).toEqual(["first", "second"]));
+    await turn;
+    expect(done).toEqual(["first", "second"]);
   });
 
   it("does what is added while it is at work", async () => {
     const done: number[] = [];
-    const batch: Batch<number> = new Batch((item) => {
+    const batch: Batch<number> = new Batch(afterTurn, (item) => {
       done.push(item);
       if (item < 3) {
         batch.add(item + 1);
