@@ -61,6 +61,17 @@ function forget(this: ServerHttp2Stream): void {
   this.on("error", ignore);
 }
 
+/**
+ * Stops the timer of a session that is closed. Node means to do so itself, and does not: its `setTimeout` leaves a session
+ * alone that is destroyed, and when it is to stop the timer, it is.
+ *
+ * Source: `closeSession` in https://github.com/nodejs/node/blob/main/lib/internal/http2/core.js
+ */
+function clearIdleTimer(session: ServerHttp2Session): void {
+  const key = Object.getOwnPropertySymbols(session).find(({ description }) => description === "timeout");
+  clearTimeout((session as unknown as Record<symbol, NodeJS.Timeout | undefined>)[key as symbol]);
+}
+
 type StreamListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -121,10 +132,18 @@ export function createDetachedHttp2Server({
   server.on("stream", listener as never);
   server.on("session", (session) => {
     sessions.set(session, 0);
-    session.on("close", () => sessions.delete(session));
+    let goodbye: NodeJS.Timeout | undefined;
+    session.on("close", () => {
+      sessions.delete(session);
+      // Either timer would keep the session in memory until it runs out.
+      clearTimeout(goodbye);
+      clearIdleTimer(session);
+    });
     session.setTimeout(idleMs, () => (sessions.get(session) === 0 ? session.destroy() : session.close()));
     // A client that has said goodbye, and does not close the connection, is helped with it.
-    session.on("goaway", () => setTimeout(() => session.destroy(), goodbyeMs).unref());
+    session.once("goaway", () => {
+      goodbye = setTimeout(() => session.destroy(), goodbyeMs).unref();
+    });
   });
   // A broken session is closed by Node; its streams have been told.
   server.on("sessionError", () => {});

@@ -10,9 +10,11 @@ import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
 import { createHttp2Client, type HttpClient } from "../support/http.ts";
+import { inspectable } from "../support/inspector.ts";
+import { keptMegabytes } from "../support/kept-memory.ts";
 import { amount } from "../support/long.ts";
 import { rpcPath } from "../support/operations.ts";
-import { memoryBytes, openFiles } from "../support/process-usage.ts";
+import { openFiles } from "../support/process-usage.ts";
 import { openSocket } from "../support/raw.ts";
 import { report } from "../support/report.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome } from "../support/rpc-wire.ts";
@@ -22,8 +24,8 @@ import { serve, type TestServer, TestStore } from "../support/server.ts";
 const calls = amount(2_000, 40_000);
 const atATime = 100;
 
-/** What the second half of the calls may leave for a while, as garbage: less than 4 KB a call in the long run. */
-const spareBytes = 64 * 1_048_576;
+/** What the second half of the calls may leave for good: less than 100 bytes a call in the long run. */
+const spareMegabytes = 2;
 
 let server: TestServer;
 let key: string;
@@ -34,7 +36,7 @@ beforeAll(async () => {
   writeFileSync(file, toCsv(Array.from({ length: calls }, (_, id) => ({ ...pets[1], id, quantity: 0 }))));
   await store.run("import", file);
   ({ key } = await store.mintQuota(1_000_000_000, 1_000_000_000));
-  server = await serve(store);
+  server = await serve(store, { env: inspectable });
 });
 
 afterAll(() => server?.stop());
@@ -108,11 +110,11 @@ it(`makes no update of ${calls} that it says is past its deadline, and holds not
   const filesBefore = openFiles(server.pid);
   // Code is compiled, and memory grows to what it will be.
   const first = await giveUp(0, calls / 2);
-  const bytesBefore = memoryBytes(server.pid);
+  const keptBefore = await keptMegabytes(server);
   const outcomes = [...first, ...(await giveUp(calls / 2, calls))];
-  const growthBytes = memoryBytes(server.pid) - bytesBefore;
   await until(async () => openFiles(server.pid) <= filesBefore, 20_000);
-  expect(growthBytes).toBeLessThan(spareBytes);
+  const growthMegabytes = (await keptMegabytes(server)) - keptBefore;
+  expect(growthMegabytes).toBeLessThan(spareMegabytes);
 
   const { items } = expectSuccess(await server.call(rest, "listInventory", {}, { key }));
   expect(items).toHaveLength(calls);
@@ -128,7 +130,7 @@ it(`makes no update of ${calls} that it says is past its deadline, and holds not
     pastDeadline: count("not made"),
     answered: count("made"),
     made,
-    growthMb: Math.round(growthBytes / 1e6),
+    growthMegabytes,
   });
   expect(count("not made")).toBeGreaterThan(0);
   expect(server.log).not.toMatch(/"level":[56]0/);

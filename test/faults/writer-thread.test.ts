@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { rest } from "../support/clients/protocols.ts";
 import { importFixture } from "../support/fixture.ts";
+import { evaluateOnThread, inspectable } from "../support/inspector.ts";
 import { serve, TestStore } from "../support/server.ts";
-import { evaluateOnThread, inspectable } from "./inspector.ts";
 
 /** Holds the thread up for a while, so that updates wait for it, and ends it. */
 const end = "const end = Date.now() + 1500; while (Date.now() < end); process.exit(7)";

@@ -20,10 +20,6 @@ it.each<[values: number[], slope: number]>([
   expect(seriesOf(values).slopePerHour).toBeCloseTo(slope);
 });
 
-it("the lows of a sawtooth are its lowest values", () => {
-  expect(seriesOf([5, 7, 9, 6, 8, 10, 7]).lows(3 * minute).values).toEqual([5, 6, 7]);
-});
-
 it("the slope since a time leaves out what was before", () => {
   expect(seriesOf([900, 500, 1, 2, 3]).since(2 * minute).slopePerHour).toBeCloseTo(60);
 });

@@ -23,16 +23,6 @@ export class Series {
     return later;
   }
 
-  /** The lowest value in each stretch of so many milliseconds, at its end. */
-  lows(stretchMs: number): Series {
-    const lows = new Series();
-    const stretches = Map.groupBy(this.#points, ([hours]) => Math.floor((hours * 3_600_000) / stretchMs));
-    for (const [index, points] of stretches) {
-      lows.add((index + 1) * stretchMs, Math.min(...points.map(([, value]) => value)));
-    }
-    return lows;
-  }
-
   /**
    * How much the values rise in an hour: the median of the slopes between all pairs, which outliers do not sway.
    *

@@ -2,10 +2,11 @@ import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/deadline.ts";
+import { inspectable } from "../support/inspector.ts";
+import { keptMegabytes } from "../support/kept-memory.ts";
 import { amount, isLong } from "../support/long.ts";
-import { readMetrics } from "../support/metrics.ts";
 import { memoryBytes, openFiles } from "../support/process-usage.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServerWith, type TestServer } from "../support/server.ts";
 import { type Keys, MixedLoad } from "./mixed-load.ts";
 import { quantile, Series } from "./series.ts";
 
@@ -13,14 +14,14 @@ const durationMs = amount(4_000, 30 * 60_000);
 /** Until then code is compiled, and memory grows to what it will be. */
 const warmUpMs = amount(1_000, 5 * 60_000);
 const sampleMs = amount(500, 5_000);
-/** In so long the garbage has been collected once at least. */
-const collectionMs = amount(2_000, 3 * 60_000);
+/** How many samples there are for one of what is kept: to collect the garbage holds the server up. */
+const samplesPerCollection = 12;
 
 let server: TestServer;
 let keys: Keys;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServerWith(inspectable);
   const plenty = await server.store.mintQuota(1_000_000_000, 1_000_000_000);
   keys = { good: plenty.key, unknown: "psk_unknown", exhausted: await mintBanned() };
 });
@@ -40,7 +41,7 @@ it(`serves ${durationMs / 1_000} s of mixed load with memory, files and latency 
   const filesBefore = openFiles(server.pid);
   const load = new MixedLoad(server, keys);
   const resident = new Series();
-  const used = new Series();
+  const kept = new Series();
   const files = new Series();
   const p50 = new Series();
   const p99 = new Series();
@@ -50,14 +51,15 @@ it(`serves ${durationMs / 1_000} s of mixed load with memory, files and latency 
     const now = performance.now() - start;
     const latencies = load.takeLatencies();
     resident.add(now, memoryBytes(server.pid) / 1e6);
-    used.add(now, await usedMegabytes());
+    if (files.values.length % samplesPerCollection === 0) {
+      kept.add(now, await keptMegabytes(server));
+    }
     files.add(now, openFiles(server.pid));
     p50.add(now, quantile(latencies, 0.5));
     p99.add(now, quantile(latencies, 0.99));
   }
   await load.stop();
 
-  const kept = used.lows(collectionMs);
   const series = { resident, kept, files, p50, p99 };
   for (const [name, all] of Object.entries(series)) {
     const { median, slopePerHour } = all.since(warmUpMs);
@@ -76,12 +78,6 @@ it(`serves ${durationMs / 1_000} s of mixed load with memory, files and latency 
   server.closeClients();
   await until(async () => openFiles(server.pid) <= filesBefore, 10_000);
 });
-
-/** What objects and buffers take, garbage that is not yet collected included. */
-async function usedMegabytes(): Promise<number> {
-  const metrics = await readMetrics(server);
-  return (metrics.sum("nodejs_heap_size_used_bytes") + metrics.sum("nodejs_external_memory_bytes")) / 1e6;
-}
 
 /** As a share of the median. */
 function risePerHour({ slopePerHour, median }: Series): number {
