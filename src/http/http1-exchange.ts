@@ -95,7 +95,10 @@ export class Http1Exchange extends BaseExchange {
 }
 
 /** The answers that are there at a time are written one after the other: none of them waits for another turn. */
-const answers = new Batch<() => void>(process.nextTick, (write) => write());
+const answers = new Batch<() => void>(
+  (run) => process.nextTick(run),
+  (write) => write(),
+);
 
 /** The largest body, in bytes, that is copied so that it leaves in one piece with the head. */
 const onePieceBytes = 16 * 1024;

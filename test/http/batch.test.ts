@@ -44,15 +44,19 @@ describe("a batch", () => {
 
   it("begins as soon as all that is settled has gone on, where it is put off until then", async () => {
     const done: string[] = [];
-    const batch = new Batch<string>(process.nextTick, (item) => done.push(item));
-    const settled = Promise.resolve();
-    const adding = ["first", "second"].map((item) => settled.then(() => batch.add(item)));
-    await settled.then(() => expect(done).toEqual([]));
-    await Promise.all(adding);
-    const turn = setImmediate();
-    process.nextTick(() => expect(done).toEqual(["first", "second"]));
-    await turn;
-    expect(done).toEqual(["first", "second"]);
+    const batch = new Batch<string>(
+      (run) => process.nextTick(run),
+      (item) => done.push(item),
+    );
+    const seen: string[][] = [];
+    const first = setImmediate().then(() => {
+      batch.add("one");
+      batch.add("two");
+      seen.push([...done]);
+    });
+    // It comes in the same turn, after the first.
+    await Promise.all([first, setImmediate().then(() => seen.push([...done]))]);
+    expect(seen).toEqual([[], ["one", "two"]]);
   });
 
   it("does what is added while it is at work", async () => {
