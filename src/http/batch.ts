@@ -1,5 +1,5 @@
 /** How many items are done in a row: enough to be worth it, and so few that nobody waits long for them. */
-const rowLength = 8;
+const rowLength = 16;
 
 /**
  * Puts work off for a moment, to do it in a row. Between two system calls, such as the reading of one request and of the

@@ -31,7 +31,7 @@ describe("a batch", () => {
     expect(done).toEqual([1, 2, 3].map((item) => [item, 0]));
   });
 
-  it("lets the event loop take its turn after 8 items", async () => {
+  it("lets the event loop take its turn after 16 items", async () => {
     const { batch, done, loop } = createBatch();
     for (let item = 0; item < 40; item += 1) {
       batch.add(item);
@@ -39,7 +39,7 @@ describe("a batch", () => {
     await turns(loop, 6);
     expect(done.map(([item]) => item)).toEqual(Array.from({ length: 40 }, (_, item) => item));
     const rows = Map.groupBy(done, ([, turn]) => turn);
-    expect([...rows.values()].map((row) => row.length)).toEqual([8, 8, 8, 8, 8]);
+    expect([...rows.values()].map((row) => row.length)).toEqual([16, 16, 8]);
   });
 
   it("begins as soon as all that is settled has gone on, where it is put off until then", async () => {
