@@ -24,17 +24,23 @@ const metricNames: Record<Metric, string> = { requestsPerSecond: "requests/s", p
 function targetsTable(targets: readonly Target[], standings: readonly Standing[]): string {
   const rows = targets.map((target) => {
     const ratio = ratioOf(target.metric, target.against, standings);
-    const { atLeast = 0, atMost = Infinity } = target;
     return [
       target.against,
       metricNames[target.metric],
       times(ratio),
-      target.atMost === undefined ? `at least ${atLeast} ×` : `at most ${atMost} ×`,
-      ratio >= atLeast && ratio <= atMost ? "reached" : "missed",
+      ...verdict(ratio, target),
       times(ratioOf("cpuUsPerRequest", target.against, standings)),
     ];
   });
   return table(["against", "of", "ratio", "to reach", "", "CPU ratio"], rows);
+}
+
+/** What is to be reached, and whether it is. */
+function verdict(ratio: number, { atLeast, atMost }: Target): [bound: string, outcome: string] {
+  if (atLeast !== undefined) {
+    return [`at least ${atLeast} ×`, ratio >= atLeast ? "reached" : "missed"];
+  }
+  return atMost === undefined ? ["–", "–"] : [`at most ${atMost} ×`, ratio <= atMost ? "reached" : "missed"];
 }
 
 /** The first contender's median, as a multiple of the other one's. */

@@ -3,7 +3,7 @@ import type { Round } from "./round.ts";
 /** What a ratio compares: the medians of one of these. */
 export type Metric = "requestsPerSecond" | "p99Us";
 
-/** How the first contender shall stand to another one. */
+/** How the first contender shall stand to another one. Without a bound it is only told how it does. */
 export interface Target {
   readonly against: string;
   readonly metric: Metric;

@@ -22,7 +22,7 @@ const grpcLoad = nodeLoad(join(import.meta.dirname, "load/h2.ts"));
 /** All that is measured, and what is to be reached in it. */
 export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {
   const { service, traced, fastify, connectHttp1, connectHttp2, grpcJs, bareHttp, bareHttp2, readyBytes } = contenders;
-  const slow = slowDisk({ service, data: city, directory });
+  const slow = slowDisk({ service, bystander: bareHttp, data: city, directory });
   return [
     sideBySide({
       title: "REST PATCH, 64 connections (petstore: synchronous=FULL, peers: NORMAL)",
