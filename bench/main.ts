@@ -11,13 +11,15 @@ import { createCity, createShop } from "./data-set.ts";
 import { describeMachine, warnOfNoise } from "./machine.ts";
 import { measure, type Plan } from "./measure.ts";
 import { isInstalled, whatIsMissing } from "./prerequisites.ts";
+import { profileService } from "./profile.ts";
+import { reportProfiles } from "./profile-report.ts";
 import { runProgram } from "./project.ts";
 import { reportScenario } from "./report.ts";
 import { resultsPage } from "./results-page.ts";
-import { createScenarios } from "./scenarios.ts";
+import { createScenarios, profiledLoads } from "./scenarios.ts";
 
-const thorough: Plan = { rounds: 5, roundSeconds: 5, warmUpSeconds: 3 };
-const quick: Plan = { rounds: 2, roundSeconds: 2, warmUpSeconds: 1 };
+const thorough: Plan = { rounds: 5, roundSeconds: 5, warmUpSeconds: 3, profiledSeconds: 5 };
+const quick: Plan = { rounds: 2, roundSeconds: 2, warmUpSeconds: 1, profiledSeconds: 0 };
 
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", default: "" } } });
 const missing = whatIsMissing();
@@ -51,6 +53,12 @@ async function runBench(plan: Plan, only: string): Promise<void> {
   const reports: string[] = [];
   for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
     const report = reportScenario(scenario, await measure(scenario, plan));
+    console.log(`\n${report}`);
+    reports.push(report);
+  }
+  if (only === "" && plan.profiledSeconds > 0) {
+    const profiles = await profileService(profiledLoads, setting, plan);
+    const report = reportProfiles(profiles);
     console.log(`\n${report}`);
     reports.push(report);
   }

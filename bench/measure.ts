@@ -6,6 +6,8 @@ export interface Plan {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
+  /** How long the service is profiled under each of some loads; 0 for not at all. */
+  readonly profiledSeconds: number;
 }
 
 /** The medians of one contender. */

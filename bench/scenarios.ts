@@ -3,6 +3,7 @@ import type { Contenders } from "./contender.ts";
 import type { DataSet } from "./data-set.ts";
 import { nodeLoad } from "./load/load.ts";
 import { wrkLoad } from "./load/wrk.ts";
+import type { ProfiledLoad } from "./profile.ts";
 import type { Scenario, Target } from "./scenario.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { slowDisk } from "./slow-disk.ts";
@@ -17,7 +18,14 @@ export interface Setting {
   readonly directory: string;
 }
 
+const patchLoad = wrkLoad("patch", 64);
 const grpcLoad = nodeLoad(join(import.meta.dirname, "load/h2.ts"));
+
+/** The loads under which it is also told where the service's time goes. */
+export const profiledLoads: readonly ProfiledLoad[] = [
+  { name: "REST PATCH", load: patchLoad },
+  { name: "gRPC UpdateInventory", load: grpcLoad },
+];
 
 /** All that is measured, and what is to be reached in it. */
 export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {
@@ -28,7 +36,7 @@ export function createScenarios({ contenders, city, shop, directory }: Setting):
       title: "REST PATCH, 64 connections (petstore: synchronous=FULL, peers: NORMAL)",
       contenders: [service, fastify, bareHttp],
       data: city,
-      load: wrkLoad("patch", 64),
+      load: patchLoad,
       updatesAtATime: 64,
       targets: [atLeast(1.8, fastify), atLeast(0.6, bareHttp)],
       directory,
@@ -71,7 +79,7 @@ export function createScenarios({ contenders, city, shop, directory }: Setting):
       title: "REST PATCH, 64 connections, without tracing and with it",
       contenders: [service, traced],
       data: city,
-      load: wrkLoad("patch", 64),
+      load: patchLoad,
       updatesAtATime: 64,
       targets: [atLeast(1, traced)],
       directory,

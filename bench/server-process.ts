@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { readCpuSeconds } from "./cpu-time.ts";
+import { readCpuSeconds, readThreadCpuSeconds } from "./cpu-time.ts";
 import { bareEnvironment, projectRoot } from "./project.ts";
 
 /** A server that runs in a process of its own. */
@@ -21,10 +21,15 @@ export class ServerProcess {
     return readCpuSeconds(this.#process.pid ?? -1);
   }
 
-  async stop(): Promise<void> {
+  /** As `cpuSeconds`, of the threads of one name. */
+  threadCpuSeconds(name: string): number {
+    return readThreadCpuSeconds(this.#process.pid ?? -1, name);
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
       const exited = once(this.#process, "exit");
-      this.#process.kill("SIGKILL");
+      this.#process.kill(signal);
       await exited;
     }
   }
