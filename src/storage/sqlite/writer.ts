@@ -5,6 +5,7 @@ import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { type CommittedGroup, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
+import { inTurns } from "./in-turns.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
@@ -138,7 +139,8 @@ export class Writer {
         this.#committed?.(outcome);
       }
       const updates = this.#updates.splice(0, outcome.updates.length);
-      updates.forEach(({ resolve, reject }, index) => {
+      inTurns(updates.length, settledAtOnce(outcome), (index) => {
+        const { resolve, reject } = updates[index] as Waiter<PetStatus | undefined>;
         const code = outcome.updates[index];
         if (code === failedUpdate) {
           reject(failureToError(outcome.updateFailure as Failure));
@@ -174,6 +176,20 @@ export class Writer {
     this.#thread = undefined;
     failAll(waiters, storeUnavailable(error));
   }
+}
+
+/** From so many milliseconds on a sync is slow. */
+const slowSyncMs = 5;
+
+/** Over so many turns of the event loop, at most, those are spread who have waited for a slow sync. */
+const spreadTurns = 64;
+
+/**
+ * How many of a group's updates are settled in one turn of the event loop. While a disk is slow there is time, and many
+ * wait for it: all of their answers at once, and what they ask for next, would keep the reads waiting.
+ */
+function settledAtOnce({ updates, syncMs }: CommittedGroup): number {
+  return syncMs < slowSyncMs ? updates.length : Math.ceil(updates.length / spreadTurns);
 }
 
 function settleWrite({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
