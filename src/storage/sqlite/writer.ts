@@ -179,7 +179,7 @@ export class Writer {
 }
 
 /** From so many milliseconds on a sync is slow. */
-const slowSyncMs = 5;
+const slowSyncMs = 10;
 
 /** Over so many turns of the event loop, at most, those are spread who have waited for a slow sync. */
 const spreadTurns = 64;
