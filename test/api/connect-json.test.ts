@@ -1,37 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
 import { beyondDouble, int64Max, int64Min } from "../support/fixture.ts";
-import { createHttp1Client, createHttp2Client, type HttpClient } from "../support/http.ts";
 import { rpcPath } from "../support/operations.ts";
 import { readConnectOutcome } from "../support/rpc-wire.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { expectUnharmed } from "../support/unharmed.ts";
+import { useUnharmedServer } from "./unharmed-server.ts";
 
-let server: TestServer;
-let key: string;
-let http1: HttpClient;
-let http2: HttpClient;
-
-beforeAll(async () => {
-  server = await startServer();
-  ({ key } = await server.store.mintQuota(1_000_000, 1_000_000));
-  http1 = createHttp1Client(server);
-  http2 = createHttp2Client(server);
-});
-
-afterEach(() => expectUnharmed(server, key));
-
-afterAll(async () => {
-  http1?.close();
-  http2?.close();
-  await server?.stop();
-});
+const tested = useUnharmedServer();
 
 /** Calls an RPC by Connect's JSON over both versions of HTTP, whose answers must be the same. */
 async function connect(path: string, body: string, headers: Record<string, string> = {}) {
-  const all = { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers };
+  const all = { authorization: `Bearer ${tested.key}`, "content-type": "application/json", ...headers };
   const answers = await Promise.all(
-    [http1, http2].map((http) => http.send({ method: "POST", path, headers: all, body })),
+    [tested.http1, tested.http2].map((http) => http.send({ method: "POST", path, headers: all, body })),
   );
   const [first, second] = answers.map(({ status, text }) => ({ status, text }));
   expect(first).toEqual(second);
@@ -116,7 +96,11 @@ describe("a status that is none", () => {
     }
     for (const status of ["unspecified", "", "0", "1", "SOLD", "pet_status_sold"]) {
       const path = `/v1/inventory?status=${status}`;
-      const answer = await http1.send({ method: "GET", path, headers: { authorization: `Bearer ${key}` } });
+      const answer = await tested.http1.send({
+        method: "GET",
+        path,
+        headers: { authorization: `Bearer ${tested.key}` },
+      });
       expectErrorBody(answer, "INVALID_REQUEST");
       expect(JSON.parse(answer.text).message, status).toBe(`${names("").toLowerCase()}.`);
     }

@@ -1,31 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
-import { createHttp1Client, createHttp2Client, type HttpClient } from "../support/http.ts";
+import type { HttpClient } from "../support/http.ts";
 import { rpcPath } from "../support/operations.ts";
 import { envelope, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { expectUnharmed } from "../support/unharmed.ts";
+import { useUnharmedServer } from "./unharmed-server.ts";
 
-let server: TestServer;
-let key: string;
-let http1: HttpClient;
-let http2: HttpClient;
-
-beforeAll(async () => {
-  server = await startServer();
-  ({ key } = await server.store.mintQuota(1_000_000, 1_000_000));
-  http1 = createHttp1Client(server);
-  http2 = createHttp2Client(server);
-});
-
-afterEach(() => expectUnharmed(server, key));
-
-afterAll(async () => {
-  http1?.close();
-  http2?.close();
-  await server?.stop();
-});
+const tested = useUnharmedServer();
 
 const list = rpcPath("listInventory");
 const pet = rpcPath("getPet");
@@ -34,25 +15,25 @@ describe("a deadline that is far off", () => {
   const grpc = (path: string, headers: Record<string, string>) => ({
     method: "POST",
     path,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/grpc", te: "trailers", ...headers },
+    headers: { authorization: `Bearer ${tested.key}`, "content-type": "application/grpc", te: "trailers", ...headers },
     body: envelope(Buffer.of(8, 7)),
   });
 
   it.each(["99999999H", "99999999M", "99999999S", "35791395M", "99999999n"])(
     "is taken over gRPC: %s",
     async (timeout) => {
-      const answer = await http2.send(grpc(pet, { "grpc-timeout": timeout }));
+      const answer = await tested.http2.send(grpc(pet, { "grpc-timeout": timeout }));
       expect(answer.trailers.get("grpc-status")).toBe("0");
     },
   );
 
   it.each(["9999999999", "2147483648", "2147483647"])("is taken over Connect: %s ms", async (timeout) => {
     const headers = {
-      authorization: `Bearer ${key}`,
+      authorization: `Bearer ${tested.key}`,
       "content-type": "application/json",
       "connect-timeout-ms": timeout,
     };
-    for (const http of [http1, http2]) {
+    for (const http of [tested.http1, tested.http2]) {
       const answer = await http.send({ method: "POST", path: pet, headers, body: '{"petId":7}' });
       expect(answer.status).toBe(200);
     }
@@ -61,10 +42,15 @@ describe("a deadline that is far off", () => {
 
 describe("gRPC over HTTP/1.1", () => {
   const call = (path: string, message: Uint8Array, headers: Record<string, string> = {}) =>
-    http1.send({
+    tested.http1.send({
       method: "POST",
       path,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/grpc", te: "trailers", ...headers },
+      headers: {
+        authorization: `Bearer ${tested.key}`,
+        "content-type": "application/grpc",
+        te: "trailers",
+        ...headers,
+      },
       body: envelope(message),
     });
 
@@ -91,7 +77,7 @@ describe("gRPC over HTTP/1.1", () => {
 
 describe("GET of an RPC", () => {
   const get = (http: HttpClient, type: string) =>
-    http.send({ method: "GET", path: list, headers: { authorization: `Bearer ${key}`, "content-type": type } });
+    http.send({ method: "GET", path: list, headers: { authorization: `Bearer ${tested.key}`, "content-type": type } });
 
   it.each([
     ["application/grpc", readGrpcOutcome],
@@ -99,7 +85,7 @@ describe("GET of an RPC", () => {
     ["application/grpc-web", readGrpcWebOutcome],
     ["application/grpc-web+proto", readGrpcWebOutcome],
   ])("is METHOD_NOT_ALLOWED as %s", async (type, read) => {
-    for (const http of [http1, http2]) {
+    for (const http of [tested.http1, tested.http2]) {
       const answer = await get(http, type);
       expect(read(answer).failure?.code).toBe("METHOD_NOT_ALLOWED");
       expect(read(answer).failure?.canonical).toBe("unimplemented");
@@ -117,8 +103,8 @@ describe("headers of more than 16 KiB", () => {
     ["without a key", "/v1/pets/7", { authorization: "" }],
   ])("are HEADERS_TOO_LARGE over both versions of HTTP: %s", async (_title, path, given) => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "a".repeat(170)]));
-    for (const http of [http1, http2]) {
-      const headers = { authorization: `Bearer ${key}`, ...many, ...given };
+    for (const http of [tested.http1, tested.http2]) {
+      const headers = { authorization: `Bearer ${tested.key}`, ...many, ...given };
       const answer = await http.send({ method: "GET", path, headers });
       expectErrorBody(answer, "HEADERS_TOO_LARGE");
       expectLimits(answer.headers);
@@ -126,8 +112,8 @@ describe("headers of more than 16 KiB", () => {
   });
 
   it("are more than those of 15 KB", async () => {
-    for (const http of [http1, http2]) {
-      const headers = { authorization: `Bearer ${key}`, x: "a".repeat(15_000) };
+    for (const http of [tested.http1, tested.http2]) {
+      const headers = { authorization: `Bearer ${tested.key}`, x: "a".repeat(15_000) };
       expect((await http.send({ method: "GET", path: "/v1/pets/7", headers })).status).toBe(200);
     }
   });
@@ -148,7 +134,12 @@ describe("what health and reflection cannot decode", () => {
     [watch, "application/connect+proto", envelope(bad)],
     [reflection, "application/grpc", envelope(bad)],
   ])("is the client's fault, and not internal: %s as %s", async (path, type, body) => {
-    const answer = await http2.send({ method: "POST", path, headers: { "content-type": type, te: "trailers" }, body });
+    const answer = await tested.http2.send({
+      method: "POST",
+      path,
+      headers: { "content-type": type, te: "trailers" },
+      body,
+    });
     const status = answer.trailers.get("grpc-status") ?? answer.headers.get("grpc-status");
     const code = status === null ? answer.text : `grpc-status: ${status}`;
     expect(code).toMatch(/"code": ?"invalid_argument"|grpc-status: 3\b/);
