@@ -41,9 +41,13 @@ async function tryBatch(seeds: readonly number[], cases: WireCases): Promise<voi
     await tryTogether(seeds, cases, watched);
   } catch (reason) {
     shared = undefined;
+    // A server that has ended by itself has an exit of its own.
+    const exit = await watched.server.end("SIGKILL");
+    const lastWords = watched.server.log.slice(-2_000);
     await watched.stop();
     await tryOneByOne(seeds, cases);
-    throw failure(seeds[0] ?? 0, reason);
+    const circumstances = `${seeds.length} cases together, or what came before; exit ${exit}, log ${lastWords}`;
+    throw failure(seeds[0] ?? 0, new Error(`${String(reason)}\n${circumstances}`, { cause: reason }));
   }
 }
 
