@@ -7,7 +7,7 @@ export default defineConfig(({ mode }) => {
   const isLong = mode === "long";
   return {
     test: {
-      include: isLong ? [...longOnes, "test/api/million.test.ts"] : ["test/**/*.test.ts"],
+      include: isLong ? [...longOnes, "test/api/{flat-costs,million}.test.ts"] : ["test/**/*.test.ts"],
       env: { PETSTORE_TEST_LONG: isLong ? "1" : "0" },
       // The tests mostly wait for servers of their own.
       maxWorkers: isLong ? 1 : 3,

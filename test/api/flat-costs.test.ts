@@ -1,0 +1,129 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mintKeyId, newKey } from "../../src/domain/key.ts";
+import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createPet } from "../storage/samples.ts";
+import { createHttp1Client, type HttpClient, type HttpRequest } from "../support/http.ts";
+import { isLong } from "../support/long.ts";
+import { cpuMs } from "../support/process-usage.ts";
+import { report } from "../support/report.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+
+const sizes = { few: 10, many: 1_000_000 };
+
+/** No key's is used up. */
+const customQuota = { perMinute: 10_000_000, perDay: 10_000_000 };
+
+/** How often each store's server is measured, in turn with the other, and with how many calls. */
+const rounds = 7;
+const calls = 3_000;
+
+/** A server whose store has so many pets, and so many keys beside the one that it is asked with. */
+interface Sized {
+  readonly server: TestServer;
+  readonly http: HttpClient;
+  readonly key: string;
+  readonly secrets: readonly string[];
+  readonly petCount: number;
+}
+
+// It takes two minutes, and its times want a machine that does nothing else.
+describe.runIf(isLong)("the time of the processor that a call costs with 1,000,000 pets and keys, and with 10", () => {
+  let few: Sized;
+  let many: Sized;
+  let made = 0;
+
+  beforeAll(async () => {
+    few = await start(sizes.few);
+    many = await start(sizes.many);
+  }, 300_000);
+
+  afterAll(async () => {
+    for (const sized of [few, many]) {
+      sized?.http.close();
+      await sized?.server.stop();
+    }
+  });
+
+  const petOf = ({ petCount }: Sized) => 1 + ((made * 7_919) % petCount);
+  const authorized = (secret: string) => ({ authorization: `Bearer ${secret}`, "content-type": "application/json" });
+
+  it.each<[title: string, atMost: number, request: (sized: Sized) => HttpRequest]>([
+    [
+      "a single read",
+      1.25,
+      (sized) => ({ method: "GET", path: `/v1/pets/${petOf(sized)}`, headers: authorized(sized.key) }),
+    ],
+    [
+      "an update",
+      1.25,
+      (sized) => ({
+        method: "PATCH",
+        path: `/v1/inventory/${petOf(sized)}`,
+        headers: authorized(sized.key),
+        body: `{"quantity":${made}}`,
+      }),
+    ],
+    [
+      "a key that was not used before, where there are so many",
+      2,
+      (sized) => ({
+        method: "GET",
+        path: `/v1/pets/${petOf(sized)}`,
+        headers: authorized(sized.secrets[made % sized.secrets.length] ?? ""),
+      }),
+    ],
+  ])("is the same for %s", { timeout: 120_000 }, async (title, atMost, request) => {
+    const costs = { few: [] as number[], many: [] as number[] };
+    for (let round = 0; round < rounds; round++) {
+      costs.few.push(await costUs(few, request));
+      costs.many.push(await costUs(many, request));
+    }
+    const [fewUs, manyUs] = [median(costs.few), median(costs.many)];
+    report(title, { fewUs, manyUs });
+    expect(manyUs / fewUs, `${manyUs} µs instead of ${fewUs} µs`).toBeLessThan(atMost);
+  });
+
+  /** What a call costs the server, in µs of all its threads; eight are made at a time. */
+  async function costUs(sized: Sized, request: (sized: Sized) => HttpRequest): Promise<number> {
+    const before = cpuMs(sized.server.pid);
+    const end = made + calls;
+    const callOn = async () => {
+      while (made < end) {
+        made += 1;
+        const { status, text } = await sized.http.send(request(sized));
+        expect(status, text).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, callOn));
+    return ((cpuMs(sized.server.pid) - before) * 1_000) / calls;
+  }
+});
+
+async function start(size: number): Promise<Sized> {
+  const testStore = new TestStore();
+  const secrets: string[] = [];
+  const store = openSqliteStore(testStore.db);
+  await store.importAll({ pets: Array.from({ length: size }, (_, index) => createPet({ id: BigInt(index + 1) })) });
+  while (secrets.length < size) {
+    const group = Array.from({ length: Math.min(size, 10_000) }, () => mintSecret(randomBytes));
+    await Promise.all(
+      group.map((secret) =>
+        store.createKey(
+          newKey({ id: mintKeyId(randomBytes), name: "", plan: "enterprise", customQuota, createdAtMs: Date.now() }),
+          hashSecret(secret),
+        ),
+      ),
+    );
+    secrets.push(...group);
+  }
+  await store.close();
+  const { key } = await testStore.mintQuota(customQuota.perMinute, customQuota.perDay);
+  const server = await serve(testStore);
+  return { server, http: createHttp1Client(server), key, secrets, petCount: size };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+}
