@@ -3,9 +3,8 @@ import { createHttp1Client, createHttp2Client, type HttpClient } from "../suppor
 import { startServer, type TestServer } from "../support/server.ts";
 import { expectUnharmed } from "../support/unharmed.ts";
 
-/** A server that the tests of a file send what they like. It must be unharmed after each. */
+/** How the tests of a file reach their server, which must be unharmed after each. */
 export interface UnharmedServer {
-  readonly server: TestServer;
   /** A key whose quota no test uses up. */
   readonly key: string;
   readonly http1: HttpClient;
@@ -35,9 +34,6 @@ export function useUnharmedServer(): UnharmedServer {
   });
 
   return {
-    get server() {
-      return server;
-    },
     get key() {
       return key;
     },
