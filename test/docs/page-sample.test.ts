@@ -34,6 +34,9 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
+/** How long a sample may take: the first one in Go compiles the packages that come with Go, which is a minute's work. */
+const sampleTimeoutMs = 180_000;
+
 /** How each language runs a sample, as its readers would. */
 const languages = [
   { name: "curl", write: writeCurl, program: "sh", file: "sample.sh", args: [] },
@@ -62,6 +65,7 @@ describe("the code samples", () => {
     describe.skipIf(!isInstalled(language.program))(`in ${language.name}`, () => {
       it.each(operations.map((entry) => [entry.operation.operationId, entry] as const))(
         "call %s",
+        { timeout: sampleTimeoutMs },
         async (id, entry) => {
           expect(await runSample(language, entry)).toContain(told[id] ?? "pending");
         },

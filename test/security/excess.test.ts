@@ -252,8 +252,8 @@ describe("reflection", () => {
       expect(answer.trailers.get("grpc-status")).toBe("0");
       expect(answer.bytes.length).toBeGreaterThan(1_000 * 5);
     });
-    // Files take 450 ms here, and 1,900 where each is encoded again for each question.
-    expect(ms).toBeLessThan(900);
+    // Files take 450 ms, or 930 beside other work, and at least 1,900 where each is encoded again for each question.
+    expect(ms).toBeLessThan(1_500);
   });
 });
 
