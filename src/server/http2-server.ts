@@ -8,6 +8,7 @@ import {
 import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
+import { outliveStream, outliveStreams } from "./native-parts.ts";
 
 /** Who answers the streams of an HTTP/2 server. */
 export interface StreamHandlers {
@@ -117,6 +118,7 @@ export function createDetachedHttp2Server({
     if (stream.destroyed) {
       return;
     }
+    outliveStream(stream);
     onStream(stream);
     const open = count(stream);
     if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {
@@ -132,6 +134,7 @@ export function createDetachedHttp2Server({
   server.on("stream", listener as never);
   server.on("session", (session) => {
     sessions.set(session, 0);
+    outliveStreams(session);
     let goodbye: NodeJS.Timeout | undefined;
     session.on("close", () => {
       sessions.delete(session);

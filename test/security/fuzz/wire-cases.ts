@@ -43,12 +43,17 @@ async function tryBatch(seeds: readonly number[], cases: WireCases): Promise<voi
     shared = undefined;
     // A server that has ended by itself has an exit of its own.
     const exit = await watched.server.end("SIGKILL");
-    const lastWords = watched.server.log.slice(-2_000);
+    const lastWords = wordsOfNode(watched.server.log).slice(0, 4_000);
     await watched.stop();
     await tryOneByOne(seeds, cases);
     const circumstances = `${seeds.length} cases together, or what came before; exit ${exit}, log ${lastWords}`;
     throw failure(seeds[0] ?? 0, new Error(`${String(reason)}\n${circumstances}`, { cause: reason }));
   }
+}
+
+/** What Node itself wrote, as of an assertion that failed; the log of the server is JSON. */
+function wordsOfNode(log: string): string {
+  return log.replaceAll(/^\{.*\n/gm, "");
 }
 
 /** Throws the failure of the first case that fails alone, on a server that no other has harmed. */

@@ -1,0 +1,53 @@
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+
+/**
+ * Node's HTTP/2 has an object of its own in C++ behind every session and every stream, which the garbage collector takes.
+ * It must take that of a session last: a stream holds the headers of a block that has not ended, or that was refused, in
+ * memory of its session, and a session that ends while some of its memory is held aborts the process, with
+ * `Assertion failed: (current_nghttp2_memory_) == (0)`. Nothing in Node sees to the order, so this module does.
+ *
+ * Source: `Http2Session::~Http2Session` and `Http2Stream::Destroy` in
+ * https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ */
+
+/** What JavaScript has of such an object. */
+type NativePart = object;
+
+/** Keeps the native parts of sessions until the collector has taken those of streams. */
+const untilTaken = new FinalizationRegistry<NativePart>(keepForThisTurn);
+
+/** Keeps a session's native part until those of its streams are deleted that the collector does not take. */
+export function outliveStreams(session: ServerHttp2Session): void {
+  const native = nativePart(session);
+  session.on("close", () => keepForThisTurn(native));
+}
+
+/**
+ * Keeps the native part of a stream's session until the collector has taken that of the stream. It is left to the
+ * collector where data of the stream is still on the socket; and there are headers in it only where the client has not
+ * ended its request.
+ */
+export function outliveStream(stream: ServerHttp2Stream): void {
+  if (stream.endAfterHeaders) {
+    return;
+  }
+  const native = nativePart(stream);
+  const ofSession = nativePart(stream.session);
+  stream.on("close", () => {
+    if (native !== undefined && ofSession !== undefined && stream.headersSent && stream.readableAborted) {
+      untilTaken.register(native, ofSession);
+    }
+  });
+}
+
+/** Node deletes what it means to delete before the next callbacks of `setImmediate`. */
+function keepForThisTurn(native: NativePart | undefined): void {
+  setImmediate(() => native);
+}
+
+let key: symbol | undefined;
+
+function nativePart(of: object | undefined): NativePart | undefined {
+  key ??= of && Object.getOwnPropertySymbols(of).find(({ description }) => description === "kHandle");
+  return (of as Readonly<Record<symbol, NativePart | undefined>> | undefined)?.[key as symbol];
+}
