@@ -4,8 +4,13 @@ import { until } from "./deadline.ts";
 /** The variables with which a process lets itself be inspected, on a port of its choice. */
 export const inspectable = { NODE_OPTIONS: "--inspect=127.0.0.1:0" };
 
+interface Result {
+  readonly result?: { readonly value?: unknown };
+}
+
 interface Message {
   readonly id?: number;
+  readonly result?: Result;
   readonly method?: string;
   readonly params?: { readonly sessionId: string };
 }
@@ -28,17 +33,31 @@ export async function evaluateOnThread(log: () => string, expression: string): P
 
 /** Has an inspectable process collect all its garbage, and resolves when it has. */
 export async function collectGarbage(log: () => string): Promise<void> {
+  await ask(log, "HeapProfiler.collectGarbage");
+}
+
+/** Has code run in an inspectable process, and resolves to its value when that is there. */
+export async function evaluate(log: () => string, expression: string): Promise<unknown> {
+  const { result } = await ask(log, "Runtime.evaluate", { expression, awaitPromise: true });
+  return result?.value;
+}
+
+/** Sends one command, and resolves to its result. */
+async function ask(log: () => string, method: string, params: object = {}): Promise<Result> {
   const socket = await inspect(log);
-  const collected = new Promise<void>((resolve) => {
+  const answered = new Promise<Result>((resolve, reject) => {
+    socket.addEventListener("close", () => reject(new Error("the process has ended")));
     socket.addEventListener("message", ({ data }) => {
-      if ((JSON.parse(data as string) as Message).id === 1) {
-        resolve();
+      const { id, result = {} } = JSON.parse(data as string) as Message;
+      if (id === 1) {
+        resolve(result);
       }
     });
   });
-  socket.send(JSON.stringify({ id: 1, method: "HeapProfiler.collectGarbage" }));
-  await collected;
+  socket.send(JSON.stringify({ id: 1, method, params }));
+  const result = await answered;
   socket.close();
+  return result;
 }
 
 async function inspect(log: () => string): Promise<WebSocket> {

@@ -1,5 +1,7 @@
-import { describe } from "vitest";
+import { describe, expect } from "vitest";
+import { readMetrics } from "../../support/metrics.ts";
 import type { Random } from "../../support/random.ts";
+import type { TestServer } from "../../support/server.ts";
 import { sendBytes } from "./bytes.ts";
 import type { CaseCount } from "./cases.ts";
 import { expectSamePets } from "./stock.ts";
@@ -22,6 +24,7 @@ export function fuzzBytes(
         const key = random.pick([watched.readerKey, "psk_wrong", ""]);
         return sendBytes(random, bytesFor(random, key), watched);
       },
+      conclude: (server) => expectAnswers(server, "PetService/GetPet"),
     });
 
     fuzzWire("do no harm with a key for everything", {
@@ -29,6 +32,13 @@ export function fuzzBytes(
       long: long / 2,
       tryCase: (random, watched) => sendBytes(random, bytesFor(random, watched.writerKey), watched),
       judge: expectSamePets,
+      conclude: (server) => expectAnswers(server, "InventoryService/UpdateInventory"),
     });
   });
+}
+
+/** Expects that some of the bytes were requests for this method, of those to whom it answers. */
+async function expectAnswers(server: TestServer, method: string): Promise<void> {
+  const metrics = await readMetrics(server);
+  expect(metrics.sum("petstore_calls_total", { method: `petstore.v1.${method}`, code: "OK" })).toBeGreaterThan(0);
 }

@@ -54,7 +54,7 @@ function connection(random: Random, key: string): Buffer {
 
 function callFrames(random: Random, stream: number, key: string): Buffer[] {
   const { headers, body } = random.pick(calls);
-  const all = { ":scheme": "http", ":authority": "x", authorization: `Bearer ${key}`, ...headers };
+  const all = { ":scheme": "http", ":authority": "x", ...headers, authorization: `Bearer ${key}` };
   const block = payload(random, headerBlock(random.oneIn(4) ? changed(random, all) : all));
   const flags = endHeaders + (body === undefined ? endStream : 0);
   const opened = frame("headers", { flags, stream, payload: block });

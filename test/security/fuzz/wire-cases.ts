@@ -1,5 +1,6 @@
 import { afterAll, it } from "vitest";
 import { Random } from "../../support/random.ts";
+import type { TestServer } from "../../support/server.ts";
 import { type CaseCount, failure, fuzzTimeoutMs, seedsOf } from "./cases.ts";
 import type { Stock } from "./stock.ts";
 import { WatchedServer } from "./watched-server.ts";
@@ -14,6 +15,8 @@ export interface WireCases extends CaseCount {
   tryCase(random: Random, watched: WatchedServer): Promise<void>;
   /** Looks at the stock after each batch; by default it must not have changed. */
   readonly judge?: (now: Stock, before: Stock) => void;
+  /** Is called after all cases. */
+  readonly conclude?: (server: TestServer) => Promise<void>;
 }
 
 /**
@@ -26,6 +29,7 @@ export function fuzzWire(promise: string, cases: WireCases): void {
     for (let start = 0; start < seeds.length; start += batchSize) {
       await tryBatch(seeds.slice(start, start + batchSize), cases);
     }
+    await cases.conclude?.((await sharedServer()).server);
   });
 }
 
@@ -34,9 +38,13 @@ let shared: Promise<WatchedServer> | undefined;
 
 afterAll(async () => (await shared)?.stop());
 
-async function tryBatch(seeds: readonly number[], cases: WireCases): Promise<void> {
+function sharedServer(): Promise<WatchedServer> {
   shared ??= WatchedServer.start();
-  const watched = await shared;
+  return shared;
+}
+
+async function tryBatch(seeds: readonly number[], cases: WireCases): Promise<void> {
+  const watched = await sharedServer();
   try {
     await tryTogether(seeds, cases, watched);
   } catch (reason) {
