@@ -25,7 +25,7 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   if (endShredded(body)) {
     throw bodyShredded();
   }
-  const first: Buffer = body.read() ?? Buffer.alloc(0);
+  const first = readWaiting(body);
   const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
   if (!isComplete) {
     await Promise.resolve();
@@ -36,6 +36,19 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(first, body);
   });
+}
+
+/** All of a body that has come and has not been read; `read` gives one piece of it. */
+export function readWaiting(body: Readable): Buffer {
+  const first: Buffer = body.read() ?? Buffer.alloc(0);
+  if (body.readableLength === 0) {
+    return first;
+  }
+  const pieces = [first];
+  for (let piece: Buffer | null = body.read(); piece !== null; piece = body.read()) {
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
 }
 
 function whole(bytes: Buffer, { maxBytes, record }: BodyLimits): Buffer {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { discardBody, endShredded } from "./body.ts";
+import { discardBody, endShredded, readWaiting } from "./body.ts";
 
 /** A request over HTTP/1.1 with its connection, which Node takes from it when it is destroyed. */
 export interface ConnectedRequest {
@@ -16,8 +16,8 @@ export function holdUnread({ request }: ConnectedRequest): void {
   if (!request.complete && !endShredded(request)) {
     // To have it begun, what has come must go for a moment: with as much of it as is kept, nothing more would be asked
     // for.
-    const come: Buffer | null = request.read();
-    if (come !== null) {
+    const come = readWaiting(request);
+    if (come.length > 0) {
       request.unshift(come);
     }
   }

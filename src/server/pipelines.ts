@@ -1,5 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { endShredded } from "../http/body.ts";
+import { parseInSteps } from "./small-steps.ts";
 import type { UnderWay } from "./under-way.ts";
 
 /** So many requests of a connection are under way at a time: the others' turn comes after a few of them, not all. */
@@ -16,6 +18,7 @@ class Pipeline {
   readonly #answers: ServerResponse[] = [];
   /** Those of the requests that are not under way yet. */
   readonly #held: (() => void)[] = [];
+  #isInSteps = false;
   #isPaused = false;
   #isEnding = false;
   #isClosing = false;
@@ -27,6 +30,10 @@ class Pipeline {
   }
 
   add(request: IncomingMessage, answer: ServerResponse): void {
+    if (!this.#isInSteps && request.headers["transfer-encoding"] !== undefined) {
+      this.#isInSteps = true;
+      parseInSteps(this.#socket, () => this.#endShredded());
+    }
     if (this.#isEnding) {
       keepAlive(this.#answers.at(-1), true);
       keepAlive(answer, false);
@@ -70,6 +77,14 @@ class Pipeline {
     for (const answer of this.#answers.splice(0)) {
       answer.destroy();
       answer.emit("close");
+    }
+  }
+
+  /** Ends the connection when the body that is being read has come in too many pieces. */
+  #endShredded(): void {
+    const last = this.#answers.at(-1);
+    if (last !== undefined) {
+      endShredded(last.req);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { putBackInSteps } from "./small-steps.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");
@@ -19,7 +20,7 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
     }
     stop();
     socket.pause();
-    socket.unshift(seen);
+    putBackInSteps(socket, seen);
     found(isStart);
   }
   function giveUp(): void {

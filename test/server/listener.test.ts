@@ -44,13 +44,13 @@ interface Client {
 }
 
 async function open(): Promise<Client> {
-  const socket = connect(listener.address.port, "127.0.0.1");
+  const socket = connect(listener.address.port, "127.0.0.1").on("error", () => {});
   await once(socket, "connect");
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
   });
-  return { socket, received: () => received, closed: once(socket, "close") };
+  return { socket, received: () => received, closed: new Promise((resolve) => socket.once("close", resolve)) };
 }
 
 /** The paths that were answered, in order, with an `!` after one that says that the connection will be closed. */
@@ -120,5 +120,51 @@ describe("what is no HTTP", () => {
     await answerAll();
     await client.closed;
     expect(answersIn(client.received())).toEqual(answers);
+  });
+});
+
+describe("a body in chunks", () => {
+  const chunks = (text: string, bytes: number) =>
+    (text.match(new RegExp(`.{1,${bytes}}`, "g")) ?? []).map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`);
+  const chunked = (text: string, bytes: number) =>
+    post("/chunked", `Transfer-Encoding: chunked\r\n\r\n${chunks(text, bytes).join("")}0\r\n\r\n`);
+
+  /** Answers with the bodies of the requests, as they come. */
+  async function echo(count: number): Promise<void> {
+    for (let made = 0; made < count; made++) {
+      await until(async () => waiting.length > 0, 2_000);
+      const next = waiting.shift() as Exchange;
+      const body = Buffer.from(await next.readBody(1_000_000)).toString();
+      await next.respond({ status: 200, header: new Headers(), body: `${next.path} ${body.length}` });
+    }
+  }
+
+  it.each([
+    ["that come at once", [70_000]],
+    ["that come later", [60, 70_000]],
+    ["in packets of any size", [1, 5, 4_095, 4_096, 4_097, 12_288, 50_000]],
+  ])("is read, and so are the many requests around it: %s", async (_title, sizes) => {
+    const client = await open();
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+    const text = "x".repeat(50_000);
+    let bytes = [get("/first"), chunked(text, 100), ...paths.map(get), chunked(text, 500), get("/last")].join("");
+    const echoed = echo(paths.length + 4);
+    for (const size of [...sizes, bytes.length]) {
+      client.socket.write(bytes.slice(0, size));
+      bytes = bytes.slice(size);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await echoed;
+    await until(async () => client.received().includes("/last 0"), 1_000);
+    const expected = ["/first 0", "/chunked 50000", ...paths.map((path) => `${path} 0`), "/chunked 50000", "/last 0"];
+    expect(answersIn(client.received())).toEqual(expected);
+    client.socket.destroy();
+  });
+
+  it("of a byte each ends the connection, and leaves the requests before it their answers", async () => {
+    const client = await open();
+    client.socket.write(get("/a") + chunked("x".repeat(50_000), 1));
+    await until(async () => client.socket.destroyed, 1_000);
+    expect(waiting.map(({ path }) => path)).toEqual(["/a", "/chunked"]);
   });
 });
