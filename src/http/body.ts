@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { CallRecord } from "./call-record.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { readWaiting } from "./read-waiting.ts";
 
 /** What bounds the reading of a request body. */
 export interface BodyLimits {
@@ -36,19 +37,6 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(first, body);
   });
-}
-
-/** All of a body that has come and has not been read; `read` gives one piece of it. */
-export function readWaiting(body: Readable): Buffer {
-  const first: Buffer = body.read() ?? Buffer.alloc(0);
-  if (body.readableLength === 0) {
-    return first;
-  }
-  const pieces = [first];
-  for (let piece: Buffer | null = body.read(); piece !== null; piece = body.read()) {
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
 
 function whole(bytes: Buffer, { maxBytes, record }: BodyLimits): Buffer {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { discardBody, endShredded, readWaiting } from "./body.ts";
+import { discardBody, endShredded } from "./body.ts";
+import { readWaiting } from "./read-waiting.ts";
 
 /** A request over HTTP/1.1 with its connection, which Node takes from it when it is destroyed. */
 export interface ConnectedRequest {

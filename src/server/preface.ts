@@ -20,7 +20,12 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
     }
     stop();
     socket.pause();
-    putBackInSteps(socket, seen);
+    if (isStart) {
+      // In one piece: a session that the first of several has ended is handed the next by Node, which ends the process.
+      socket.unshift(seen);
+    } else {
+      putBackInSteps(socket, seen);
+    }
     found(isStart);
   }
   function giveUp(): void {
