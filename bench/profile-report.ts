@@ -26,5 +26,5 @@ const bounds = `What bounds the ratios:
 - *To \`connectNodeAdapter\` over gRPC*: Node's own HTTP/2, in JavaScript and in C++, takes more than the service does, and
   both contenders pay for it. Another implementation of HTTP/2 would lift it.
 - *Reads while others update*: of what they lose, the bare server that stands beside loses a part as well, and that has
-  nothing to do with the updates: it has to wait for one of the two cores. The rest is bursts: whoever waits for a slow
-  disk is answered at once with all others, and asks again at once.`;
+  nothing to do with the updates: it has to wait for one of the two cores. The rest is bursts: those who
+  wait for a slow disk are answered in a row, and ask again at once.`;

@@ -25,17 +25,39 @@ interface Kept {
   readonly counted: ArrayBuffer;
 }
 
+/** By their native parts, the sessions that are kept. */
+const kept = new WeakMap<NativePart, Kept>();
+
 /** Keeps the native parts of sessions until the collector has taken those of streams. */
 const untilTaken = new FinalizationRegistry<Kept>(({ native }) => keepForThisTurn(native));
 
 /** Keeps a session's native part until those of its streams are deleted that the collector does not take. */
 export function outliveStreams(session: ServerHttp2Session): void {
+  destroyBehindSocket(session);
   let native = nativePart(session);
   session.on("close", () => {
     keepForThisTurn(native);
     // A closed session may be there for long, and its listeners with it.
     native = undefined;
   });
+}
+
+/**
+ * A session that is destroyed while its socket closes never hears of what it has written to it, and keeps that, and the
+ * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway.
+ */
+function destroyBehindSocket(session: ServerHttp2Session): void {
+  const { socket } = session;
+  const destroy = session.destroy.bind(session);
+  let isClosed = false;
+  socket.once("close", () => {
+    isClosed = true;
+  });
+  session.destroy = (...reason) => {
+    if (session.destroyed || isClosed || !socket.destroyed) {
+      destroy(...reason);
+    }
+  };
 }
 
 /**
@@ -47,18 +69,28 @@ export function outliveStream(stream: ServerHttp2Stream): void {
   if (stream.endAfterHeaders) {
     return;
   }
-  const ofStream = nativePart(stream);
-  const native = nativePart(stream.session);
+  const native = nativePart(stream);
+  const ofSession = nativePart(stream.session);
   let isUnsent = () => !stream.writableFinished;
   stream.on("aborted", () => {
     const unsent = stream.writableLength > 0;
     isUnsent = () => unsent;
   });
   stream.on("close", () => {
-    if (ofStream !== undefined && native !== undefined && stream.readableAborted && isUnsent()) {
-      untilTaken.register(ofStream, { native, counted: new ArrayBuffer(countedBytes) });
+    if (native !== undefined && ofSession !== undefined && stream.readableAborted && isUnsent()) {
+      untilTaken.register(native, keep(ofSession));
     }
   });
+}
+
+function keep(native: NativePart): Kept {
+  const known = kept.get(native);
+  if (known !== undefined) {
+    return known;
+  }
+  const made = { native, counted: new ArrayBuffer(countedBytes) };
+  kept.set(native, made);
+  return made;
 }
 
 /** Node deletes what it means to delete before the next callbacks of `setImmediate`. */

@@ -11,7 +11,7 @@ const stepBytes = 4_096;
 export function parseInSteps(socket: Socket, afterStep: () => void): void {
   const [parse] = socket.listeners("data") as [(bytes: Buffer) => void];
   socket.on("data", (bytes: Buffer) => {
-    for (let start = 0; start < bytes.length && !socket.destroyed; start += stepBytes) {
+    for (let start = 0; start < bytes.length && isParsed(socket); start += stepBytes) {
       if (socket.isPaused()) {
         socket.unshift(bytes.subarray(start));
         return;
@@ -21,6 +21,11 @@ export function parseInSteps(socket: Socket, afterStep: () => void): void {
     }
   });
   socket.off("data", parse);
+}
+
+/** Node takes its parser from a connection that is destroyed, or of which it parses no more, as behind CONNECT. */
+function isParsed(socket: Socket & { readonly parser?: object | null }): boolean {
+  return !socket.destroyed && socket.parser !== null && socket.parser !== undefined;
 }
 
 /** Puts back bytes that were read from a paused connection, to be read again in small steps. */

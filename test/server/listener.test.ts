@@ -111,6 +111,16 @@ describe("what is no HTTP", () => {
       `${get("/a")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
       ["/a!"],
     ],
+    [
+      "as CONNECT leaves the request with chunks before it its answer",
+      `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
+      ["/a!"],
+    ],
+    [
+      "behind a body in chunks leaves that request its answer",
+      `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}BAD\r\n\r\n`,
+      ["/a!"],
+    ],
   ])("%s", async (_where, bytes, answers) => {
     const client = await open();
     client.socket.write(bytes);
