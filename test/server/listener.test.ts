@@ -117,6 +117,16 @@ describe("what is no HTTP", () => {
       ["/a!"],
     ],
     [
+      "and much of it behind a body in chunks leaves that request its answer",
+      `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}${"BAD\r\n\r\n".repeat(9_000)}`,
+      ["/a!"],
+    ],
+    [
+      "and much of it in the chunks of the first request is refused once",
+      `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")}${"XYZ\r\n\r\n".repeat(9_000)}`,
+      ["400!"],
+    ],
+    [
       "behind a body in chunks leaves that request its answer",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}BAD\r\n\r\n`,
       ["/a!"],
@@ -168,6 +178,40 @@ describe("a body in chunks", () => {
     await until(async () => client.received().includes("/last 0"), 1_000);
     const expected = ["/first 0", "/chunked 50000", ...paths.map((path) => `${path} 0`), "/chunked 50000", "/last 0"];
     expect(answersIn(client.received())).toEqual(expected);
+    client.socket.destroy();
+  });
+
+  it("is read, and so are the requests behind it, though their answers are not taken for a while", async () => {
+    const client = await open();
+    client.socket.pause();
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+    const send = (from: number, to: number) => client.socket.write(paths.slice(from, to).map(get).join(""));
+    client.socket.write(chunked("x", 1));
+    send(0, 10);
+    const body = "x".repeat(1_000_000);
+    let answered = 0;
+    const answering = (async () => {
+      while (answered < paths.length + 1) {
+        const next = waiting.shift();
+        if (next === undefined) {
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        } else {
+          answered += 1;
+          void next.respond({ status: 200, header: new Headers({ "x-path": next.path }), body });
+        }
+      }
+    })();
+    // More come when there is no room for answers; and room comes little by little.
+    for (let sent = 10; sent < paths.length; sent += 30) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      send(sent, sent + 30);
+      client.socket.read(3_000_000);
+    }
+    client.socket.resume();
+    await answering;
+    const answeredPaths = () => [...client.received().matchAll(/^x-path: (.*)$/gm)].map(([, path]) => path);
+    await until(async () => answeredPaths().length > paths.length, 5_000);
+    expect(answeredPaths()).toEqual(["/chunked", ...paths]);
     client.socket.destroy();
   });
 
