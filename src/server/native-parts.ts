@@ -15,13 +15,13 @@ type NativePart = object;
 
 /**
  * What a kept session counts for with the collector, in bytes. It takes some 20 kB, of which the collector knows nothing:
- * it comes when some 64 MB are kept, which is of 256 sessions.
+ * it comes when some 64 MB are kept, that is, 256 sessions.
  */
 const countedBytes = 262_144;
 
 interface Kept {
   readonly native: NativePart;
-  /** Is never written to, and so takes no memory. */
+  /** Nothing is ever written to it, so that the system mostly gives it no memory. */
   readonly counted: ArrayBuffer;
 }
 
@@ -44,17 +44,14 @@ export function outliveStreams(session: ServerHttp2Session): void {
 
 /**
  * A session that is destroyed while its socket closes never hears of what it has written to it, and keeps that, and the
- * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway.
+ * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway, without a
+ * reason.
  */
 function destroyBehindSocket(session: ServerHttp2Session): void {
   const { socket } = session;
   const destroy = session.destroy.bind(session);
-  let isClosed = false;
-  socket.once("close", () => {
-    isClosed = true;
-  });
   session.destroy = (...reason) => {
-    if (session.destroyed || isClosed || !socket.destroyed) {
+    if (session.destroyed || !socket.destroyed) {
       destroy(...reason);
     }
   };
@@ -77,7 +74,7 @@ export function outliveStream(stream: ServerHttp2Stream): void {
     isUnsent = () => unsent;
   });
   stream.on("close", () => {
-    if (native !== undefined && ofSession !== undefined && stream.readableAborted && isUnsent()) {
+    if (native !== undefined && ofSession !== undefined && isUnsent()) {
       untilTaken.register(native, keep(ofSession));
     }
   });

@@ -12,8 +12,8 @@ interface Noted {
 }
 
 /**
- * Has Node's HTTP/1.1 parse in small steps what a connection sends from now on, and no more of it once the connection is
- * destroyed. Otherwise it takes 64 KiB in one go, which may be 10,000 chunks of a body, at a microsecond each.
+ * Has Node's HTTP/1.1 parse in small steps what it reads of a connection from now on, and no more of it once the
+ * connection is destroyed. Otherwise it takes 64 KiB in one go, which may be 10,000 chunks of a body, at a microsecond each.
  * `afterStep` is called after each.
  */
 export function parseInSteps(socket: Socket & Noted, afterStep: () => void): void {
@@ -29,6 +29,8 @@ export function parseInSteps(socket: Socket & Noted, afterStep: () => void): voi
     }
   });
   socket.off("data", parse);
+  // Node's HTTP/1.1 leaves reading to the socket from here on, which may take itself for reading though it was stopped.
+  socket.push(Buffer.alloc(0));
 }
 
 /** Puts back bytes that were read from a paused connection, to be read again in small steps. */

@@ -91,7 +91,8 @@ describe.runIf(isLong)("the time of the processor that a call costs with 1,000,0
     }
     const [smallUs, largeUs] = [median(costs.small), median(costs.large)];
     report(title, { smallUs, largeUs });
-    expect(largeUs / smallUs, `${largeUs} µs instead of ${smallUs} µs`).toBeLessThan(1.25);
+    // Some 10 % are the processor's own caches; a scan of anything would take a thousand times as long.
+    expect(largeUs / smallUs, `${largeUs} µs instead of ${smallUs} µs`).toBeLessThan(1.5);
   });
 
   /** What a call costs the server, in µs of all its threads; eight are made at a time. */

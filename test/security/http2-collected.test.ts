@@ -58,9 +58,12 @@ describe("the garbage collector takes no connection before the headers that it h
     collector?.destroy();
   });
 
-  it("where the client reads nothing", async () => {
-    for (let round = 0; round < 5; round++) {
-      await breakOff();
+  it.each([
+    ["where the client reads nothing", breakOff],
+    ["where the client takes its calls back, and reads the rest", takeBack],
+  ])("%s", async (_title, end) => {
+    for (let round = 0; round < 10; round++) {
+      await end();
       await collectGarbage(log);
     }
   });
@@ -69,13 +72,13 @@ describe("the garbage collector takes no connection before the headers that it h
 it("connections of which headers were held are let go of", async () => {
   await breakOff();
   const before = await keptMegabytes(attacked.server);
-  await Promise.all(Array.from({ length: 200 }, breakOff));
+  await Promise.all(Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? breakOff() : takeBack())));
   // A connection counts for 0.26 MB while it is kept.
   await until(async () => (await keptMegabytes(attacked.server)) < before + 15, 10_000);
 });
 
-/** Ends a connection whose client has read none of what it has asked for, and holds headers of each call. */
-async function breakOff(): Promise<void> {
+/** Asks for more than there is room for, reads nothing of it, and sends each call headers that are refused. */
+async function hold(...behind: readonly Buffer[]): Promise<Socket> {
   const socket = await openConnection();
   socket.pause();
   for (let stream = 1; stream < 256; stream += 2) {
@@ -83,8 +86,23 @@ async function breakOff(): Promise<void> {
   }
   await pause(100);
   for (let stream = 1; stream < 256; stream += 2) {
-    socket.write(frame("headers", { flags: endHeaders | endStream, stream, payload: refused }));
+    const trailers = frame("headers", { flags: endHeaders | endStream, stream, payload: refused });
+    socket.write(Buffer.concat([trailers, ...behind.map((payload) => frame("reset", { stream, payload }))]));
   }
+  await pause(100);
+  return socket;
+}
+
+async function breakOff(): Promise<void> {
+  const socket = await hold();
+  socket.destroy();
+  await pause(20);
+}
+
+async function takeBack(): Promise<void> {
+  const cancel = Buffer.of(0, 0, 0, 8);
+  const socket = await hold(cancel);
+  socket.resume();
   await pause(100);
   socket.destroy();
   await pause(20);

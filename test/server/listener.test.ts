@@ -181,17 +181,17 @@ describe("a body in chunks", () => {
     client.socket.destroy();
   });
 
-  it("is read, and so are the requests behind it, though their answers are not taken for a while", async () => {
+  it.each([
+    ["first", 0],
+    ["among others", 40],
+  ])("is read, and so are the requests behind it, though answers are not taken for a while: %s", async (_when, at) => {
     const client = await open();
     client.socket.pause();
-    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
-    const send = (from: number, to: number) => client.socket.write(paths.slice(from, to).map(get).join(""));
-    client.socket.write(chunked("x", 1));
-    send(0, 10);
+    const requests = Array.from({ length: 100 }, (_, index) => get(`/${index}`)).toSpliced(at, 0, chunked("x", 1));
     const body = "x".repeat(1_000_000);
     let answered = 0;
     const answering = (async () => {
-      while (answered < paths.length + 1) {
+      while (answered < requests.length) {
         const next = waiting.shift();
         if (next === undefined) {
           await new Promise((resolve) => setTimeout(resolve, 1));
@@ -202,16 +202,53 @@ describe("a body in chunks", () => {
       }
     })();
     // More come when there is no room for answers; and room comes little by little.
-    for (let sent = 10; sent < paths.length; sent += 30) {
+    for (let sent = 0; sent < requests.length; sent += 20) {
+      client.socket.write(requests.slice(sent, sent + 20).join(""));
       await new Promise((resolve) => setTimeout(resolve, 50));
-      send(sent, sent + 30);
       client.socket.read(3_000_000);
     }
     client.socket.resume();
     await answering;
-    const answeredPaths = () => [...client.received().matchAll(/^x-path: (.*)$/gm)].map(([, path]) => path);
-    await until(async () => answeredPaths().length > paths.length, 5_000);
-    expect(answeredPaths()).toEqual(["/chunked", ...paths]);
+    const paths = (text: string) => [...text.matchAll(/^(?:x-path: |(?:GET|POST) )(\S*)/gm)].map(([, path]) => path);
+    await until(async () => paths(client.received()).length === requests.length, 5_000);
+    expect(paths(client.received())).toEqual(paths(requests.join("")));
+    client.socket.destroy();
+  });
+
+  it("is read, and so is the request behind it, though there is no room for answers when it begins", async () => {
+    const client = await open();
+    client.socket.write(get("/first"));
+    await echo(1);
+    client.socket.pause();
+    client.socket.write(get("/large"));
+    await until(async () => waiting.length > 0, 1_000);
+    const large = waiting.shift()?.respond({ status: 200, header: new Headers(), body: "x".repeat(20_000_000) });
+    const bytes = chunked("x".repeat(50_000), 100) + get("/last");
+    client.socket.write(bytes.slice(0, 100));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    client.socket.write(bytes.slice(100));
+    client.socket.resume();
+    await Promise.all([large, echo(2)]);
+    await until(async () => client.received().includes("/last 0"), 2_000);
+    expect(answersIn(client.received()).map((body) => body.replaceAll("x", ""))).toEqual([
+      "/first 0",
+      "",
+      "/chunked 50000",
+      "/last 0",
+    ]);
+    client.socket.destroy();
+  });
+
+  it("is read behind a large body that waits to be read", async () => {
+    const client = await open();
+    client.socket.write(get("/a"));
+    await echo(1);
+    const large = `Content-Length: 70000\r\n\r\n${"x".repeat(70_000)}`;
+    client.socket.write([post("/large", large), chunked("x".repeat(50_000), 100), get("/b")].join(""));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await echo(3);
+    await until(async () => client.received().includes("/b 0"), 1_000);
+    expect(answersIn(client.received())).toEqual(["/a 0", "/large 70000", "/chunked 50000", "/b 0"]);
     client.socket.destroy();
   });
 
