@@ -39,11 +39,8 @@ const idleMs = 65_000;
 /** How many streams a connection may have open at a time. Source: RFC 9113, section 6.5.2: at least 100. */
 const maxStreams = 128;
 
-/**
- * So many streams a client may reset at once, which is all that it may have, and so many more a second: what it opens for
- * it costs as much as calls.
- */
-const resets = { streamResetBurst: maxStreams, streamResetRate: 33 };
+/** So many streams a client may reset at once, and so many more a second: what it opens for it costs as much as calls. */
+const resets = { streamResetBurst: 2 * maxStreams, streamResetRate: 33 };
 
 /**
  * So many small answers a connection may leave unread for as long as it likes. To watch over each costs a twentieth of
