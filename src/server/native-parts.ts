@@ -68,13 +68,12 @@ export function outliveStream(stream: ServerHttp2Stream): void {
   }
   const native = nativePart(stream);
   const ofSession = nativePart(stream.session);
-  let isUnsent = () => !stream.writableFinished;
+  let wasUnsent: boolean | undefined;
   stream.on("aborted", () => {
-    const unsent = stream.writableLength > 0;
-    isUnsent = () => unsent;
+    wasUnsent = stream.writableLength > 0;
   });
   stream.on("close", () => {
-    if (native !== undefined && ofSession !== undefined && isUnsent()) {
+    if (native !== undefined && ofSession !== undefined && (wasUnsent ?? !stream.writableFinished)) {
       untilTaken.register(native, keep(ofSession));
     }
   });

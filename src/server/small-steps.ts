@@ -13,8 +13,8 @@ interface Noted {
 
 /**
  * Has Node's HTTP/1.1 parse in small steps what it reads of a connection from now on, and no more of it once the
- * connection is destroyed. Otherwise it takes 64 KiB in one go, which may be 10,000 chunks of a body, at a microsecond each.
- * `afterStep` is called after each.
+ * connection is destroyed. Otherwise it takes 64 KiB in one go, which may be 10,000 chunks of a body, at a microsecond
+ * each. `afterStep` is called after each step.
  */
 export function parseInSteps(socket: Socket & Noted, afterStep: () => void): void {
   const [parse] = socket.listeners("data") as [(bytes: Buffer) => void];
