@@ -59,6 +59,7 @@ export abstract class BaseExchange implements Exchange {
   protected abstract startBody(): void;
   /** Has `listener` called once the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
+  abstract readonly isAbandoned: boolean;
   abstract respond(answer: Answer): Promise<void>;
   abstract abort(): void;
 

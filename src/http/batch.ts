@@ -28,17 +28,16 @@ export class Batch<Item> {
   #run(): void {
     const items = this.#items;
     this.#items = [];
-    this.#runRow(items, 0);
+    this.#runRow(items);
   }
 
   /** Between two rows the loop takes its turn: what the first has set going goes on, and others are heard. */
-  #runRow(items: readonly Item[], start: number): void {
-    const end = Math.min(start + rowLength, items.length);
-    for (let index = start; index < end; index++) {
-      this.#work(items[index] as Item);
+  #runRow(items: Item[]): void {
+    for (const item of items.splice(0, rowLength)) {
+      this.#work(item);
     }
-    if (end < items.length) {
-      setImmediate(() => this.#runRow(items, end));
+    if (items.length > 0) {
+      setImmediate(() => this.#runRow(items));
     }
   }
 }

@@ -29,6 +29,8 @@ export interface Exchange {
   readonly requestHeader: Headers;
   /** Aborts when the client goes away before the answer is complete. */
   readonly signal: AbortSignal;
+  /** Whether the client has gone away, so that nobody would get an answer. */
+  readonly isAbandoned: boolean;
 
   /** One request header, by its lower-case name; repeated ones are joined by `, `. */
   header(name: string): string | undefined;

@@ -51,6 +51,10 @@ export class Http1Exchange extends BaseExchange {
     });
   }
 
+  get isAbandoned(): boolean {
+    return this.#response.destroyed;
+  }
+
   respond(answer: Answer): Promise<void> {
     return new Promise((resolve) => {
       answers.add(() => resolve(this.#write(answer)));
@@ -59,7 +63,7 @@ export class Http1Exchange extends BaseExchange {
 
   async #write({ status, header, body, trailer }: Answer): Promise<void> {
     const response = this.#response;
-    if (response.destroyed) {
+    if (this.isAbandoned) {
       return;
     }
     holdUnread(this.#connected);

@@ -46,9 +46,13 @@ export class Http2Exchange extends BaseExchange {
     });
   }
 
+  get isAbandoned(): boolean {
+    return this.body.destroyed || this.body.closed;
+  }
+
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
     const stream = this.body;
-    if (stream.destroyed || stream.closed) {
+    if (this.isAbandoned) {
       return;
     }
     this.record.status = status;

@@ -6,7 +6,7 @@ import type { CallObserver } from "./call-observer.ts";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
 import { addCounter, addHistogram } from "./instruments.ts";
 
-/** What stands for all methods that are none of the service's, whatever clients have asked for. */
+/** What stands for all methods that are none of the service's, and where nobody has looked, as the client was gone. */
 const unknownMethod = "unknown";
 
 /** From a fraction of the quickest call to what nobody waits for, in seconds. */
@@ -38,7 +38,7 @@ export class CallMetrics implements CallObserver {
     this.#methods = new Set(services.flatMap(({ methods }) => methods.map(rpcName)));
     addCounter(registry, {
       name: "petstore_calls_total",
-      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`.",
+      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`, and those of calls that were given up before their turn.",
       labelNames: ["protocol", "method", "code"],
       read: () => this.#readCounts(),
     });

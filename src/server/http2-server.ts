@@ -9,6 +9,7 @@ import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { outliveStream, outliveStreams } from "./native-parts.ts";
+import { endStreamBursts } from "./stream-bursts.ts";
 
 /** Who answers the streams of an HTTP/2 server. */
 export interface StreamHandlers {
@@ -114,10 +115,10 @@ export function createDetachedHttp2Server({
   const listener: StreamListener = (stream, headers, flags, rawHeaders) => {
     // A reset stream reports an error; all that it means is that the client has gone away.
     stream.on("error", ignore);
-    stream.on("close", forget);
     if (stream.destroyed) {
       return;
     }
+    stream.on("close", forget);
     outliveStream(stream);
     onStream(stream);
     const open = count(stream);
@@ -132,6 +133,7 @@ export function createDetachedHttp2Server({
     }
   };
   server.on("stream", listener as never);
+  const stopEndingBursts = endStreamBursts(2 * maxStreams);
   server.on("session", (session) => {
     sessions.set(session, 0);
     outliveStreams(session);
@@ -159,6 +161,7 @@ export function createDetachedHttp2Server({
       }
     },
     destroy() {
+      stopEndingBursts();
       for (const session of sessions.keys()) {
         session.destroy();
       }

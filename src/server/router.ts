@@ -56,7 +56,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
   return async (exchange) => {
     try {
-      await route(exchange);
+      // Others need not wait for what nobody would get.
+      if (!exchange.isAbandoned) {
+        await route(exchange);
+      }
     } catch (reason) {
       logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
       await exchange.respond(refuse(exchange, reason)).catch(() => exchange.abort());

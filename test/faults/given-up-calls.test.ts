@@ -2,17 +2,20 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { connect as connectHttp2, constants } from "node:http2";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { openingWith, requestFrame } from "../security/http2-frames.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
 import { createHttp2Client, type HttpClient } from "../support/http.ts";
-import { inspectable } from "../support/inspector.ts";
+import { evaluate, inspectable } from "../support/inspector.ts";
 import { keptMegabytes } from "../support/kept-memory.ts";
 import { amount } from "../support/long.ts";
+import { readMetrics } from "../support/metrics.ts";
 import { rpcPath } from "../support/operations.ts";
 import { openFiles } from "../support/process-usage.ts";
 import { openSocket } from "../support/raw.ts";
@@ -136,4 +139,25 @@ it(`makes no update of ${calls} that it says is past its deadline, and holds not
   });
   expect(count("not made")).toBeGreaterThan(0);
   expect(server.log).not.toMatch(/"level":[56]0/);
+});
+
+it("works for none but the first of the calls of which the client is gone before their turn", async () => {
+  const calls = Array.from({ length: 100 }, (_, index) =>
+    requestFrame({ ":path": "/v1/inventory", authorization: `Bearer ${key}` }, 2 * index + 1),
+  );
+  const given = async (labels: object) =>
+    (await readMetrics(server)).sum("petstore_calls_total", { code: "INCOMPLETE", ...labels });
+  const before = await given({});
+  const socket = openSocket(server).on("error", () => {});
+  socket.write(openingWith());
+  await once(socket, "data");
+  // All that is said meanwhile is read in one turn of the server's loop, and that the client is gone in the next.
+  const asleep = evaluate(() => server.log, "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)");
+  await setTimeout(100);
+  socket.write(Buffer.concat(calls));
+  await setTimeout(50);
+  socket.destroy();
+  await asleep;
+  await until(async () => (await given({})) >= before + 50, 5_000);
+  expect(await given({ method: rpcPath("listInventory").slice(1) })).toBeLessThan(50);
 });

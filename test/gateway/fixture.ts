@@ -101,6 +101,7 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
     requestId: "request-1",
     record: new CallRecord(),
     requestHeader,
+    isAbandoned: false,
     signal: new AbortController().signal,
     header: (name) => requestHeader.get(name) ?? undefined,
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -5,6 +6,7 @@ import { createClientAddress } from "../../src/http/client-address.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { createRequestIdReader } from "../../src/http/request-id.ts";
 import { type Listener, listen } from "../../src/server/listener.ts";
+import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { until } from "../support/deadline.ts";
 
 let listener: Listener;
@@ -257,5 +259,44 @@ describe("a body in chunks", () => {
     client.socket.write(get("/a") + chunked("x".repeat(50_000), 1));
     await until(async () => client.socket.destroyed, 1_000);
     expect(waiting.map(({ path }) => path)).toEqual(["/a", "/chunked"]);
+  });
+});
+
+describe("an HTTP/2 connection that takes many calls back at once", () => {
+  const cancel = Buffer.of(0, 0, 0, 8);
+  const takenBack = (count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      const stream = 2 * index + 1;
+      return Buffer.concat([requestFrame({ ":path": "/" }, stream), frame("reset", { stream, payload: cancel })]);
+    });
+
+  it("is served", async () => {
+    const client = await open();
+    client.socket.write(openingWith(...takenBack(256)));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    client.socket.write(requestFrame({ ":path": "/next" }, 513));
+    await until(async () => waiting.some(({ path }) => path === "/next"), 1_000);
+    client.socket.destroy();
+  });
+
+  it.each([
+    ["as it opens", openingWith(...takenBack(700))],
+    ["later", openingWith(), ...takenBack(700)],
+  ])("is ended before the most of them are looked at: %s", async (_when, ...bytes) => {
+    let lookedAt = 0;
+    const count = () => {
+      lookedAt += 1;
+    };
+    subscribe("http2.server.stream.created", count);
+    onTestFinished(() => void unsubscribe("http2.server.stream.created", count));
+    const client = await open();
+    const [first, ...rest] = bytes;
+    client.socket.write(first);
+    await once(client.socket, "data");
+    client.socket.write(Buffer.concat(rest));
+    await client.closed;
+    expect(lookedAt).toBe(257);
+    // GOAWAY with ENHANCE_YOUR_CALM, after any stream.
+    expect(Buffer.from(client.received(), "latin1").toString("hex")).toMatch(/000008070000000000.{8}0000000b$/);
   });
 });
