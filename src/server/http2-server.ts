@@ -5,6 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { Batch } from "../http/batch.ts";
 import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
 import type { ConnectServices } from "./connect-services.ts";
@@ -95,6 +96,16 @@ export function createDetachedHttp2Server({
   const compatibility = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
 
+  // Each takes as long as ten others, which are answered between two rows.
+  const connectCalls = new Batch<Parameters<StreamListener>>(setImmediate, (call) => {
+    const [stream] = call;
+    if (!stream.destroyed && !stream.closed) {
+      for (const layer of compatibility) {
+        layer.apply(server, call);
+      }
+    }
+  });
+
   /** Returns how many streams the connection has open, with this one. */
   function count(stream: ServerHttp2Stream): number {
     const session = stream.session as ServerHttp2Session | undefined;
@@ -128,9 +139,7 @@ export function createDetachedHttp2Server({
       }
       return handleStream(stream, headers, rawHeaders);
     }
-    for (const layer of compatibility) {
-      layer.call(server, stream, headers, flags, rawHeaders);
-    }
+    connectCalls.add([stream, headers, flags, rawHeaders]);
   };
   server.on("stream", listener as never);
   const stopEndingBursts = endStreamBursts(2 * maxStreams);
