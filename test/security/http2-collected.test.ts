@@ -110,18 +110,17 @@ async function takeBack(): Promise<void> {
   await pause(20);
 }
 
-/** Has the server end the connection amid headers, some of which are refused, and some of which do not end. */
+/** Has the server end the connection for the many calls that it opens and takes back, while it reads nothing of others. */
 async function openTooMany(): Promise<void> {
-  const socket = await openConnection();
-  const ids = Array.from({ length: 600 }, (_, index) => 2 * index + 1);
-  const payload = Buffer.concat([headerBlock(head), refused]);
-  const streams = ids.map((stream) =>
+  const socket = await hold(cancel);
+  const streams = Array.from({ length: 600 }, (_, index) => 257 + 2 * index).map((stream) =>
     Buffer.concat([
-      frame("headers", { flags: endHeaders, stream, payload: stream % 3 === 0 ? payload : headerBlock(head) }),
+      frame("headers", { flags: endHeaders, stream, payload: headerBlock(head) }),
+      frame("headers", { flags: endHeaders | endStream, stream, payload: refused }),
       frame("reset", { stream, payload: cancel }),
     ]),
   );
-  socket.write(Buffer.concat([...streams, frame("headers", { stream: 1_201, payload: headerBlock(head) })]));
+  socket.write(Buffer.concat(streams));
   await pause(20);
   socket.destroy();
 }
