@@ -38,7 +38,7 @@ export class CallMetrics implements CallObserver {
     this.#methods = new Set(services.flatMap(({ methods }) => methods.map(rpcName)));
     addCounter(registry, {
       name: "petstore_calls_total",
-      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`, and those of calls that were given up before their turn.",
+      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`, and so is that of a call of which the client is gone before its turn.",
       labelNames: ["protocol", "method", "code"],
       read: () => this.#readCounts(),
     });

@@ -24,6 +24,8 @@ export interface StreamHandlers {
   ) => void;
   /** Is told of every stream before it is answered. */
   readonly onStream: (stream: ServerHttp2Stream) => void;
+  /** Is told whose connection is ended for the many streams that it opens at once. */
+  readonly reportBurst: (peerAddress: string) => void;
 }
 
 /** An HTTP/2 server that does not listen itself: connections are handed to it by `server.emit("connection", socket)`. */
@@ -86,6 +88,7 @@ export function createDetachedHttp2Server({
   connectServices,
   handleStream,
   onStream,
+  reportBurst,
 }: StreamHandlers): DetachedHttp2Server {
   /** How many streams each session has open. */
   const sessions = new Map<ServerHttp2Session, number>();
@@ -142,7 +145,7 @@ export function createDetachedHttp2Server({
     connectCalls.add([stream, headers, flags, rawHeaders]);
   };
   server.on("stream", listener as never);
-  const stopEndingBursts = endStreamBursts(2 * maxStreams);
+  const stopEndingBursts = endStreamBursts(2 * maxStreams, reportBurst);
   server.on("session", (session) => {
     sessions.set(session, 0);
     outliveStreams(session);

@@ -28,6 +28,8 @@ export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOption
   readonly connectServices: ConnectServices;
   /** Hears why a connection could not be accepted, such as for want of file handles. */
   readonly reportUnaccepted: (reason: Error) => void;
+  /** Hears whose connection is ended for the many calls that it begins at once. */
+  readonly reportBurst: (peerAddress: string) => void;
 }
 
 /** A port that is listened on. */
@@ -45,7 +47,7 @@ export interface Listener {
  * used for those that turn out to be HTTP/1.1.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { connectServices, handle, requestTimeoutMs, tls } = options;
+  const { connectServices, handle, reportBurst, requestTimeoutMs, tls } = options;
   const underWay = new UnderWay();
   const leave = () => underWay.leave();
   const requests = new Batch<Exchange>(setImmediate, (exchange) => void handle(exchange));
@@ -60,6 +62,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   const http2 = createDetachedHttp2Server({
     connectServices,
+    reportBurst,
     onStream(stream) {
       underWay.enter();
       stream.on("close", leave);

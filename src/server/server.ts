@@ -161,6 +161,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     ),
     connectServices,
     reportUnaccepted,
+    reportBurst: occasionally(failureReportMs, (peerAddress) =>
+      logger.warn({ peerAddress }, "a connection was ended: it began too many calls at once"),
+    ),
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
   });
   held.defer(() => listener.close(grace.leftMs));

@@ -7,12 +7,12 @@ const channel = "http2.server.stream.created";
 /**
  * Ends HTTP/2 connections of this process that open more than so many streams in one turn of the event loop. None of
  * them is answered within the turn, so that the client has taken most of them back. Without it Node takes apart all that
- * it reads in a turn, some 800 such streams per 64 KiB, before what it has for a limit ends the connection. Returns how
- * to stop it.
+ * it reads in a turn, some 800 such streams per 64 KiB, before what it has for a limit ends the connection. `report` is
+ * told of whose connections they are. Returns how to stop it.
  *
  * nginx has the same limit: https://github.com/nginx/nginx/commit/6ceef192e7af1c507826ac38a2d43f08bf265fb9
  */
-export function endStreamBursts(mostPerTurn: number): () => void {
+export function endStreamBursts(mostPerTurn: number, report: (peerAddress: string) => void): () => void {
   const opened = new Map<ServerHttp2Session, number>();
 
   function onCreated(message: unknown): void {
@@ -24,6 +24,7 @@ export function endStreamBursts(mostPerTurn: number): () => void {
     const count = (opened.get(session) ?? 0) + 1;
     opened.set(session, count);
     if (count > mostPerTurn) {
+      report(session.socket.remoteAddress ?? "");
       // Nobody else hears of this one before it is destroyed.
       stream.on("error", () => {});
       session.destroy(new Error("too many streams at once"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
