@@ -15,8 +15,8 @@ export interface SideBySide {
   readonly data: DataSet;
   readonly load: Load;
   /**
-   * Of a load of updates, how many are under way at a time: so many may be unanswered at its end. Undefined for a load of
-   * lists.
+   * Of a load of updates, how many are under way at a time: so many may be unanswered at its end. Undefined for a load
+   * of lists.
    */
   readonly updatesAtATime?: number;
   readonly targets: readonly Target[];

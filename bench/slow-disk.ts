@@ -23,15 +23,18 @@ const bystanderName = "bare node:http beside it, 64 clients update";
 
 interface SlowDisk {
   readonly service: Contender;
-  /** A server that has no part in the updates: what it loses to them, it loses to the machine that it shares with them. */
+  /**
+   * A server that has no part in the updates: what it loses to them, it loses to the machine that it shares with them.
+   */
   readonly bystander: Contender;
   readonly data: DataSet;
   readonly directory: string;
 }
 
 /**
- * Reads at a fixed rate from one server on a disk that takes 20 ms to sync: with nobody else there, and while 64 clients
- * update; and from a bystander, while they update that server. Undefined where there is no gcc to build the slow disk with.
+ * Reads at a fixed rate from one server on a disk that takes 20 ms to sync: with nobody else there, and while 64
+ * clients update; and from a bystander, while they update that server. Undefined where there is no gcc to build the
+ * slow disk with.
  */
 export function slowDisk({ service, bystander, data, directory }: SlowDisk): Scenario | undefined {
   if (!isInstalled("gcc")) {

@@ -8,9 +8,9 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export type Guard = (report: ReportProgress) => ReportProgress;
 
 /**
- * Has long work leave nothing half-done behind when a signal ends it: the work's next report throws, and it cleans up as
- * after any other error. The exit code is then 128 and the signal's number, as a shell has it. A second signal of the
- * same kind ends the process at once.
+ * Has long work leave nothing half-done behind when a signal ends it: the work's next report throws, and it cleans up
+ * as after any other error. The exit code is then 128 and the signal's number, as a shell has it. A second signal of
+ * the same kind ends the process at once.
  */
 export async function interruptibly<R>(work: (guard: Guard) => Promise<R>): Promise<R> {
   let received: NodeJS.Signals | undefined;

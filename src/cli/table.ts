@@ -1,8 +1,8 @@
 import { printable } from "./printable.ts";
 
 /**
- * Aligns rows of cells in columns, two spaces apart, without trailing space. The first row is the header. Cells are made
- * safe for a terminal.
+ * Aligns rows of cells in columns, two spaces apart, without trailing space. The first row is the header. Cells are
+ * made safe for a terminal.
  */
 export function formatTable(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(printable));

@@ -63,8 +63,8 @@ export interface PetstoreClient {
 }
 
 /**
- * A client of the service over any of Connect's transports. Throws a `TypeError` for a bad address, and a `ConnectError`
- * for what cannot be a key.
+ * A client of the service over any of Connect's transports. Throws a `TypeError` for a bad address, and a
+ * `ConnectError` for what cannot be a key.
  */
 export function createPetstoreClient(options: PetstoreClientOptions): PetstoreClient {
   const { apiKey, retry, onLimits, timing = systemTiming } = options;

@@ -15,7 +15,10 @@ export interface RetryPolicy {
   readonly maxTotalDelayMs: number;
 }
 
-/** Enough to outlive a restart of the service, which takes less than the 3.1 s that are waited at least; and to wait for a minute's window; not for a day's, nor for a ban. */
+/**
+ * Enough to outlive a restart of the service, which takes less than the 3.1 s that are waited at least; and to wait for
+ * a minute's window; not for a day's, nor for a ban.
+ */
 export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 6,
   initialDelayMs: 200,
@@ -27,8 +30,8 @@ export const defaultRetryPolicy: RetryPolicy = {
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
 /**
- * Nobody answered, or the connection broke on the way: the call may have been carried out. Node tells of streams that end
- * with their connection as of cancelled ones; calls that were cancelled by their caller are never made again.
+ * Nobody answered, or the connection broke on the way: the call may have been carried out. Node tells of streams that
+ * end with their connection as of cancelled ones; calls that were cancelled by their caller are never made again.
  */
 const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 

@@ -29,7 +29,9 @@ const string = `"(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*'|\`[^\`]*\``;
 /** Not those in addresses, dates and names. */
 const number = "(?<![\\w./:-])-?\\d+(?:\\.\\d+)?(?![\\w.:/-])";
 
-/** Code as HTML, with `<span>`s of the classes `comment`, `string`, `number` and `keyword`. Unknown languages are plain. */
+/**
+ * Code as HTML, with `<span>`s of the classes `comment`, `string`, `number` and `keyword`. Unknown languages are plain.
+ */
 export function highlight(code: string, language: string): string {
   const grammar = grammars[language];
   if (grammar === undefined) {

@@ -22,7 +22,9 @@ export interface RefusalExample {
 const openedAtMs = Date.parse("2026-11-20T12:00:00Z");
 const refusedAfterMs = 42_000;
 
-/** What a Free key is told that sends one request more than its plan has in a minute: judged by the limits themselves. */
+/**
+ * What a Free key is told that sends one request more than its plan has in a minute: judged by the limits themselves.
+ */
 export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);

@@ -110,7 +110,9 @@ export interface KeyUsage {
   readonly keyId: string;
   readonly usage: Usage;
   readonly lastUsedAtMs: number;
-  /** When the key last called each deprecated method, in milliseconds since the Unix epoch, by the method's full name. */
+  /**
+   * When the key last called each deprecated method, in milliseconds since the Unix epoch, by the method's full name.
+   */
   readonly deprecatedCalls?: ReadonlyMap<string, number> | undefined;
 }
 

@@ -7,7 +7,9 @@ export interface QueryParameter {
   readonly value: string;
 }
 
-/** Splits a query into its parameters, without decoding them. Source: URL Standard, application/x-www-form-urlencoded. */
+/**
+ * Splits a query into its parameters, without decoding them. Source: URL Standard, application/x-www-form-urlencoded.
+ */
 export function splitQuery(query: string): QueryParameter[] {
   return query.split("&").map(splitParameter);
 }

@@ -1,6 +1,8 @@
 import type { PathTemplate } from "./path-template.ts";
 
-/** What a path and a method lead to: a route with the segments of the path, or the methods that would have led there. */
+/**
+ * What a path and a method lead to: a route with the segments of the path, or the methods that would have led there.
+ */
 export type RouteMatch<T> =
   | { readonly route: T; readonly segments: readonly string[] }
   | { readonly route: undefined; readonly methods: ReadonlySet<string> };

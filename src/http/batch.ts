@@ -2,8 +2,8 @@
 const rowLength = 16;
 
 /**
- * Puts work off for a moment, to do it in a row. Between two system calls, such as the reading of one request and of the
- * next, the processor forgets much of what it needs for a request: done in a row, they cost some fifth less.
+ * Puts work off for a moment, to do it in a row. Between two system calls, such as the reading of one request and of
+ * the next, the processor forgets much of what it needs for a request: done in a row, they cost some fifth less.
  */
 export class Batch<Item> {
   readonly #work: (item: Item) => void;
@@ -11,8 +11,8 @@ export class Batch<Item> {
   #items: Item[] = [];
 
   /**
-   * `putOff` says for how long: `setImmediate` to the end of the event loop's turn, `process.nextTick` until all that is
-   * settled by now has gone on. `work` must not throw.
+   * `putOff` says for how long: `setImmediate` to the end of the event loop's turn, `process.nextTick` until all that
+   * is settled by now has gone on. `work` must not throw.
    */
   constructor(putOff: (run: () => void) => void, work: (item: Item) => void) {
     this.#putOff = putOff;

@@ -165,8 +165,8 @@ const freePieces = 1024;
 const pieceBytes = 512;
 
 /**
- * Whether a body has come in so many small pieces that somebody means harm: one of a byte takes some 400 to keep, and as
- * long as a packet.
+ * Whether a body has come in so many small pieces that somebody means harm: one of a byte takes some 400 to keep, and
+ * as long as a packet.
  */
 function isShredded(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / pieceBytes;

@@ -44,7 +44,8 @@ export function isLarge(body: string | Uint8Array | undefined): boolean {
 
 /**
  * Writes a body and a trailer, and ends the target; resolves when all has been handed over, or the client has gone
- * away, to the number of bytes that were written. The body is pulled no faster than the client reads. When it throws, the target is destroyed with its error.
+ * away, to the number of bytes that were written. The body is pulled no faster than the client reads. When it throws,
+ * the target is destroyed with its error.
  */
 export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>, trailer?: Headers): Promise<number> {
   const closed = new Promise<void>((resolve) => target.once("finish", resolve).once("close", resolve));

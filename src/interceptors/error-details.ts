@@ -7,7 +7,9 @@ const errorDomain = "petstore.v1";
 
 type ErrorDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 
-/** The details of an error: its code, the fields to blame, and when to try again. Source: google/rpc/error_details.proto */
+/**
+ * The details of an error: its code, the fields to blame, and when to try again. Source: google/rpc/error_details.proto
+ */
 export function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError): ErrorDetail[] {
   const details: ErrorDetail[] = [errorInfo(code)];
   if (fieldViolations.length > 0) {

@@ -6,8 +6,8 @@ export type Parts<M extends Message = Message> = AsyncIterable<M>;
 const partsOfMessages = new WeakMap<Message, Parts>();
 
 /**
- * Gives an empty message the parts that it is made of, for a list that is too long to be read, held and written at once.
- * Each part holds entries of the same list, one at least, and nothing else.
+ * Gives an empty message the parts that it is made of, for a list that is too long to be read, held and written at
+ * once. Each part holds entries of the same list, one at least, and nothing else.
  */
 export function withParts<M extends Message>(message: M, parts: Parts<M>): M {
   partsOfMessages.set(message, parts);
@@ -26,7 +26,9 @@ export async function* writeParts<T>(parts: Parts, write: (part: Message) => T):
   }
 }
 
-/** Joins the JSON of parts to that of the message: one list of all that stands between the outermost brackets of each. */
+/**
+ * Joins the JSON of parts to that of the message: one list of all that stands between the outermost brackets of each.
+ */
 export async function* joinJson(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let end = "";
   for await (const text of texts) {

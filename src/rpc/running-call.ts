@@ -103,7 +103,9 @@ export function runningCallOf({ contextValues }: { readonly contextValues: Conte
   return running;
 }
 
-/** The exchange that carries a call, for interceptors that need more of it than its headers. Throws as `runningCallOf`. */
+/**
+ * The exchange that carries a call, for interceptors that need more of it than its headers. Throws as `runningCallOf`.
+ */
 export function exchangeOf(request: { readonly contextValues: ContextValues }): Exchange {
   return runningCallOf(request).exchange;
 }

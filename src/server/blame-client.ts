@@ -1,8 +1,8 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 
 /**
- * What cannot be read of a stream is the client's fault. Connect calls it internal, and says in its decoder's words what
- * is wrong.
+ * What cannot be read of a stream is the client's fault. Connect calls it internal, and says in its decoder's words
+ * what is wrong.
  */
 export const blameClient: Interceptor = (next) => (request) =>
   next(request.stream ? { ...request, message: decodable(request.message) } : request);

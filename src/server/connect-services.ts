@@ -74,8 +74,8 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
     const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
     assertAuthority(authority);
-    // The adapter knows no absolute form. It makes a URL of the host, and what is one by HTTP need not be one by the URL
-    // standard.
+    // The adapter knows no absolute form. It makes a URL of the host, and what is one by HTTP need not be one by the
+    // URL standard.
     request.url = path;
     request.headers.host = "localhost";
     if (request.headers[":authority"] !== undefined) {

@@ -22,7 +22,9 @@ const exposedHeaders = [
 /** All methods that pages need leave for: which of them a path has is for the API to say. */
 const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** How long a browser may remember a preflight's answer, in seconds: two hours, which is the most that Chromium takes. */
+/**
+ * How long a browser may remember a preflight's answer, in seconds: two hours, which is the most that Chromium takes.
+ */
 const maxAgeSeconds = 7_200;
 
 /** Lets pages of some origins call the API. Source: https://fetch.spec.whatwg.org/#http-cors-protocol */

@@ -28,7 +28,9 @@ export interface StreamHandlers {
   readonly reportBurst: (peerAddress: string) => void;
 }
 
-/** An HTTP/2 server that does not listen itself: connections are handed to it by `server.emit("connection", socket)`. */
+/**
+ * An HTTP/2 server that does not listen itself: connections are handed to it by `server.emit("connection", socket)`.
+ */
 export interface DetachedHttp2Server {
   readonly server: Http2Server;
   /** Tells all clients to open no further streams. */
@@ -43,7 +45,9 @@ const idleMs = 65_000;
 /** How many streams a connection may have open at a time. Source: RFC 9113, section 6.5.2: at least 100. */
 const maxStreams = 128;
 
-/** So many streams a client may reset at once, and so many more a second: what it opens for it costs as much as calls. */
+/**
+ * So many streams a client may reset at once, and so many more a second: what it opens for it costs as much as calls.
+ */
 const resets = { streamResetBurst: 2 * maxStreams, streamResetRate: 33 };
 
 /**
@@ -67,8 +71,8 @@ function forget(this: ServerHttp2Stream): void {
 }
 
 /**
- * Stops the timer of a session that is closed. Node means to do so itself, and does not: its `setTimeout` leaves a session
- * alone that is destroyed, and when it is to stop the timer, it is.
+ * Stops the timer of a session that is closed. Node means to do so itself, and does not: its `setTimeout` leaves a
+ * session alone that is destroyed, and when it is to stop the timer, it is.
  *
  * Source: `closeSession` in https://github.com/nodejs/node/blob/main/lib/internal/http2/core.js
  */

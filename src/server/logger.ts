@@ -8,21 +8,24 @@ export type { Logger } from "pino";
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /**
- * Logs to stderr: JSON lines, or text for people on a terminal. The lines are written beside the event loop, which waits
- * for nobody who reads them; those that wait at the end of the process are written then.
+ * Logs to stderr: JSON lines, or text for people on a terminal. The lines are written beside the event loop, which
+ * waits for nobody who reads them; those that wait at the end of the process are written then.
  */
 export function createLogger(level: string): Logger {
   const isTerminal = process.stderr.isTTY === true;
   const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
-  // A log that cannot be written, for want of room or of a reader, ends no server; nor does it keep one from its end, at
-  // which the stream would try for ever.
+  // A log that cannot be written, for want of room or of a reader, ends no server; nor does it keep one from its end,
+  // at which the stream would try for ever.
   stderr.on("error", () => {
     stderr.flushSync = () => {};
   });
   return pino({ level }, isTerminal ? pretty({ destination: stderr, ignore: "pid,hostname" }) : stderr);
 }
 
-/** Resolves when the lines that have just been logged are written. On a terminal they are written at once, and it does not. */
+/**
+ * Resolves when the lines that have just been logged are written. On a terminal they are written at once, and it does
+ * not.
+ */
 export async function written(logger: Logger): Promise<void> {
   await once((logger as unknown as Record<symbol, EventEmitter>)[pino.symbols.streamSym] as EventEmitter, "drain");
 }

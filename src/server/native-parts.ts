@@ -1,9 +1,9 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
 /**
- * Node's HTTP/2 has an object of its own in C++ behind every session and every stream, which the garbage collector takes.
- * It must take that of a session last: a stream holds the headers of a block that has not ended, or that was refused, in
- * memory of its session, and a session that ends while some of its memory is held aborts the process, with
+ * Node's HTTP/2 has an object of its own in C++ behind every session and every stream, which the garbage collector
+ * takes. It must take that of a session last: a stream holds the headers of a block that has not ended, or that was
+ * refused, in memory of its session, and a session that ends while some of its memory is held aborts the process, with
  * `Assertion failed: (current_nghttp2_memory_) == (0)`. Nothing in Node sees to the order, so this module does.
  *
  * Source: `Http2Session::~Http2Session` and `Http2Stream::Destroy` in
@@ -14,8 +14,8 @@ import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 type NativePart = object;
 
 /**
- * What a kept session counts for with the collector, in bytes. It takes some 20 kB, of which the collector knows nothing:
- * it comes when some 64 MB are kept, that is, 256 sessions.
+ * What a kept session counts for with the collector, in bytes. It takes some 20 kB, of which the collector knows
+ * nothing: it comes when some 64 MB are kept, that is, 256 sessions.
  */
 const countedBytes = 262_144;
 
@@ -44,8 +44,8 @@ export function outliveStreams(session: ServerHttp2Session): void {
 
 /**
  * A session that is destroyed while its socket closes never hears of what it has written to it, and keeps that, and the
- * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway, without a
- * reason.
+ * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway, without
+ * a reason.
  */
 function destroyBehindSocket(session: ServerHttp2Session): void {
   const { socket } = session;

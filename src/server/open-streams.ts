@@ -6,7 +6,9 @@ const maxOfNetwork = 64;
 /** How many there may be in all, some 30 MB. */
 const maxInAll = 1_024;
 
-/** Counts the streams that are open without a key, which nothing else bounds: they may stay for as long as they like. */
+/**
+ * Counts the streams that are open without a key, which nothing else bounds: they may stay for as long as they like.
+ */
 export class OpenStreams {
   readonly #byNetwork = new Map<string, number>();
   #inAll = 0;

@@ -11,8 +11,9 @@ export interface OpsPagesOptions {
 }
 
 /**
- * The pages of the operator's port: `/healthz` answers 200 while the process lives, `/readyz` while it takes requests and
- * 503 else; `/metrics` is for Prometheus, `/status` for people's tools, and `/log-level` tells and sets how much is logged.
+ * The pages of the operator's port: `/healthz` answers 200 while the process lives, `/readyz` while it takes requests
+ * and 503 else; `/metrics` is for Prometheus, `/status` for people's tools, and `/log-level` tells and sets how much is
+ * logged.
  */
 export function createOpsPages({ observability, level, isReady, addresses }: OpsPagesOptions): Record<string, OpsPage> {
   return {

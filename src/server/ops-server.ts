@@ -75,8 +75,8 @@ export function plain(status: number, line: string): OpsAnswer {
 const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address");
 
 /**
- * Whether a request is for another host than the port's. While only this machine itself reaches it, such a request may come
- * from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
+ * Whether a request is for another host than the port's. While only this machine itself reaches it, such a request may
+ * come from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
  */
 function isRebound({ headers }: IncomingMessage, { address, host }: { address: string; host: string }): boolean {
   if (headers.host === undefined || !isLoopback(address)) {

@@ -52,8 +52,8 @@ export interface RunningServer {
   /** Logs that a signal ends the process, though calls are running. */
   abandon(signal: string): void;
   /**
-   * Lets running calls finish, and gives back all that is held. Resolves to false when the disk does not let it: a thread
-   * waits for it then, and will for nobody knows how long.
+   * Lets running calls finish, and gives back all that is held. Resolves to false when the disk does not let it: a
+   * thread waits for it then, and will for nobody knows how long.
    */
   stop(): Promise<boolean>;
 }

@@ -6,9 +6,9 @@ const channel = "http2.server.stream.created";
 
 /**
  * Ends HTTP/2 connections of this process that open more than so many streams in one turn of the event loop. None of
- * them is answered within the turn, so that the client has taken most of them back. Without it Node takes apart all that
- * it reads in a turn, some 800 such streams per 64 KiB, before what it has for a limit ends the connection. `report` is
- * told of whose connections they are. Returns how to stop it.
+ * them is answered within the turn, so that the client has taken most of them back. Without it Node takes apart all
+ * that it reads in a turn, some 800 such streams per 64 KiB, before what it has for a limit ends the connection.
+ * `report` is told of whose connections they are. Returns how to stop it.
  *
  * nginx has the same limit: https://github.com/nginx/nginx/commit/6ceef192e7af1c507826ac38a2d43f08bf265fb9
  */

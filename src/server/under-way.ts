@@ -1,4 +1,6 @@
-/** Counts the answers that are under way, from a request's head on until the last byte has been handed to the system. */
+/**
+ * Counts the answers that are under way, from a request's head on until the last byte has been handed to the system.
+ */
 export class UnderWay {
   #count = 0;
   #drained: (() => void) | undefined;

@@ -59,8 +59,9 @@ export class InventoryBlocks {
   }
 
   /**
-   * Notes that any entries may have changed, and others may have come: everything is read anew. Lists that are being sent
-   * go on. What turns out the same as before keeps its memory: most often it is all the same, and a key was created.
+   * Notes that any entries may have changed, and others may have come: everything is read anew. Lists that are being
+   * sent go on. What turns out the same as before keeps its memory: most often it is all the same, and a key was
+   * created.
    */
   clear(): void {
     for (const [index, piece] of this.#pieces.entries()) {

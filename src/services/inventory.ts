@@ -57,14 +57,14 @@ export function inventoryService(
 }
 
 /**
- * How long an update is waited for at least, once it is on its way to the disk, in milliseconds. Only a disk that stands
- * still takes longer: so no deadline, however short, makes an update fail on a disk that is well.
+ * How long an update is waited for at least, once it is on its way to the disk, in milliseconds. Only a disk that
+ * stands still takes longer: so no deadline, however short, makes an update fail on a disk that is well.
  */
 const diskPatienceMs = 1_000;
 
 /**
- * Waits for an update until the caller's deadline. Past it the update may still be made, as soon as the disk answers, so
- * that `DEADLINE_EXCEEDED`, by which nothing changes, would not be true. Rejects with `UNAVAILABLE`.
+ * Waits for an update until the caller's deadline. Past it the update may still be made, as soon as the disk answers,
+ * so that `DEADLINE_EXCEEDED`, by which nothing changes, would not be true. Rejects with `UNAVAILABLE`.
  */
 async function settledWithin<T>(ms: number, updating: Promise<T>): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();

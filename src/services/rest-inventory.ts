@@ -18,7 +18,8 @@ export interface RestInventoryOptions {
 }
 
 /**
- * The RPCs of the inventory as REST has them: lists carry an `ETag`, and the whole list is sent as JSON that is kept ready.
+ * The RPCs of the inventory as REST has them: lists carry an `ETag`, and the whole list is sent as JSON that is kept
+ * ready.
  */
 export function restInventoryService(options: RestInventoryOptions): ServiceImpl<typeof InventoryService> {
   const { service, blocks, version } = options;

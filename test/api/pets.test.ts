@@ -26,7 +26,9 @@ afterAll(() => server?.stop());
 
 const statuses = ["available", "pending", "sold"];
 
-/** Expects the headers of a deprecated operation: since 2026-06-01 (RFC 9745), with its sunset a year later (RFC 8594). */
+/**
+ * Expects the headers of a deprecated operation: since 2026-06-01 (RFC 9745), with its sunset a year later (RFC 8594).
+ */
 function expectDeprecation({ headers }: Outcome): void {
   expect(headers.get("deprecation")).toBe(`@${Date.UTC(2026, 5, 1) / 1000}`);
   expect(headers.get("sunset")).toBe("Tue, 01 Jun 2027 00:00:00 GMT");

@@ -34,7 +34,9 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-/** How long a sample may take: the first one in Go compiles the packages that come with Go, which is a minute's work. */
+/**
+ * How long a sample may take: the first one in Go compiles the packages that come with Go, which is a minute's work.
+ */
 const sampleTimeoutMs = 180_000;
 
 /** How each language runs a sample, as its readers would. */

@@ -18,8 +18,8 @@ const damagesPerPage = amount(20, 400);
 const seed = isLong ? Date.now() : 1;
 
 /**
- * The byte that tells which versions of SQLite may write the file. Where it asks for a later one, all can be read, and the
- * check has nothing to tell; but no server takes such a store.
+ * The byte that tells which versions of SQLite may write the file. Where it asks for a later one, all can be read, and
+ * the check has nothing to tell; but no server takes such a store.
  *
  * Source: https://sqlite.org/fileformat2.html#file_format_version_numbers
  */
@@ -76,7 +76,10 @@ async function readAll(file: string): Promise<(readonly Row[] | undefined)[]> {
   return rows;
 }
 
-/** Any error that is not the domain's is answered `INTERNAL`. A pet that is not found where its id is damaged is not there. */
+/**
+ * Any error that is not the domain's is answered `INTERNAL`. A pet that is not found where its id is damaged is not
+ * there.
+ */
 function refusal(reason: unknown): undefined {
   expect(reason instanceof DomainError ? ["UNAVAILABLE", "PET_NOT_FOUND"].includes(reason.code) : true).toBe(true);
 }

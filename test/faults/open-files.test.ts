@@ -69,7 +69,10 @@ async function close(socket: Socket): Promise<void> {
   }
 }
 
-/** What Node tells a server when a connection cannot be accepted, and the system has not even a handle to refuse it with. */
+/**
+ * What Node tells a server when a connection cannot be accepted, and the system has not even a handle to refuse it
+ * with.
+ */
 const unaccepted = `
   import { Server } from "node:http";
   const { listen } = Server.prototype;

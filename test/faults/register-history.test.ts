@@ -3,7 +3,9 @@ import { expect, it } from "vitest";
 import { amount } from "../support/long.ts";
 import { findContradiction, type RegisterOperation } from "./register-history.ts";
 
-/** Such as `w1 0-5` for a write of 1, `r1 2-3` for a read that has seen it, and `w2 4-` for a write without an answer. */
+/**
+ * Such as `w1 0-5` for a write of 1, `r1 2-3` for a read that has seen it, and `w2 4-` for a write without an answer.
+ */
 function parse(operation: string): RegisterOperation {
   const [, kind, value = "", start, end] = /^([rw])(\d+) (\d+)-(\d*)$/.exec(operation) ?? [];
   const endMs = end === "" ? Infinity : Number(end);

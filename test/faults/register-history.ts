@@ -20,8 +20,8 @@ interface Cluster {
  * moment between its beginning and its end would explain it; undefined where there is such an order. Each value must be
  * written once at most. A write that has no answer may have happened or not.
  *
- * With unique values a register's history is linearisable unless a value is read before it is written, the times that two
- * values certainly stood for overlap, or a value's whole time lies in another's.
+ * With unique values a register's history is linearisable unless a value is read before it is written, the times that
+ * two values certainly stood for overlap, or a value's whole time lies in another's.
  *
  * Source: Gibbons and Korach, Testing Shared Memories, SIAM Journal on Computing 26 (4), 1997, section 4
  */

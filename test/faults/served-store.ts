@@ -9,7 +9,9 @@ export interface ServedStore {
   readonly key: string;
 }
 
-/** Has a group of tests share a server on the fixture, of which `prepare` may make what it likes before it is served. */
+/**
+ * Has a group of tests share a server on the fixture, of which `prepare` may make what it likes before it is served.
+ */
 export function useServedStore(prepare: (store: TestStore) => void = () => {}): ServedStore {
   const store = new TestStore();
   let server: TestServer;

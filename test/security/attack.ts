@@ -19,8 +19,8 @@ interface Behaviour {
 }
 
 /**
- * Writes to a fresh connection as fast as it takes it, until the server ends it or there is no more to say. Rejects where
- * no connection is to be had.
+ * Writes to a fresh connection as fast as it takes it, until the server ends it or there is no more to say. Rejects
+ * where no connection is to be had.
  */
 export async function attack(
   target: Target,

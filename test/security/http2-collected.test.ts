@@ -21,7 +21,9 @@ const refused = headerBlock({ "x-held": "for as long as the stream is there", "N
 
 const cancel = Buffer.of(0, 0, 0, 8);
 
-/** Has the server listen on a port of its own, where it does nothing for 100 ms, or collects its garbage, as it is told. */
+/**
+ * Has the server listen on a port of its own, where it does nothing for 100 ms, or collects its garbage, as it is told.
+ */
 const listenForCommands = `new Promise((resolve) => {
   const load = process.getBuiltinModule;
   load("node:v8").setFlagsFromString("--expose-gc");
@@ -110,7 +112,9 @@ async function takeBack(): Promise<void> {
   await pause(20);
 }
 
-/** Has the server end the connection for the many calls that it opens and takes back, while it reads nothing of others. */
+/**
+ * Has the server end the connection for the many calls that it opens and takes back, while it reads nothing of others.
+ */
 async function openTooMany(): Promise<void> {
   const socket = await hold(cancel);
   const streams = Array.from({ length: 600 }, (_, index) => 257 + 2 * index).map((stream) =>

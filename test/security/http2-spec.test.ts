@@ -11,8 +11,8 @@ const h2spec = process.env.H2SPEC ?? "h2spec";
 const isFound = spawnSync(h2spec, ["--version"]).status === 0;
 
 /**
- * What nghttp2, and Node above it, do in another way than h2spec would have it. None of it lets anybody in or takes more
- * than a frame's time: frames of closed streams and of priorities are ignored, and where a stream would do, the
+ * What nghttp2, and Node above it, do in another way than h2spec would have it. None of it lets anybody in or takes
+ * more than a frame's time: frames of closed streams and of priorities are ignored, and where a stream would do, the
  * connection ends.
  */
 const others = [

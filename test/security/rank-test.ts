@@ -1,6 +1,7 @@
 /**
  * How far apart two samples lie, by the ranks of their values: some 0 when they are alike, and beyond 4 either way for
- * one in 16,000 of such. Positive when the first is the greater. Source: Mann and Whitney, 1947; ties are not corrected.
+ * one in 16,000 of such. Positive when the first is the greater. Source: Mann and Whitney, 1947; ties are not
+ * corrected.
  */
 export function rankDistance(first: readonly number[], second: readonly number[]): number {
   const all = [

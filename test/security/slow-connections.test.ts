@@ -17,7 +17,9 @@ import { frame, openingWith, preface } from "./http2-frames.ts";
 /** How long a request may take to arrive. */
 const timeoutMs = 1_000;
 
-/** How soon connections are to be closed: the server takes three times the timeout at worst, for head, body and look. */
+/**
+ * How soon connections are to be closed: the server takes three times the timeout at worst, for head, body and look.
+ */
 const closedWithinMs = amount(6, 4) * timeoutMs;
 
 const attacked = useAttackedServer(() => startServer("--request-timeout", `${timeoutMs / 1_000}s`));

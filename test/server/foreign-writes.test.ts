@@ -4,7 +4,9 @@ import { watchForeignWrites } from "../../src/server/foreign-writes.ts";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Watches a store that says these things in turn, and the last of them for ever. Returns after which it called back. */
+/**
+ * Watches a store that says these things in turn, and the last of them for ever. Returns after which it called back.
+ */
 async function watch(...answers: (number | Error)[]): Promise<number[]> {
   const calls: number[] = [];
   let asked = 0;

@@ -1,6 +1,8 @@
 import type { TestServer } from "./server.ts";
 
-/** What `/metrics` tells: values by their series, such as `petstore_calls_total{code="OK",method="…",protocol="rest"}`. */
+/**
+ * What `/metrics` tells: values by their series, such as `petstore_calls_total{code="OK",method="…",protocol="rest"}`.
+ */
 export class Metrics {
   readonly text: string;
   readonly #values: ReadonlyMap<string, number>;

@@ -29,7 +29,9 @@ export class Buildah {
     this.#run("commit", "--quiet", "--rm", container, name);
   }
 
-  /** Builds the Dockerfile of a folder, with nothing from a registry. What it runs sees the network, and these files. */
+  /**
+   * Builds the Dockerfile of a folder, with nothing from a registry. What it runs sees the network, and these files.
+   */
   build(folder: string, name: string, files: readonly string[]): void {
     const volumes = files.flatMap((file) => ["--volume", `${file}:${file}:ro`]);
     const surroundings = ["--pull-never", "--isolation", "chroot", "--network", "host", ...volumes];

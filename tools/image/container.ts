@@ -14,8 +14,8 @@ export interface ContainerOptions {
 }
 
 /**
- * Runs an image as compose.yaml has it run: with the image's user and no capability, nothing to write on but the volume,
- * and the program as process 1. Unlike there, `/tmp` is read-only too, and the network is this machine's.
+ * Runs an image as compose.yaml has it run: with the image's user and no capability, nothing to write on but the
+ * volume, and the program as process 1. Unlike there, `/tmp` is read-only too, and the network is this machine's.
  */
 export class Container {
   readonly #options: ContainerOptions;

@@ -95,7 +95,9 @@ function keyOf(name: string, place: string): SettingKey {
   return key;
 }
 
-/** Only one value, or a list of them: whatever has more structure, or an alias, stays an object, which no setting takes. */
+/**
+ * Only one value, or a list of them: whatever has more structure, or an alias, stays an object, which no setting takes.
+ */
 function plainValue(node: Node | null): unknown {
   return isSeq(node) ? node.items.map(scalarValue) : scalarValue(node);
 }

@@ -4,8 +4,8 @@ import { optional, required, type Setting, secret, several, toggle } from "./set
 
 /**
  * All settings of `petstore serve`. Each has a flag, a variable and a name in the configuration file, all made of its
- * name here: `opsPort` is `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, the README's table and `petstore config`
- * say of them what stands here.
+ * name here: `opsPort` is `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, the README's table and `petstore
+ * config` say of them what stands here.
  */
 export const settings = {
   db: required<string>(fileName, "the file of the store; every command takes it", "data/petstore.db"),

@@ -71,8 +71,8 @@ export class Connection {
   }
 
   /**
-   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. `afterPiece`
-   * is told each time how many pages are done, and of how many.
+   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on.
+   * `afterPiece` is told each time how many pages are done, and of how many.
    */
   async copyTo(file: string, afterPiece: (done: number, total: number) => void): Promise<void> {
     const progress = ({ totalPages, remainingPages }: Sqlite.BackupMetadata) => {

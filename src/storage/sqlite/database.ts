@@ -51,7 +51,8 @@ export function openDatabase(path: string, options: ConnectionOptions = {}): Con
   connection.pragma("foreign_keys = ON");
   // A damaged page is noticed as soon as it is read, and not by what its parts lead to.
   connection.pragma("cell_size_check = ON");
-  // The log is written back every 16 MB, and not every 4: each time costs the writers two syncs and many scattered writes.
+  // The log is written back every 16 MB, and not every 4: each time costs the writers two syncs and many scattered
+  // writes.
   connection.pragma("wal_autocheckpoint = 4000");
   // A long export or backup lets the log grow: it is cut down again once they are done.
   connection.pragma("journal_size_limit = 67108864");
@@ -102,9 +103,9 @@ function makeFolderOf(file: string): void {
 }
 
 /**
- * As `resolveDatabase`, for a store that is to be written to. A file with a second name (a hard link) is refused: SQLite
- * keeps a log beside each name, and with two of them the store is soon corrupt. What a restore that was cut short has
- * left is let through, since nobody opens the other name.
+ * As `resolveDatabase`, for a store that is to be written to. A file with a second name (a hard link) is refused:
+ * SQLite keeps a log beside each name, and with two of them the store is soon corrupt. What a restore that was cut
+ * short has left is let through, since nobody opens the other name.
  *
  * Source: https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
  */

@@ -6,7 +6,10 @@ import { DamagedRowError } from "./damage.ts";
 const mediumFails =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH|NOLFS|INTERRUPT)(_|$)/;
 
-/** What to throw in place of an error of the driver: `UNAVAILABLE` when the medium fails, or is damaged. Other errors stay. */
+/**
+ * What to throw in place of an error of the driver: `UNAVAILABLE` when the medium fails, or is damaged. Other errors
+ * stay.
+ */
 export function fromDriverError(error: unknown): unknown {
   return isMediumFailure(error) || error instanceof DamagedRowError ? storeUnavailable(error) : error;
 }

@@ -18,7 +18,10 @@ export function identityOf(name: string): string | undefined {
   return stats && `${stats.dev}:${stats.ino}`;
 }
 
-/** The one true path of a file, or of one that is to be made. Throws the file system's errors where the folder is missing. */
+/**
+ * The one true path of a file, or of one that is to be made. Throws the file system's errors where the folder is
+ * missing.
+ */
 export function truePathOf(name: string): string {
   return existsSync(name) ? realpathSync(name) : join(realpathSync(dirname(name)), basename(name));
 }

@@ -2,8 +2,8 @@ import { closeSync, fdatasyncSync, openSync } from "node:fs";
 
 /**
  * Keeps whoever writes a large file from holding up others that write to the same disk. What has been written is synced
- * piece by piece: a server's next sync would otherwise wait for all of it at once. And the disk is left alone for as long
- * as each piece took.
+ * piece by piece: a server's next sync would otherwise wait for all of it at once. And the disk is left alone for as
+ * long as each piece took.
  */
 export class GentleWrites implements Disposable {
   readonly #descriptor: number;

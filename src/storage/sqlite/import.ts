@@ -6,7 +6,8 @@ import { stageAll } from "./staging.ts";
 
 /**
  * Puts all of the pets and orders in, or none, over a connection of its own. Returns how many it took. However slow
- * they come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge only.
+ * they come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge
+ * only.
  */
 export async function importAll(connection: Connection, { pets = [], orders = [] }: Imports): Promise<ImportCounts> {
   connection.run("BEGIN");

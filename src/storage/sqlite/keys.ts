@@ -42,8 +42,8 @@ export function createKey(connection: Connection, key: Key, secretHash: Uint8Arr
 }
 
 /*
- * In the joins a parameter is written `+?`. SQLite would otherwise plan the query anew each time another value is bound,
- * since a plan might depend on it (SQLITE_ENABLE_STAT4): ten times the cost of the look-up.
+ * In the joins a parameter is written `+?`. SQLite would otherwise plan the query anew each time another value is
+ * bound, since a plan might depend on it (SQLITE_ENABLE_STAT4): ten times the cost of the look-up.
  */
 
 /** The key that has a secret, live or not, found by the primary index of the secrets. */

@@ -15,9 +15,9 @@ import { syncFolder } from "./sync.ts";
 const busyTimeoutMs = 1_000;
 
 /**
- * Puts a copy of a backup in the place of a store, once the copy is known to be sound. The store that stood there is kept
- * beside it; returns its name, or undefined when there was none. Until that moment nothing changes, and whatever happens
- * meanwhile, one of the two whole stores stands there.
+ * Puts a copy of a backup in the place of a store, once the copy is known to be sound. The store that stood there is
+ * kept beside it; returns its name, or undefined when there was none. Until that moment nothing changes, and whatever
+ * happens meanwhile, one of the two whole stores stands there.
  *
  * Throws `StoreHeldError` while the store is served; `StoreFileError` while another process uses it, for a backup that
  * is not sound, and where a store that was kept before would be lost.
@@ -90,8 +90,8 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
 
 /**
  * Sees to it that a store and its log can be kept: the log is written back into the store, which is held so that nobody
- * else uses it. A store that is too damaged for that keeps its log as it is, beside the other name. Gives what holds the
- * store. Throws `StoreFileError` while somebody else uses it.
+ * else uses it. A store that is too damaged for that keeps its log as it is, beside the other name. Gives what holds
+ * the store. Throws `StoreFileError` while somebody else uses it.
  */
 function keep(path: string, keptAs: string): Connection | undefined {
   for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {

@@ -11,8 +11,8 @@ interface SchemaRow {
 
 /**
  * What keeps a store from having the schema of the version that it is marked with, a line for each: what is missing or
- * different, what only a later version has, and what others have added. SQLite would run a trigger of theirs with our own
- * updates. Their tables, such as Litestream's, are left alone.
+ * different, what only a later version has, and what others have added. SQLite would run a trigger of theirs with our
+ * own updates. Their tables, such as Litestream's, are left alone.
  */
 export function findSchemaFaults(connection: Connection): string[] {
   return connection.asOfOneMoment(() => {

@@ -3,8 +3,8 @@ import { createKey, revokeKey, rotateKey, unbanKey } from "./keys.ts";
 import { saveUsage } from "./usage.ts";
 
 /**
- * What the writing thread can be asked to do, besides stock updates. Each is atomic by itself, or made so, because a group of them shares one
- * transaction.
+ * What the writing thread can be asked to do, besides stock updates. Each is atomic by itself, or made so, because a
+ * group of them shares one transaction.
  */
 export const writes = {
   createKey,

@@ -70,8 +70,8 @@ function withHeader(draft: Draft, name: string, value: string): Draft {
 }
 
 /**
- * How what is no request of HTTP/2 is refused (RFC 9113, 8.1.1); and what a client makes of a refusal over HTTP/1.1 that
- * has a body, though it has meant to send HEAD.
+ * How what is no request of HTTP/2 is refused (RFC 9113, 8.1.1); and what a client makes of a refusal over HTTP/1.1
+ * that has a body, though it has meant to send HEAD.
  */
 const noAnswer = /NGHTTP2_PROTOCOL_ERROR$|Data after `Connection: close`$/;
 

@@ -10,8 +10,8 @@ export async function expectQuick(run: () => unknown): Promise<void> {
 }
 
 /**
- * The time of the processor that something takes, in milliseconds, the fastest of three times: the garbage collector, or
- * a function that is compiled, can make it slow once, but not each time.
+ * The time of the processor that something takes, in milliseconds, the fastest of three times: the garbage collector,
+ * or a function that is compiled, can make it slow once, but not each time.
  */
 export async function leastCpuMs(run: () => unknown): Promise<number> {
   return Math.min(await cpuMs(run), await cpuMs(run), await cpuMs(run));
