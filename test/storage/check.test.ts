@@ -155,6 +155,16 @@ describe("damage", () => {
     expect(faults.join("\n")).toMatch(/^Tree \d+ page \d+|malformed/);
   });
 
+  it("of the header's write version, by which SQLite would not write the store, is told", async () => {
+    const file = await createStore();
+    const descriptor = openSync(file, "r+");
+    writeSync(descriptor, Buffer.of(0x42), 0, 1, 18);
+    closeSync(descriptor);
+    expect(await checkDatabase(file, "quick")).toEqual([
+      "the header: it asks for version 66 to write the file, and for 2 to read it",
+    ]);
+  });
+
   it("of nearly all pages is told, and ends nothing", async () => {
     const file = await createStore();
     damagePages(file, [4, statSync(file).size / 4_096]);

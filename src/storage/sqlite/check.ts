@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { ReportProgress } from "../../domain/store.ts";
 import { Connection } from "./connection.ts";
@@ -24,8 +25,8 @@ interface Step {
  */
 export async function checkDatabase(file: string, depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
   const connection = openForReading(file);
+  const faults: string[] = [];
   try {
-    const faults: string[] = [];
     const steps = stepsOf(depth);
     for (const [done, step] of steps.entries()) {
       report?.(done, steps.length);
@@ -34,10 +35,11 @@ export async function checkDatabase(file: string, depth: CheckDepth, report?: Re
       faults.push(...run(step, connection));
     }
     report?.(steps.length, steps.length);
-    return faults;
   } finally {
     connection.close();
   }
+  // Not before: to close a file takes back the process's own locks on it.
+  return [...findHeaderFaults(file), ...faults];
 }
 
 /** Opens a store that is not to be changed, migrated neither. Throws `StoreFileError`. */
@@ -80,6 +82,20 @@ function run({ subject, findFaults }: Step, connection: Connection): readonly st
   } catch (error) {
     return [`${subject} cannot be read: ${(error as Error).message}`];
   }
+}
+
+/**
+ * SQLite reads a file of which a later version must do the writing, and says nothing of that.
+ *
+ * Source: https://sqlite.org/fileformat2.html#file_format_version_numbers
+ */
+function findHeaderFaults(file: string): string[] {
+  const versions = Buffer.alloc(2);
+  const descriptor = openSync(file, "r");
+  readSync(descriptor, versions, 0, versions.length, 18);
+  closeSync(descriptor);
+  const [write = 0, read] = versions;
+  return write <= 2 ? [] : [`the header: it asks for version ${write} to write the file, and for ${read} to read it`];
 }
 
 /** Source: https://sqlite.org/pragma.html#pragma_integrity_check */
