@@ -1,6 +1,8 @@
 import type { Site } from "../docs/site.ts";
 import { headersTooLarge, nothingHere } from "../domain/errors.ts";
+import { assertAuthority } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
@@ -31,6 +33,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   const { api, health, site, cors, meter, logger, observer } = options;
   /** Pages need no key, and are not counted. */
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
+    assertAuthority(exchange.authority);
     const page = await site.find(exchange.path);
     return exchange.respond(page === undefined ? refuse(exchange, nothingHere()) : await siteAnswer(exchange, page));
   }
@@ -61,7 +64,9 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
         await route(exchange);
       }
     } catch (reason) {
-      logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
+      if (!(reason instanceof ProtocolError)) {
+        logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
+      }
       await exchange.respond(refuse(exchange, reason)).catch(() => exchange.abort());
     }
     observer.ended(exchange);
