@@ -67,5 +67,5 @@ const server = createServer((request, response) => void answer(request, response
 
 server.listen(Number(process.env.PORT ?? 8090), "127.0.0.1", () => {
   const { port } = server.address() as { port: number };
-  console.log(`the page is at http://127.0.0.1:${port}`);
+  console.log(`the page is at http://127.0.0.1:${port} (for a server with --cors-origin http://127.0.0.1:${port})`);
 });
