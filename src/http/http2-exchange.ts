@@ -5,6 +5,7 @@ import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
 import { giveUpStalled } from "./stalled-stream.ts";
+import { endWith } from "./unsent-bytes.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends BaseExchange {
@@ -77,7 +78,7 @@ export class Http2Exchange extends BaseExchange {
       if ((length ?? 0) > maxHeldBytes) {
         giveUpStalled(stream);
       }
-      stream.end(body);
+      endWith(stream, body, length ?? 0);
       this.noteSent(length ?? 0);
     }
     if (!stream.readableEnded && !stream.closed) {

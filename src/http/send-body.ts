@@ -18,7 +18,7 @@ const pieceBytes = 256 * 1024;
 
 /**
  * Any body in small pieces, so that a large one is written no faster than the client reads, and one of many that share
- * a connection holds no more than a piece of it: past 10 MB Node refuses all further streams.
+ * a connection holds no more than a piece of it: past `maxSessionMemory` Node refuses all further streams.
  */
 export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   for await (const bytes of chunks(body)) {

@@ -8,6 +8,7 @@ import {
 import { Batch } from "../http/batch.ts";
 import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
+import { countUnsent, maxSessionMemory } from "../http/unsent-bytes.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { outliveStream, outliveStreams } from "./native-parts.ts";
 import { endStreamBursts } from "./stream-bursts.ts";
@@ -46,9 +47,10 @@ const idleMs = 65_000;
 const maxStreams = 128;
 
 /**
- * So many streams a client may reset at once, and so many more a second: what it opens for it costs as much as calls.
+ * So many streams a client may reset at once, and so many more a second: one that carries many people's calls takes back
+ * many. Each costs as much as a call.
  */
-const resets = { streamResetBurst: 2 * maxStreams, streamResetRate: 33 };
+const resets = { streamResetBurst: 1_000, streamResetRate: 100 };
 
 /**
  * So many small answers a connection may leave unread for as long as it likes. To watch over each costs a twentieth of
@@ -96,7 +98,11 @@ export function createDetachedHttp2Server({
 }: StreamHandlers): DetachedHttp2Server {
   /** How many streams each session has open. */
   const sessions = new Map<ServerHttp2Session, number>();
-  const server = createServer({ settings: { maxConcurrentStreams: maxStreams, enablePush: false }, ...resets });
+  const server = createServer({
+    settings: { maxConcurrentStreams: maxStreams, enablePush: false },
+    maxSessionMemory,
+    ...resets,
+  });
   // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
   // serves the paths that need it.
   server.on("request", connectServices.handle as never);
@@ -138,6 +144,7 @@ export function createDetachedHttp2Server({
     }
     stream.on("close", forget);
     outliveStream(stream);
+    countUnsent(stream);
     onStream(stream);
     const open = count(stream);
     if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {

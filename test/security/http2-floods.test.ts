@@ -48,7 +48,7 @@ const settings = () => frame("settings");
 
 /** Each ends at a limit that the server has: mostly it says nothing, and closes the connection. */
 const floods: readonly [title: string, pieces: () => Iterable<Buffer>][] = [
-  // 256 resets at once and 33 a second, of nghttp2.
+  // 256 streams in a turn of the loop; 1,000 resets at once and 100 a second, of nghttp2.
   ["rapid reset (CVE-2023-44487)", () => flood((index) => spoilt(index, "reset", cancel))],
   ["what has the server reset (CVE-2025-8671)", () => flood((index) => spoilt(index, "windowUpdate", noWindow))],
   // 64 KiB or 8 frames of headers, of nghttp2.

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
@@ -303,5 +304,34 @@ describe("an HTTP/2 connection that takes many calls back at once", () => {
     expect(bursts).toEqual(["127.0.0.1"]);
     // GOAWAY with ENHANCE_YOUR_CALM, after any stream.
     expect(Buffer.from(client.received(), "latin1").toString("hex")).toMatch(/000008070000000000.{8}0000000b$/);
+  });
+});
+
+describe("an HTTP/2 connection whose client takes back answers that are under way", () => {
+  /** Asks for an answer, takes it back when it has begun, and resolves to the code of the reset. */
+  async function takeBack(session: ClientHttp2Session): Promise<number> {
+    const stream = session.request({ ":path": "/" }).on("error", () => {});
+    stream.on("response", () => setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), 20));
+    await new Promise((resolve) => stream.on("close", resolve));
+    return stream.rstCode;
+  }
+
+  it.each([200_000, 1_000_000])("is renewed before Node would refuse all others: %i bytes", async (bytes) => {
+    const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`).on("error", () => {});
+    let renewed: number | undefined;
+    session.on("goaway", (code: number) => {
+      renewed = code;
+    });
+    await once(session, "remoteSettings");
+    const answer = { status: 200, header: new Headers(), body: Buffer.alloc(bytes) };
+    const answering = setInterval(() => waiting.splice(0).map((exchange) => exchange.respond(answer)), 5);
+    const codes: number[] = [];
+    while (renewed === undefined && codes.length < 300) {
+      codes.push(...(await Promise.all(Array.from({ length: 10 }, () => takeBack(session)))));
+    }
+    clearInterval(answering);
+    expect(renewed).toBe(constants.NGHTTP2_NO_ERROR);
+    expect(codes).not.toContain(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
   });
 });
