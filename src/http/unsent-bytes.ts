@@ -21,7 +21,7 @@ const wholeBytes = new WeakMap<ServerHttp2Stream, number>();
 
 const unsentBytes = new WeakMap<ServerHttp2Session, number>();
 
-/** Ends a stream with a body, or what is left of one, that `countUnsent` is to know of. */
+/** Ends a stream with a whole body of so many bytes, of which `countUnsent` is to know. */
 export function endWith(stream: ServerHttp2Stream, body: string | Uint8Array, bytes: number): void {
   wholeBytes.set(stream, bytes);
   stream.end(body);
