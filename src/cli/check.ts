@@ -9,7 +9,9 @@ export function addCheck(program: Command): void {
   program
     .command("check")
     .summary("verify the store")
-    .description("Reads the whole store and tells what is wrong with it, one line a fault. Changes nothing.")
+    .description(
+      "Reads the whole store and tells what is wrong with it, one line a fault. What it holds stays as it is.",
+    )
     .option("--quick", "pass over what takes longest: whether the indexes agree with their tables")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {

@@ -47,8 +47,8 @@ const idleMs = 65_000;
 const maxStreams = 128;
 
 /**
- * So many streams a client may reset at once, and so many more a second: one that carries many people's calls takes back
- * many. Each costs as much as a call.
+ * So many streams a client may reset at once, and so many more a second: one that carries many people's calls takes
+ * back many. Each costs as much as a call.
  */
 const resets = { streamResetBurst: 1_000, streamResetRate: 100 };
 

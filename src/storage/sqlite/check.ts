@@ -20,8 +20,9 @@ interface Step {
 
 /**
  * Looks for whatever is wrong in a store: in its pages, its schema, its references and what the service relies on.
- * Gives a line for each fault, and changes nothing. Others may go on reading and writing. Throws `StoreFileError` when
- * the file cannot be read as a store at all.
+ * Gives a line for each fault, and changes nothing of what it holds; where nobody has the store open, SQLite writes its
+ * log back. Others may go on reading and writing. Throws `StoreFileError` when the file cannot be read as a store at
+ * all.
  */
 export async function checkDatabase(file: string, depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
   const connection = openForReading(file);
