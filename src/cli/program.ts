@@ -1,23 +1,29 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../observability/credentials.ts";
-import { addBackup } from "./backup.ts";
-import { addCheck } from "./check.ts";
-import { addConfig } from "./config.ts";
 import { dropEmptyVariables } from "./environment.ts";
-import { addExport } from "./export.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
-import { addImport } from "./import.ts";
-import { addKeys } from "./keys.ts";
 import { printable } from "./printable.ts";
-import { addRestore } from "./restore.ts";
-import { addServe } from "./serve.ts";
 import type { ServerSignals } from "./server-signals.ts";
 import { fileName } from "./settings/kind.ts";
 import { createOption } from "./settings/option.ts";
 import { applySettingsFile } from "./settings/source.ts";
 import { describeUnknownVariables } from "./settings/unknown-variables.ts";
-import { addStatus } from "./status.ts";
+
+type AddCommand = (program: Command, signals: ServerSignals) => void;
+
+/** The commands, in the order of the help. Only those that the arguments may ask for are loaded. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import("./serve.ts")).addServe,
+  config: async () => (await import("./config.ts")).addConfig,
+  status: async () => (await import("./status.ts")).addStatus,
+  keys: async () => (await import("./keys.ts")).addKeys,
+  import: async () => (await import("./import.ts")).addImport,
+  export: async () => (await import("./export.ts")).addExport,
+  backup: async () => (await import("./backup.ts")).addBackup,
+  restore: async () => (await import("./restore.ts")).addRestore,
+  check: async () => (await import("./check.ts")).addCheck,
+};
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
 export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
@@ -26,7 +32,11 @@ export async function run(args: readonly string[], signals: ServerSignals): Prom
   process.stderr.on("error", () => {});
   dropEmptyVariables(process.env);
   try {
-    await createProgram(signals).parseAsync([...args], { from: "user" });
+    const program = createProgram(signals);
+    for (const addCommand of await loadCommands(args)) {
+      addCommand(program, signals);
+    }
+    await program.parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -66,10 +76,14 @@ function createProgram(signals: ServerSignals): Command {
     applySettingsFile(command);
     warnOfUnknownVariables();
   });
-  for (const add of [addServe, addConfig, addStatus, addKeys, addImport, addExport, addBackup, addRestore, addCheck]) {
-    add(program, signals);
-  }
   return program;
+}
+
+/** Loads the commands that the arguments name; all of them for the general help, and where a name is mistyped. */
+function loadCommands(args: readonly string[]): Promise<readonly AddCommand[]> {
+  const all = Object.entries(commands);
+  const named = all.filter(([name]) => args.includes(name));
+  return Promise.all((named.length === 0 ? all : named).map(([, load]) => load()));
 }
 
 function warnOfUnknownVariables(): void {

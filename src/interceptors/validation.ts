@@ -1,49 +1,54 @@
-import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import type { Violation } from "@bufbuild/protovalidate";
 import type { Interceptor } from "@connectrpc/connect";
 import { invalidRequest } from "../domain/errors.ts";
+import type { FindViolations } from "./message-rules.ts";
 
-/** A list that is longer than this is not searched for all that is wrong in it: each fault is costly to tell. */
-const longList = 1_000;
+/** The check of messages against the rules that their protos state. */
+export interface Validation {
+  /** Throws `INVALID_REQUEST`, with the fields that are wrong. */
+  readonly interceptor: Interceptor;
+  /** Loads the rules, which takes some 100 ms. Until then the calls wait for it. */
+  prepare(): Promise<unknown>;
+}
 
-/**
- * Holds each message to the rules that its proto states. Throws `INVALID_REQUEST`, with every field that is wrong; with
- * the first one alone, where a list is so long that millions could be. `inputs` are the messages to expect.
- */
-export function validationInterceptor(inputs: readonly DescMessage[]): Interceptor {
-  const thorough = createValidator();
-  const quick = createValidator({ failFast: true });
-  // The rules of a type are compiled when it is first validated, which takes too long for a call to wait for.
-  for (const input of inputs) {
-    thorough.validate(input, create(input));
-    quick.validate(input, create(input));
+/** Creates the validation of messages. `inputs` are the messages to expect. */
+export function createValidation(inputs: readonly DescMessage[]): Validation {
+  let findViolations: FindViolations | undefined;
+  let loading: Promise<FindViolations> | undefined;
+  async function load(): Promise<FindViolations> {
+    const { compileRules } = await import("./message-rules.ts");
+    findViolations = compileRules(inputs);
+    return findViolations;
   }
-  const lists = new Map(inputs.map((input) => [input, listNames(input)]));
-  return (next) => (request) => {
-    if (!request.stream) {
-      const { input } = request.method;
-      const validator = hasLongList(lists.get(input), request.message) ? quick : thorough;
-      const result = validator.validate(input, request.message);
-      if (result.kind === "invalid") {
-        const { violations } = result;
-        throw invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation));
+  async function prepare(): Promise<FindViolations> {
+    loading ??= load();
+    return loading;
+  }
+  return {
+    prepare,
+    interceptor: (next) => (request) => {
+      if (request.stream) {
+        return next(request);
       }
-      if (result.kind === "error") {
-        throw result.error;
+      const { message, method } = request;
+      if (findViolations === undefined) {
+        return prepare().then((find) => {
+          assertValid(find(method.input, message as Message));
+          return next(request);
+        });
       }
-    }
-    return next(request);
+      assertValid(findViolations(method.input, message));
+      return next(request);
+    },
   };
 }
 
-function listNames(desc: DescMessage): readonly string[] {
-  return desc.fields.filter(({ fieldKind }) => fieldKind === "list").map(({ localName }) => localName);
-}
-
-function hasLongList(names: readonly string[] | undefined, message: Message): boolean {
-  const values = message as unknown as Record<string, { readonly length: number }>;
-  return names?.some((name) => (values[name]?.length ?? 0) > longList) ?? false;
+function assertValid(violations: readonly Violation[]): void {
+  if (violations.length > 0) {
+    throw invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation));
+  }
 }
 
 /** Names the field as its JSON does, and without the messages around it, which not every protocol shows. */

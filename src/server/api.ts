@@ -14,7 +14,7 @@ import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } fr
 import { createErrorReporter, errorsInterceptor, errorToRest, type ToError } from "../interceptors/errors.ts";
 import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
-import { validationInterceptor } from "../interceptors/validation.ts";
+import { createValidation } from "../interceptors/validation.ts";
 import type { EndpointOptions } from "../rpc/create-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { createUnaryEndpoints } from "../rpc/unary-endpoints.ts";
@@ -57,6 +57,8 @@ export interface Api {
   readonly toError: ToError;
   /** How the list that REST keeps ready does. */
   readonly listCache: () => ListCacheState;
+  /** Loads what the first calls would wait for. */
+  prepare(): Promise<unknown>;
 }
 
 export function createApi(options: ApiOptions): Api {
@@ -72,7 +74,8 @@ export function createApi(options: ApiOptions): Api {
     scopesInterceptor,
   ];
   const inputs = apiServices.flatMap(({ methods }) => methods.map(({ input }) => input));
-  const messageInterceptors = [validationInterceptor(inputs), ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
+  const validation = createValidation(inputs);
+  const messageInterceptors = [validation.interceptor, ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
 
   const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
   const unrouted = createUnroutedEndpoint(interceptors);
@@ -99,6 +102,7 @@ export function createApi(options: ApiOptions): Api {
     rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
     toError,
     listCache: inventory.listCache,
+    prepare: validation.prepare,
   };
 }
 

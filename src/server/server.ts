@@ -47,6 +47,8 @@ export interface RunningServer {
   readonly opsUrl: string;
   /** Aborted when the server cannot go on. The log tells why. */
   readonly broken: AbortSignal;
+  /** Loads what the first calls would wait for. */
+  warmUp(): Promise<unknown>;
   /** Logs at `debug`, or no longer. */
   switchDebug(): void;
   /** Logs that a signal ends the process, though calls are running. */
@@ -183,6 +185,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     url,
     opsUrl,
     broken: broken.signal,
+    warmUp: () => api.prepare(),
     switchDebug: () => level.switchDebug(),
     abandon: (signal) => logger.warn({ signal }, "the server ends at once, with calls that were running"),
     async stop() {
