@@ -35,8 +35,11 @@ export class ServerProcess {
   }
 }
 
-/** What the first line of `bin/petstore.js` gives to Node. All servers are given the same. */
-const nodeFlags = readFileSync(join(projectRoot, "bin/petstore.js"), "utf8").split("\n")[0]?.match(/--\S+/g) ?? [];
+/** The flags that `bin/petstore` gives to Node. All servers are given the same. */
+const nodeFlags =
+  readFileSync(join(projectRoot, "bin/petstore"), "utf8")
+    .match(/^exec .*/m)?.[0]
+    .match(/--\S+/g) ?? [];
 
 /** Starts a server, and resolves when it has said on stdout where it listens. Rejects when it ends before. */
 export async function startServer(

@@ -22,7 +22,7 @@ try {
     // buf wants the protos of others on both sides.
     gatherProtos(root);
     gatherProtos(earlier);
-    const buf = join(root, "node_modules/.bin/buf");
+    const buf = join(import.meta.dirname, "node_modules/.bin/buf");
     process.exitCode = spawnSync(buf, ["breaking", "--against", earlier], { cwd: root, stdio: "inherit" }).status ?? 1;
   }
 } finally {

@@ -1,38 +1,57 @@
 /**
- * Writes `dist/`, which the npm package has in place of `src/`, `gen/` and the dependencies: a bundle with a chunk for
- * each command, and beside it the files that the source reads. A checkout has no use for it.
+ * Writes `dist/`, the npm package: a bundle of the source and of its dependencies with a chunk for each command, the
+ * files that it reads, and its manifest. `npm run pack` packs it.
  *
  *     node tools/build.ts
  */
-import { cpSync, rmSync, statSync } from "node:fs";
+import { chmodSync, cpSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "rolldown";
+import manifest from "../package.json" with { type: "json" };
+import { licensesOf } from "./licenses.ts";
 
 const root = join(import.meta.dirname, "..");
 const output = join(root, "dist");
 
+/** Not in the bundle: it finds its binary beside its own files. */
+const external = ["better-sqlite3"] as const;
+
+/** What the package has as it stands in the repository. */
+const copied = ["bin", "proto", "CHANGELOG.md", "LICENSE", "README.md"];
+
+/** The files that the source reads. `lib/` has them in the same folders. */
+const read = ["gen/openapi.json", "src/cli/demo", "src/docs/assets", "src/docs/pages", "CHANGELOG.md"];
+
 rmSync(output, { recursive: true, force: true });
-await build({
+const { output: chunks } = await build({
   cwd: root,
   input: {
     petstore: "src/main.ts",
     "src/storage/sqlite/writer-thread": "src/storage/sqlite/writer-thread.ts",
   },
   platform: "node",
-  // It finds its binary beside its own files.
-  external: ["better-sqlite3"],
+  external: [...external],
   plugins: [ownPlaces()],
-  output: { dir: output, entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js", comments: { legal: true } },
+  output: {
+    dir: join(output, "lib"),
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+    banner: ({ name }) => (name === "petstore" ? "#!/usr/bin/env node" : ""),
+  },
 });
-for (const folder of ["gen", "src"]) {
-  cpSync(join(root, folder), join(output, folder), {
-    recursive: true,
-    filter: (path) => statSync(path).isDirectory() || !path.endsWith(".ts"),
-  });
+chmodSync(join(output, "lib/petstore.js"), 0o755);
+for (const name of copied) {
+  cpSync(join(root, name), join(output, name), { recursive: true });
 }
-cpSync(join(root, "CHANGELOG.md"), join(output, "CHANGELOG.md"));
+for (const name of read) {
+  const isCode = (path: string) => path.endsWith(".ts");
+  cpSync(join(root, name), join(output, "lib", name), { recursive: true, filter: (path) => !isCode(path) });
+}
+const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+writeFileSync(join(output, "THIRD-PARTY-LICENSES"), licensesOf(modules));
+writeFileSync(join(output, "package.json"), `${JSON.stringify(packageManifest(), undefined, 2)}\n`);
 
-/** A module finds its files where it stood before it was bundled: `dist/` has them below the same folders. */
+/** A module finds its files where it stood before it was bundled. */
 function ownPlaces(): Plugin {
   return {
     name: "own-places",
@@ -42,10 +61,17 @@ function ownPlaces(): Plugin {
         return null;
       }
       const folder = JSON.stringify(`/${dirname(path)}`);
-      const file = JSON.stringify(path.replace(/\.ts$/, ".js"));
+      const file = JSON.stringify(`./${path.replace(/\.ts$/, ".js")}`);
       return code
         .replaceAll("import.meta.dirname", `(import.meta.dirname + ${folder})`)
         .replaceAll("import.meta.url", `new URL(${file}, import.meta.url).href`);
     },
   };
+}
+
+/** The package depends on what is not in its bundle, and brings Node along for machines whose own is too old. */
+function packageManifest() {
+  const { name, version, description, license, type, bin, dependencies, optionalDependencies } = manifest;
+  const needed = Object.fromEntries(external.map((dependency) => [dependency, dependencies[dependency]]));
+  return { name, version, description, license, type, bin, dependencies: needed, optionalDependencies };
 }

@@ -11,6 +11,9 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
+/** Where buf finds its plugins, too. */
+const commands = join(import.meta.dirname, "node_modules/.bin");
+
 /** The folders that `buf generate` writes, and how it is called for each, once or more. */
 const outputs = [
   { folder: "gen", args: [[], ["--template", "buf.gen.openapi.yaml"]] },
@@ -37,7 +40,8 @@ try {
 }
 
 function run(command: string, ...args: string[]): void {
-  const { status, error } = spawnSync(join(root, "node_modules/.bin", command), args, { cwd: root, stdio: "inherit" });
+  const env = { ...process.env, PATH: `${commands}:${process.env.PATH}` };
+  const { status, error } = spawnSync(command, args, { cwd: root, env, stdio: "inherit" });
   if (status !== 0) {
     throw error ?? new Error(`${command} ${args.join(" ")} failed`);
   }

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { protoSource } from "./proto-source.ts";
 
-const packages = join(import.meta.dirname, "..", "node_modules");
+const packages = join(import.meta.dirname, "node_modules");
 
 /** From the path that an import names to the file of the package that has it. */
 const sources = {

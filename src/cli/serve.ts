@@ -67,7 +67,7 @@ async function serveUntilStopped(running: RunningServer, { signals, announcement
 async function warmUp(running: RunningServer): Promise<void> {
   await running.warmUp();
   // There with --expose-gc alone, which bin/petstore gives.
-  globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
+  await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
 }
 
 async function start(config: ServerConfig): Promise<RunningServer> {

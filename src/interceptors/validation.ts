@@ -10,7 +10,7 @@ export interface Validation {
   /** Throws `INVALID_REQUEST`, with the fields that are wrong. */
   readonly interceptor: Interceptor;
   /** Loads the rules, which takes some 100 ms. Until then the calls wait for it. */
-  prepare(): Promise<unknown>;
+  readonly prepare: () => Promise<unknown>;
 }
 
 /** Creates the validation of messages. `inputs` are the messages to expect. */
@@ -34,10 +34,10 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
       }
       const { message, method } = request;
       if (findViolations === undefined) {
-        return prepare().then((find) => {
-          assertValid(find(method.input, message as Message));
+        return (async () => {
+          assertValid((await prepare())(method.input, message as Message));
           return next(request);
-        });
+        })();
       }
       assertValid(findViolations(method.input, message));
       return next(request);

