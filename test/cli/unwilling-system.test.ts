@@ -122,6 +122,21 @@ describe.skipIf(process.platform !== "linux")("a file that cannot be read on", (
   });
 });
 
+describe.skipIf(process.platform !== "linux")("where nothing can be made", () => {
+  it.for<Row>([
+    ["below /proc", "keys create --plan free --db /proc/none/petstore.db", "/proc/none/petstore.db: ENOENT: "],
+    ["below /proc", "import - --db /proc/none/a/petstore.db", "/proc/none/a/petstore.db: ENOENT: "],
+    ["below /proc", "serve --port 0 --ops-port 0 --db /proc/none/petstore.db", "/proc/none/petstore.db: ENOENT: "],
+    ["below /proc", "restore backup.db --db /proc/none/petstore.db", "/proc/none/petstore.db: ENOENT: "],
+    ["in /proc", "keys create --plan free --db /proc/petstore.db", "/proc/petstore.db: ENOENT: "],
+    ["in a device", "keys create --plan free --db /dev/null", "/dev/null: not a file\n"],
+    ["in a folder", "serve --port 0 --ops-port 0 --db data", "data: not a file\n"],
+    ["under a folder's name", "keys create --plan free --db none/", "none/: EISDIR: "],
+  ])("%s: petstore %s", async ([, args, line]) => {
+    await check({ args, line });
+  });
+});
+
 describe("where something else stands", () => {
   const lock = "data/petstore.db.lock";
   const isThere = "exists already; name a new file\n";

@@ -93,13 +93,39 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
 
 function makeFolderOf(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw code === "EEXIST" || code === "ENOTDIR"
       ? new StoreFileError(`${file}: a file stands where its folder should be; name another path`)
       : error;
   }
+}
+
+/**
+ * Makes a folder, and the folders above it. Node's own recursive `mkdir` takes ENOENT for a missing parent and tries
+ * again for ever where the parent exists but takes no folders, as /proc does.
+ */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) {
+    return;
+  }
+  const parent = dirname(folder);
+  if (parent !== folder) {
+    makeFolder(parent);
+  }
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it in the meantime.
+    if (!isFolder(folder)) {
+      throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /**
