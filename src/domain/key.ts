@@ -24,6 +24,14 @@ export interface Key {
   readonly unbans: number;
 }
 
+/** What of a key may change later on. The rest is settled at its creation, or comes of its use. */
+export type KeySettings = Pick<Key, "name" | "plan" | "customQuota" | "scopes" | "expiresAtMs">;
+
+/** The settings of a key, without the rest of it. */
+export function settingsOf({ name, plan, customQuota, scopes, expiresAtMs }: KeySettings): KeySettings {
+  return { name, plan, customQuota, scopes, expiresAtMs };
+}
+
 /** A key as found by the hash of a secret. */
 export interface FoundKey {
   readonly key: Key;

@@ -1,5 +1,5 @@
 import type { InventoryItem } from "./inventory.ts";
-import type { FoundKey, Key } from "./key.ts";
+import type { FoundKey, Key, KeySettings } from "./key.ts";
 import type { Usage } from "./limits.ts";
 import type { Order, OrderStatus } from "./order.ts";
 import type { Pet, PetStatus, StockedPet } from "./pet.ts";
@@ -76,10 +76,7 @@ export interface OrderStore {
   countOrders(): Promise<number>;
 }
 
-/**
- * The API keys. Secrets are given as their SHA-256, and never seen here. What changes a key passes over an id that no
- * key has; ask `getKey` first.
- */
+/** The API keys. Secrets are given as their SHA-256, and never seen here. */
 export interface KeyStore {
   /** The key's `lastUsedAtMs` is passed over: it comes from `saveUsage`. */
   createKey(key: Key, secretHash: Uint8Array): Promise<void>;
@@ -91,16 +88,26 @@ export interface KeyStore {
   listKeys(): Promise<Key[]>;
   /** How many keys there are on each plan that are neither revoked nor, at a time, expired. */
   countKeys(atMs: number): Promise<KeyCounts>;
-  /**
-   * Adds a secret to a key, unless it is revoked; its present ones go on until `oldSecretsExpireAtMs`, or their own
-   * end if that is sooner.
-   */
-  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void>;
-  /** Revokes a key for good. The time of a former revocation stays. */
-  revokeKey(id: string, revokedAtMs: number): Promise<void>;
+  /** Adds a secret to a key; its present ones go on until `oldSecretsExpireAtMs`, or their own end if that is sooner. */
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome>;
+  /** Revokes a key for good. */
+  revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome>;
   /** Adds one to the key's `unbans`. */
-  unbanKey(id: string): Promise<void>;
+  unbanKey(id: string): Promise<KeyOutcome>;
+  /**
+   * Gives a key other settings. `former` is the key as it was read: when its settings have changed since, the outcome
+   * is `stale`, so that no change of another process is undone. Usage, bans and secrets stay.
+   */
+  updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome>;
 }
+
+/**
+ * What has become of a change of a key, and the key as it stands now. Nothing has changed unless it is `done`: a key
+ * that was revoked before takes no change, and no key has an `unknown` id.
+ */
+export type KeyOutcome =
+  | { readonly outcome: "done" | "revoked" | "stale"; readonly key: Key }
+  | { readonly outcome: "unknown" };
 
 /** A number of keys for each plan. */
 export type KeyCounts = Readonly<Record<Plan, number>>;

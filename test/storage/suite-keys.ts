@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { KeySettings } from "../../src/domain/key.ts";
+import { noUsage } from "../../src/domain/limits.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";
 
@@ -96,37 +98,101 @@ export function describeKeys(open: OpenStore): void {
     );
 
     it(
-      "is revoked for good, at the time of the first revocation, and is not rotated then",
+      "is revoked for good, at the time of the first revocation, and takes no change from then on",
+      withStore(open, async ({ store, openAnother }) => {
+        const other = await openAnother();
+        const key = createKey({ id: "key_a" });
+        await store.createKey(key, hashOf("a"));
+        const revoked = { ...key, revokedAtMs: 1_000 };
+        expect(await other.revokeKey("key_a", 1_000)).toEqual({ outcome: "done", key: revoked });
+        const refusal = { outcome: "revoked", key: revoked };
+        expect(await store.revokeKey("key_a", 2_000)).toEqual(refusal);
+        expect(await store.rotateKey("key_a", hashOf("b"), 3_000)).toEqual(refusal);
+        expect(await store.unbanKey("key_a")).toEqual(refusal);
+        expect(await store.updateKey(key, { ...key, name: "Other" })).toEqual(refusal);
+        expect(await store.findKey(hashOf("a"))).toEqual({ key: revoked, secretExpiresAtMs: undefined });
+        expect(await store.findKey(hashOf("b"))).toBeUndefined();
+      }),
+    );
+
+    it(
+      "is revoked once, and rotated before that or not at all, when all is asked at the same time",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
         await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
-        await other.revokeKey("key_a", 1_000);
-        await store.revokeKey("key_a", 2_000);
-        await store.rotateKey("key_a", hashOf("b"), 3_000);
-        expect(await store.findKey(hashOf("a"))).toMatchObject({
-          key: { revokedAtMs: 1_000 },
-          secretExpiresAtMs: undefined,
-        });
-        expect(await store.findKey(hashOf("b"))).toBeUndefined();
+        const [first, rotation, second] = await Promise.all([
+          store.revokeKey("key_a", 1_000),
+          other.rotateKey("key_a", hashOf("b"), 3_000),
+          other.revokeKey("key_a", 2_000),
+        ]);
+        expect([first.outcome, second.outcome].sort()).toEqual(["done", "revoked"]);
+        expect((await store.findKey(hashOf("b"))) !== undefined).toBe(rotation.outcome === "done");
       }),
     );
 
     it(
       "counts how often it has been unbanned",
       withStore(open, async ({ store }) => {
-        await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
-        await store.unbanKey("key_a");
-        await store.unbanKey("key_a");
+        const key = createKey({ id: "key_a" });
+        await store.createKey(key, hashOf("a"));
+        expect(await store.unbanKey("key_a")).toEqual({ outcome: "done", key: { ...key, unbans: 1 } });
+        expect(await store.unbanKey("key_a")).toEqual({ outcome: "done", key: { ...key, unbans: 2 } });
         expect((await store.getKey("key_a"))?.unbans).toBe(2);
       }),
     );
 
     it(
-      "that does not exist is passed over",
+      "takes other settings, and keeps its secrets, usage and unbans",
+      withStore(open, async ({ store, openAnother, reopen }) => {
+        const key = createKey({ id: "key_a", plan: "free", unbans: 3 });
+        await store.createKey(key, hashOf("a"));
+        const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 }, ban: { step: 2, endsAtMs: 9 } };
+        await store.saveUsage([{ keyId: "key_a", usage, lastUsedAtMs: 8 }]);
+        const settings: KeySettings = {
+          name: "Zoë's",
+          plan: "enterprise",
+          customQuota: { perMinute: 5, perDay: 3 },
+          scopes: ["orders:read"],
+          expiresAtMs: 1_800_000_000_000,
+        };
+        const used = { ...key, lastUsedAtMs: 8 };
+        const updated = { ...used, ...settings };
+        expect(await store.updateKey(used, settings)).toEqual({ outcome: "done", key: updated });
+        expect(await (await openAnother()).findKey(hashOf("a"))).toEqual({
+          key: updated,
+          secretExpiresAtMs: undefined,
+        });
+        expect(await store.loadUsage("key_a")).toEqual(usage);
+        const back = { ...updated, plan: "pro", customQuota: undefined, expiresAtMs: undefined } as const;
+        expect(await store.updateKey(updated, back)).toEqual({ outcome: "done", key: back });
+        expect(await (await reopen()).getKey("key_a")).toEqual(back);
+      }),
+    );
+
+    it(
+      "takes no settings that were chosen by what it was before another change",
+      withStore(open, async ({ store, openAnother }) => {
+        const other = await openAnother();
+        const key = createKey({ id: "key_a", plan: "free" });
+        await store.createKey(key, hashOf("a"));
+        await other.updateKey(key, { ...key, plan: "pro" });
+        const now = { ...key, plan: "pro" } as const;
+        expect(await store.updateKey(key, { ...key, name: "Other" })).toEqual({ outcome: "stale", key: now });
+        expect(await store.getKey("key_a")).toEqual(now);
+        await other.unbanKey("key_a");
+        expect(await store.updateKey(now, { ...now, name: "Other" })).toMatchObject({ outcome: "done" });
+      }),
+    );
+
+    it(
+      "with an unknown id is not made by a change",
       withStore(open, async ({ store }) => {
-        await store.revokeKey("key_a", 1_000);
-        await store.unbanKey("key_a");
-        await store.rotateKey("key_a", hashOf("a"), 1_000);
+        const unknown = { outcome: "unknown" };
+        const key = createKey({ id: "key_a" });
+        expect(await store.revokeKey("key_a", 1_000)).toEqual(unknown);
+        expect(await store.unbanKey("key_a")).toEqual(unknown);
+        expect(await store.rotateKey("key_a", hashOf("a"), 1_000)).toEqual(unknown);
+        expect(await store.updateKey(key, { ...key, name: "Other" })).toEqual(unknown);
         expect(await store.listKeys()).toEqual([]);
         expect(await store.findKey(hashOf("a"))).toBeUndefined();
       }),

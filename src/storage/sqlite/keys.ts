@@ -88,39 +88,6 @@ function toCount({ plan, live }: { readonly plan: Plan; readonly live: bigint })
   return [plan, Number(live)];
 }
 
-/** Adds a secret to a key that is not revoked, and has the others end, at the latest, at the time given. */
-export function rotateKey(
-  connection: Connection,
-  id: string,
-  secretHash: Uint8Array,
-  oldSecretsExpireAtMs: number,
-): void {
-  connection.atomically(() => {
-    connection.run(
-      `UPDATE secrets SET expires_at_ms = ifnull(min(expires_at_ms, ?), ?)
-       WHERE key_id IN (SELECT id FROM keys WHERE id = ? AND revoked_at_ms IS NULL)`,
-      BigInt(oldSecretsExpireAtMs),
-      BigInt(oldSecretsExpireAtMs),
-      id,
-    );
-    connection.run(
-      `INSERT INTO secrets (hash, key_id) SELECT ?, id FROM keys WHERE id = ? AND revoked_at_ms IS NULL`,
-      secretHash,
-      id,
-    );
-  });
-}
-
-/** Marks a key as revoked, unless it is already. */
-export function revokeKey(connection: Connection, id: string, revokedAtMs: number): void {
-  connection.run(`UPDATE keys SET revoked_at_ms = ifnull(revoked_at_ms, ?) WHERE id = ?`, BigInt(revokedAtMs), id);
-}
-
-/** Adds one to the unbans of a key. */
-export function unbanKey(connection: Connection, id: string): void {
-  connection.run(`UPDATE keys SET unbans = unbans + 1 WHERE id = ?`, id);
-}
-
 function keyFromRow(row: KeyRow): Key {
   return {
     id: row.id,

@@ -1,6 +1,6 @@
 import { petNotFound } from "../../domain/errors.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
-import type { FoundKey, Key } from "../../domain/key.ts";
+import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
@@ -8,6 +8,7 @@ import type {
   ImportCounts,
   Imports,
   KeyCounts,
+  KeyOutcome,
   KeyUsage,
   ListQuery,
   ReportProgress,
@@ -109,16 +110,20 @@ export class SqliteStore implements Store {
     return this.#read((connection) => countKeys(connection, atMs));
   }
 
-  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<void> {
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
     return this.#writer.run("rotateKey", id, secretHash, oldSecretsExpireAtMs);
   }
 
-  revokeKey(id: string, revokedAtMs: number): Promise<void> {
+  revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome> {
     return this.#writer.run("revokeKey", id, revokedAtMs);
   }
 
-  unbanKey(id: string): Promise<void> {
+  unbanKey(id: string): Promise<KeyOutcome> {
     return this.#writer.run("unbanKey", id);
+  }
+
+  updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome> {
+    return this.#writer.run("updateKey", former, settings);
   }
 
   async loadUsage(keyId: string): Promise<Usage | undefined> {

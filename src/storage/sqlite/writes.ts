@@ -1,5 +1,6 @@
 import type { Connection } from "./connection.ts";
-import { createKey, revokeKey, rotateKey, unbanKey } from "./keys.ts";
+import { revokeKey, rotateKey, unbanKey, updateKey } from "./key-changes.ts";
+import { createKey } from "./keys.ts";
 import { saveUsage } from "./usage.ts";
 
 /**
@@ -11,6 +12,7 @@ export const writes = {
   rotateKey,
   revokeKey,
   unbanKey,
+  updateKey,
   saveUsage,
   foreignRevision,
 };
