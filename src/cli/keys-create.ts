@@ -44,7 +44,7 @@ interface KeyOptions {
 async function createKey(options: KeyOptions): Promise<void> {
   const key = buildKey(options, Date.now());
   const secret = mintSecret(randomBytes);
-  await withStore(options.db, (store) => store.createKey(key, hashSecret(secret)));
+  await withStore(options.db, "create", (store) => store.createKey(key, hashSecret(secret)));
   printSecret(key, secret, options);
 }
 

@@ -1,6 +1,8 @@
 import { createReadStream, fstatSync, openSync, type Stats } from "node:fs";
 import { extname } from "node:path";
+import type { RecordChange } from "../domain/import.ts";
 import { type FileFormat, fileFormatFromExtension } from "../records/file-format.ts";
+import { FirstLines } from "../records/first-lines.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
 import { readRecords } from "../records/record-reader.ts";
@@ -9,25 +11,36 @@ import { showProgress } from "./progress.ts";
 import { Spool } from "./spool.ts";
 
 /** A file of records, or stdin. */
-export interface RecordFile<T> {
+export interface RecordFile<T extends { readonly id: bigint }> {
+  readonly format: RecordFormat<T>;
   /**
    * Reads the records, with a progress bar. They can be read again once they have been read to their end. Throws a
    * `Failure` that names the file and the line of a bad one.
    */
-  read(label: string): AsyncIterable<T>;
+  read(label: string): AsyncIterable<RecordChange<T>>;
+  /** A failure that names the file, and the line of a record that has been read. */
+  failureAt(id: bigint, message: string): Failure;
 }
 
-/** Opens a file, or stdin for `-`. Throws a `Failure` when it cannot be read, or its extension is not known. */
+/**
+ * Opens a file, or stdin for `-`. Without a format its extension tells which it is, and stdin has JSON Lines. Throws a
+ * `Failure` when it cannot be read, or its extension is not known.
+ */
 export function openRecordFile<T extends { readonly id: bigint }>(
   path: string,
-  recordFormat: RecordFormat<T>,
+  format: RecordFormat<T>,
+  fileFormat: FileFormat = fileFormatOf(path),
 ): RecordFile<T> {
-  const { name, fileFormat, source } = path === "-" ? standardInput() : named(path);
+  const { name, source } = path === "-" ? standardInput() : named(path);
+  let firstLines = new FirstLines();
   return {
+    format,
     read: (label) => {
       const chunks = showProgress(source.read(), { label, totalBytes: source.totalBytes });
-      return naming(name, readRecords(chunks, fileFormat, recordFormat));
+      firstLines = new FirstLines();
+      return naming(name, readRecords(chunks, fileFormat, format, firstLines));
     },
+    failureAt: (id, message) => new Failure(`${name}:${firstLines.get(id)}: ${message}`),
   };
 }
 
@@ -40,17 +53,15 @@ interface Source {
 interface Input {
   /** What messages call it. */
   readonly name: string;
-  readonly fileFormat: FileFormat;
   readonly source: Source;
 }
 
 function standardInput(): Input {
   const source = readOnce(process.stdin, fstatSync(process.stdin.fd));
-  return { name: "stdin", fileFormat: "jsonl", source };
+  return { name: "stdin", source };
 }
 
 function named(path: string): Input {
-  const fileFormat = fileFormatOf(path);
   const fd = open(path);
   const stats = fstatSync(fd);
   if (stats.isDirectory()) {
@@ -61,7 +72,7 @@ function named(path: string): Input {
   const source = stats.isFile()
     ? { totalBytes: stats.size, read: () => createReadStream(path, { ...options, start: 0 }) }
     : readOnce(createReadStream(path, options), stats);
-  return { name: path, fileFormat, source };
+  return { name: path, source };
 }
 
 /** The source of what the system gives only once: what the first reading has seen is kept for the others. */
@@ -80,9 +91,9 @@ function readOnce(chunks: AsyncIterable<Uint8Array>, stats: Stats): Source {
 }
 
 function fileFormatOf(path: string): FileFormat {
-  const fileFormat = fileFormatFromExtension(extname(path));
+  const fileFormat = path === "-" ? "jsonl" : fileFormatFromExtension(extname(path));
   if (fileFormat === undefined) {
-    throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson`);
+    throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson; or name its --format`);
   }
   return fileFormat;
 }

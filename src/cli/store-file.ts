@@ -1,28 +1,48 @@
+import { existsSync } from "node:fs";
+import type { ImportResult, Imports } from "../domain/import.ts";
 import type { ReportProgress, Store } from "../domain/store.ts";
 import { type CheckDepth, checkDatabase } from "../storage/sqlite/check.ts";
 import { StoreFileError } from "../storage/sqlite/database.ts";
+import { previewImportInto } from "../storage/sqlite/import-preview.ts";
 import { restoreDatabase } from "../storage/sqlite/restore.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
+import { printable } from "./printable.ts";
 
-/** Opens the store in a file, which is created when it is missing, and closes it after use. */
-export function withStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
-  return closing(openSqliteStore(file), use);
+/** What a command does to a store that is missing: it makes one, or has nothing to do without one. */
+export type IfMissing = "create" | "refuse";
+
+/** Opens the store in a file, and closes it after use. Says so on stderr when it has made the store. */
+export function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
+  const isMissing = !existsSync(file);
+  const store = openSqliteStore(file, { ifMissing });
+  if (isMissing) {
+    process.stderr.write(`${printable(`petstore: made a new store, ${file}`)}\n`);
+  }
+  return closing(store, use);
 }
 
 /** As `withStore`, for commands that have nothing to do without a store: a missing one is an error. */
 export function withExistingStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
-  return closing(openSqliteStore(file, { ifMissing: "refuse" }), use);
+  return withStore(file, "refuse", use);
 }
 
-/** As `withStore`, while nobody can serve the store. Throws `StoreHeldError` when somebody does. */
+/**
+ * Opens the store in a file, which is created when it is missing, while nobody can serve it. Throws `StoreHeldError`
+ * when somebody does.
+ */
 export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   const lock = acquireServerLock(file);
   try {
-    return await withStore(file, use);
+    return await closing(openSqliteStore(file), use);
   } finally {
     lock.release();
   }
+}
+
+/** Tells what an import into the store in a file would do, and changes nothing: a missing store is not made. */
+export function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
+  return previewImportInto(file, imports, { ifMissing });
 }
 
 export type { CheckDepth } from "../storage/sqlite/check.ts";

@@ -1,3 +1,4 @@
+import type { ImportResult, Imports } from "./import.ts";
 import type { InventoryItem } from "./inventory.ts";
 import type { FoundKey, Key, KeySettings } from "./key.ts";
 import type { Usage } from "./limits.ts";
@@ -14,11 +15,11 @@ import type { Plan } from "./plan.ts";
 export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
   /**
    * Puts all of the pets and orders in, or none of them: what their iterables throw is thrown on, with nothing changed.
-   * A pet or order that exists is replaced, a pet's stock included; of several with the same id the last one stands.
-   * An order may name a pet that is not in the store. Returns how many it took of each, those with the same id counted
-   * one by one. Slow input keeps nobody else from writing.
+   * A whole record takes the place of the one with its id, a pet's stock included. One with some of its fields changes
+   * these alone, and throws `UnknownRecordError` when there is none with its id. Of several with the same id the later
+   * go over the former. An order may name a pet that is not in the store. Slow input keeps nobody else from writing.
    */
-  importAll(imports: Imports): Promise<ImportCounts>;
+  importAll(imports: Imports): Promise<ImportResult>;
   /**
    * Writes a consistent copy of the store to a new file, while others go on reading and writing. `report` hears now and
    * then how far it has come. Throws when the file exists already, or cannot be written.
@@ -35,18 +36,6 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
 
 /** Hears how far long work has come: how much is done, and of how much. The unit is the work's own. */
 export type ReportProgress = (done: number, total: number) => void;
-
-/** What to put into the store. The pets are read to their end before the first order is asked for. */
-export interface Imports {
-  readonly pets?: Iterable<StockedPet> | AsyncIterable<StockedPet> | undefined;
-  readonly orders?: Iterable<Order> | AsyncIterable<Order> | undefined;
-}
-
-/** How many of each kind an import has taken. */
-export interface ImportCounts {
-  readonly pets: number;
-  readonly orders: number;
-}
 
 /** Which entries of a list to return: those with an id above `after`, in ascending order, `limit` at most. */
 export interface ListQuery<Status> {

@@ -1,5 +1,7 @@
 /** The formats that files of records can have. */
-export type FileFormat = "csv" | "jsonl" | "json";
+export const fileFormats = ["csv", "json", "jsonl"] as const;
+
+export type FileFormat = (typeof fileFormats)[number];
 
 const byExtension: Partial<Record<string, FileFormat>> = {
   ".csv": "csv",

@@ -14,6 +14,11 @@ export class FirstLines {
     }
     this.#lines.set(key, line);
   }
+
+  /** The line of an id; undefined when it has not been read. */
+  get(id: bigint): number | undefined {
+    return this.#lines.get(compact(id));
+  }
 }
 
 function compact(id: bigint): bigint | number {

@@ -1,3 +1,4 @@
+import type { RecordChange } from "../domain/import.ts";
 import type { FieldFormat } from "./field.ts";
 import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";
@@ -25,9 +26,23 @@ export function columnNames<T extends { readonly id: bigint }>(format: RecordFor
   return format.fields.map(({ name }) => name);
 }
 
-/** Reads a record from cells that stand in the order of the fields. Throws `FieldError`. */
-export function recordFromCells<T extends { readonly id: bigint }>(format: RecordFormat<T>, cells: string[]): T {
-  return build(format, (field, index) => field.format.parseCell(cells[index] ?? ""));
+/** Reads a record from cells that stand in the order of the fields, undefined where there is none. Throws `FieldError`. */
+export function recordFromCells<T extends { readonly id: bigint }>(
+  format: RecordFormat<T>,
+  cells: readonly (string | undefined)[],
+): RecordChange<T> {
+  return build(format, (field, index) => {
+    const cell = cells[index];
+    return cell === undefined ? undefined : field.format.parseCell(cell);
+  });
+}
+
+/** Whether a record has all of its fields. */
+export function isWhole<T extends { readonly id: bigint }>(
+  { fields }: RecordFormat<T>,
+  record: RecordChange<T>,
+): record is RecordChange<T> & T {
+  return fields.every(({ property }) => property in record);
 }
 
 /** Writes a record as cells, in the order of the fields. */
@@ -35,21 +50,35 @@ export function recordToCells<T extends { readonly id: bigint }>(format: RecordF
   return format.fields.map((field) => (field.format as FieldFormat<unknown>).formatCell(record[field.property]));
 }
 
-/** Reads a record from a value that `parseExactJson` gave: an object with all of the fields. Throws `FieldError`. */
-export function recordFromJson<T extends { readonly id: bigint }>(format: RecordFormat<T>, value: unknown): T {
+/**
+ * Reads a record from a value that `parseExactJson` gave: an object with the id, and at least one other field. Throws
+ * `FieldError`.
+ */
+export function recordFromJson<T extends { readonly id: bigint }>(
+  format: RecordFormat<T>,
+  value: unknown,
+): RecordChange<T> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new FieldError(`must be an object, not ${describeJson(value)}`);
   }
   const members = new Map<string, unknown>(Object.entries(value));
-  const record = build(format, (field) => {
-    if (!members.has(field.name)) {
-      throw new FieldError("is missing");
+  if (!members.has("id")) {
+    throw new FieldError("id: is missing");
+  }
+  let known = 0;
+  const record = build(format, ({ name, format: { parseJson } }) => {
+    if (!members.has(name)) {
+      return undefined;
     }
-    return field.format.parseJson(members.get(field.name));
+    known += 1;
+    return parseJson(members.get(name));
   });
-  const unknown = members.size > format.fields.length ? unknownName(format, [...members.keys()]) : undefined;
+  const unknown = members.size > known ? unknownName(format, [...members.keys()]) : undefined;
   if (unknown !== undefined) {
     throw new FieldError(`${quote(unknown)} is not a field of ${format.plural}`);
+  }
+  if (known === 1) {
+    throw new FieldError("there is no field but id, and so nothing to import");
   }
   return record;
 }
@@ -73,15 +102,19 @@ export function unknownName<T extends { readonly id: bigint }>(
   return names.find((name) => !known.has(name));
 }
 
+/** Gives a record the fields for which `read` does not give undefined. */
 function build<T extends { readonly id: bigint }>(
   { fields }: RecordFormat<T>,
   read: (field: Field<T>, index: number) => unknown,
-): T {
+): RecordChange<T> {
   const record: Partial<Record<keyof T, unknown>> = {};
   fields.forEach((field, index) => {
-    record[field.property] = naming(field.name, () => read(field, index));
+    const value = naming(field.name, () => read(field, index));
+    if (value !== undefined) {
+      record[field.property] = value;
+    }
   });
-  return record as T;
+  return record as RecordChange<T>;
 }
 
 function naming<V>(name: string, read: () => V): V {

@@ -1,3 +1,4 @@
+import type { RecordChange } from "../domain/import.ts";
 import { readCsv } from "./csv.ts";
 import { type CellOrder, parseCsvHeader } from "./csv-header.ts";
 import type { FileFormat } from "./file-format.ts";
@@ -10,15 +11,16 @@ import { type RecordFormat, recordFromCells, recordFromJson } from "./record-for
 import { decodeUtf8 } from "./utf8.ts";
 
 /**
- * Reads the records of a file as its bytes arrive. Throws `RecordError` at the first bad one, an id that stood in the
- * file before included.
+ * Reads the records of a file as its bytes arrive: whole ones, and those with some fields that are to change. Throws
+ * `RecordError` at the first bad one, an id that stood in the file before included. `firstLines` then has the line of
+ * each id.
  */
 export async function* readRecords<T extends { readonly id: bigint }>(
   chunks: AsyncIterable<Uint8Array>,
   fileFormat: FileFormat,
   recordFormat: RecordFormat<T>,
-): AsyncGenerator<T, void, undefined> {
-  const firstLines = new FirstLines();
+  firstLines = new FirstLines(),
+): AsyncGenerator<RecordChange<T>, void, undefined> {
   for await (const { line, value: record } of readers[fileFormat](decodeUtf8(chunks), recordFormat)) {
     firstLines.add(record.id, line);
     yield record;
@@ -28,7 +30,7 @@ export async function* readRecords<T extends { readonly id: bigint }>(
 type Reader = <T extends { readonly id: bigint }>(
   texts: AsyncIterable<string>,
   format: RecordFormat<T>,
-) => AsyncIterable<Located<T>>;
+) => AsyncIterable<Located<RecordChange<T>>>;
 
 const readers: Record<FileFormat, Reader> = {
   csv: readCsvRecords,
@@ -39,7 +41,7 @@ const readers: Record<FileFormat, Reader> = {
 async function* readCsvRecords<T extends { readonly id: bigint }>(
   texts: AsyncIterable<string>,
   format: RecordFormat<T>,
-): AsyncGenerator<Located<T>, void, undefined> {
+): AsyncGenerator<Located<RecordChange<T>>, void, undefined> {
   let order: CellOrder | undefined;
   for await (const { line, value: cells } of readCsv(texts)) {
     if (order === undefined) {
@@ -58,14 +60,14 @@ function recordAt<T extends { readonly id: bigint }>(
   order: CellOrder,
   format: RecordFormat<T>,
   cells: readonly string[],
-): T {
+): RecordChange<T> {
   return locating(line, () => recordFromCells(format, order(cells)));
 }
 
 async function* readJsonRecords<T extends { readonly id: bigint }>(
   values: AsyncIterable<Located<unknown>>,
   format: RecordFormat<T>,
-): AsyncGenerator<Located<T>, void, undefined> {
+): AsyncGenerator<Located<RecordChange<T>>, void, undefined> {
   for await (const { line, value } of values) {
     yield { line, value: locating(line, () => recordFromJson(format, value)) };
   }

@@ -97,7 +97,14 @@ describe.concurrent("a command that was not understood", () => {
     ["serve --config ", "option '--config <file>' argument '' is invalid. It must be the name of a file."],
     ["import", "name a file of pets, or --orders FILE"],
     ["import - --orders -", "pets and orders cannot both come from stdin"],
-    ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson"],
+    ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson; or name its --format"],
+    [
+      "import pets.csv --format xml",
+      "option '--format <format>' argument 'xml' is invalid. Allowed choices are csv, json, jsonl.",
+    ],
+    ["import pets.csv --format", "option '--format <format>' argument missing"],
+    ["import --dry-run", "name a file of pets, or --orders FILE"],
+    ["import pets.csv --dry-run=1", "unknown option '--dry-run=1' (Did you mean --dry-run?)"],
     ["export --format json", "option '--format <format>' argument 'json' is invalid. Allowed choices are csv, jsonl."],
   ])("exits with 2: petstore %s", ([args, line]) => check(args, 2, line));
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { type ImportCounts, type ImportResult, type Imports, UnknownRecordError } from "../../src/domain/import.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
-import type { Imports, Store } from "../../src/domain/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet, everything } from "./samples.ts";
 
@@ -14,16 +15,17 @@ export function describeImports(open: OpenStore): void {
           pets: [createPet({ id: 1n, quantity: 5n, tags: ["old"] }), createPet({ id: 2n, quantity: 6n })],
         });
         const replaced = createPet({ id: 1n, name: "Max", status: "sold", quantity: 7n });
-        expect(await store.importAll({ pets: [replaced] })).toEqual({ pets: 1, orders: 0 });
-        expect(await exported(store)).toEqual([replaced, createPet({ id: 2n, quantity: 6n })]);
+        const created = createPet({ id: 3n });
+        expect(await store.importAll({ pets: [replaced, created] })).toEqual(resultOf({ created: 1, replaced: 1 }));
+        expect(await exported(store)).toEqual([replaced, createPet({ id: 2n, quantity: 6n }), created]);
       }),
     );
 
     it(
-      "takes the last of several with the same id, and counts each",
+      "takes the last of several with the same id, and counts them once",
       withStore(open, async ({ store }) => {
         const [first, last] = [createPet({ id: 1n, name: "first" }), createPet({ id: 1n, name: "last" })];
-        expect(await store.importAll({ pets: [first, createPet({ id: 2n }), last] })).toEqual({ pets: 3, orders: 0 });
+        expect(await store.importAll({ pets: [first, createPet({ id: 2n }), last] })).toEqual(resultOf({ created: 2 }));
         expect(await exported(store)).toEqual([last, createPet({ id: 2n })]);
       }),
     );
@@ -32,10 +34,74 @@ export function describeImports(open: OpenStore): void {
       "of nothing changes nothing",
       withStore(open, async ({ store }) => {
         await store.importAll({ pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] });
-        expect(await store.importAll({})).toEqual({ pets: 0, orders: 0 });
-        expect(await store.importAll({ pets: [], orders: [] })).toEqual({ pets: 0, orders: 0 });
+        expect(await store.importAll({})).toEqual(resultOf());
+        expect(await store.importAll({ pets: [], orders: [] })).toEqual(resultOf());
         expect(await exported(store)).toEqual([createPet({ id: 1n })]);
         expect(await exportedOrders(store)).toEqual([createOrder({ id: 1n })]);
+      }),
+    );
+
+    it(
+      "of some fields changes these alone, of pets and orders that exist",
+      withStore(open, async ({ store }) => {
+        const [one, two] = [createPet({ id: 1n, quantity: 5n, tags: ["old"] }), createPet({ id: 2n, quantity: 6n })];
+        const order = createOrder({ id: 1n, petId: 2n });
+        await store.importAll({ pets: [one, two], orders: [order] });
+        const result = await store.importAll({
+          pets: [
+            { id: 1n, quantity: -1n },
+            { id: 2n, photoUrls: ["a"], tags: [], status: "sold" },
+            createPet({ id: 3n }),
+          ],
+          orders: [{ id: 1n, shipDateMs: 7, complete: true }],
+        });
+        expect(result).toEqual(resultOf({ created: 1, changed: 2 }, { changed: 1 }));
+        expect(await exported(store)).toEqual([
+          { ...one, quantity: -1n },
+          { ...two, photoUrls: ["a"], status: "sold" },
+          createPet({ id: 3n }),
+        ]);
+        expect(await exportedOrders(store)).toEqual([{ ...order, shipDateMs: 7, complete: true }]);
+      }),
+    );
+
+    it(
+      "of some fields may come several times, and goes over what came before",
+      withStore(open, async ({ store }) => {
+        const pet = createPet({ id: 1n });
+        const pets = [pet, { id: 1n, name: "Max" }, { id: 1n, quantity: 3n }];
+        expect(await store.importAll({ pets })).toEqual(resultOf({ created: 1 }));
+        expect(await exported(store)).toEqual([{ ...pet, name: "Max", quantity: 3n }]);
+      }),
+    );
+
+    it.for<[string, Imports, Partial<UnknownRecordError>]>([
+      ["pet", { pets: [{ id: 9n, name: "a" }, { id: 1n, name: "b" }, { id: 8n }] }, { kind: "pets", id: 9n }],
+      ["order", { pets: [createPet({ id: 2n })], orders: [{ id: -3n, complete: true }] }, { kind: "orders", id: -3n }],
+    ])("of some fields of an unknown %s changes nothing, and names the first", async ([, imports, error]) => {
+      await withStore(open, async ({ store }) => {
+        await store.importAll({ pets: [createPet({ id: 1n })] });
+        const failure = await store.importAll(imports).catch((reason: unknown) => reason);
+        expect(failure).toBeInstanceOf(UnknownRecordError);
+        expect(failure).toMatchObject(error);
+        expect(await exported(store)).toEqual([createPet({ id: 1n })]);
+        expect(await exportedOrders(store)).toEqual([]);
+      })();
+    });
+
+    it(
+      "tells of orders whose pets are neither in the store nor among those that come",
+      withStore(open, async ({ store }) => {
+        const orderOf = (id: bigint, petId: bigint) => createOrder({ id, petId });
+        await store.importAll({ pets: [createPet({ id: 1n })], orders: [orderOf(1n, 7n)] });
+        const orders = [
+          orderOf(2n, 1n),
+          orderOf(3n, 2n),
+          ...[14n, 13n, 12n, 11n, 10n, -9n, 13n].map((petId, n) => orderOf(BigInt(n + 4), petId)),
+        ];
+        const { strays } = await store.importAll({ pets: [createPet({ id: 2n })], orders });
+        expect(strays).toEqual({ count: 7, petCount: 6, petIds: [-9n, 10n, 11n, 12n, 13n] });
+        expect((await store.importAll({ orders: [{ id: 1n, complete: true }] })).strays.count).toBe(0);
       }),
     );
 
@@ -60,7 +126,7 @@ export function describeImports(open: OpenStore): void {
           pets: [createPet({ id: 1n })],
           orders: [createOrder({ id: 1n }), createOrder({ id: 2n })],
         });
-        expect(counts).toEqual({ pets: 1, orders: 2 });
+        expect(counts).toEqual(resultOf({ created: 1 }, { created: 2 }));
         expect(await exported(other)).toEqual([createPet({ id: 1n })]);
         expect(await exportedOrders(other)).toEqual([createOrder({ id: 1n }), createOrder({ id: 2n })]);
         expect(await other.foreignRevision()).not.toBe(before);
@@ -124,6 +190,12 @@ export function describeImports(open: OpenStore): void {
       }),
     );
   });
+}
+
+const none: ImportCounts = { created: 0, replaced: 0, changed: 0 };
+
+function resultOf(pets: Partial<ImportCounts> = {}, orders: Partial<ImportCounts> = {}): ImportResult {
+  return { pets: { ...none, ...pets }, orders: { ...none, ...orders }, strays: expect.anything() };
 }
 
 function petOf(id: bigint): StockedPet {

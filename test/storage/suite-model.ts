@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { RecordChange } from "../../src/domain/import.ts";
 import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import { petStatuses, type StockedPet } from "../../src/domain/pet.ts";
 import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
@@ -23,6 +24,12 @@ const pets: fc.Arbitrary<StockedPet> = fc.record({
   quantity: int64,
 });
 
+/** Some fields of a pet, but not all of them. */
+const changes: fc.Arbitrary<RecordChange<StockedPet>> = fc.record(
+  { id: ids, name: texts, photoUrls: fc.array(texts, { maxLength: 2 }), status: statuses, quantity: int64 },
+  { requiredKeys: ["id"] },
+);
+
 /** One thing to do to a store and to a plain map alike, and to compare. */
 interface Operation {
   run(model: Model, opened: OpenedStore): Promise<void>;
@@ -45,10 +52,27 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   fc.array(pets, { maxLength: 4 }).map((imported) => ({
     toString: () => `import ${imported.map((pet) => pet.id).join()}`,
     async run(model: Model, { store }: OpenedStore) {
+      const created = new Set(imported.map(({ id }) => id).filter((id) => !model.has(id))).size;
       imported.forEach((pet) => {
         model.set(pet.id, pet);
       });
-      expect(await store.importAll({ pets: imported })).toEqual({ pets: imported.length, orders: 0 });
+      const replaced = new Set(imported.map(({ id }) => id)).size - created;
+      expect((await store.importAll({ pets: imported })).pets).toEqual({ created, replaced, changed: 0 });
+    },
+  })),
+  fc.array(changes, { maxLength: 4 }).map((imported) => ({
+    toString: () => `change ${imported.map((pet) => pet.id).join()}`,
+    async run(model: Model, { store }: OpenedStore) {
+      const unknown = imported.find(({ id }) => !model.has(id));
+      if (unknown !== undefined) {
+        await expect(store.importAll({ pets: imported })).rejects.toMatchObject({ kind: "pets", id: unknown.id });
+        return;
+      }
+      imported.forEach((change) => {
+        model.set(change.id, { ...(model.get(change.id) as StockedPet), ...change });
+      });
+      const changed = new Set(imported.map(({ id }) => id)).size;
+      expect((await store.importAll({ pets: imported })).pets).toEqual({ created: 0, replaced: 0, changed });
     },
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import type { RecordChange } from "../../domain/import.ts";
 import type { Store } from "../../domain/store.ts";
 import { orderRecord } from "../../records/order-record.ts";
 import { petRecord } from "../../records/pet-record.ts";
@@ -25,6 +26,9 @@ async function fill(store: Store): Promise<void> {
   await store.importAll({ pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) });
 }
 
-function read<T extends { readonly id: bigint }>(name: string, format: RecordFormat<T>): AsyncIterable<T> {
+function read<T extends { readonly id: bigint }>(
+  name: string,
+  format: RecordFormat<T>,
+): AsyncIterable<RecordChange<T>> {
   return readRecords(createReadStream(join(import.meta.dirname, name)), "csv", format);
 }

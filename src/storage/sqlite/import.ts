@@ -1,24 +1,56 @@
-import type { ImportCounts, Imports } from "../../domain/store.ts";
+import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../domain/import.ts";
 import type { Connection } from "./connection.ts";
-import { orderStaging } from "./orders.ts";
-import { petStaging } from "./pets.ts";
-import { stageAll } from "./staging.ts";
+import { orderImport } from "./orders.ts";
+import { petImport } from "./pets.ts";
+import { countStaged, mergeStaged, stageAll } from "./staging.ts";
 
 /**
  * Puts all of the pets and orders in, or none, over a connection of its own. Returns how many it took. However slow
  * they come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge
  * only.
  */
-export async function importAll(connection: Connection, { pets = [], orders = [] }: Imports): Promise<ImportCounts> {
-  connection.run("BEGIN");
-  const counts = {
-    pets: await stageAll(connection, petStaging, pets),
-    orders: await stageAll(connection, orderStaging, orders),
-  };
-  connection.run("COMMIT");
-  connection.atomically(() => {
-    petStaging.merge(connection);
-    orderStaging.merge(connection);
+export async function importAll(connection: Connection, imports: Imports): Promise<ImportResult> {
+  await stage(connection, imports);
+  return connection.atomically(() => {
+    const result = describe(connection);
+    mergeStaged(connection, petImport);
+    mergeStaged(connection, orderImport);
+    return result;
   });
-  return counts;
+}
+
+/** Tells what `importAll` would do, and does none of it. */
+export async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
+  await stage(connection, imports);
+  return connection.asOfOneMoment(() => describe(connection));
+}
+
+async function stage(connection: Connection, { pets = [], orders = [] }: Imports): Promise<void> {
+  connection.run("BEGIN");
+  await stageAll(connection, petImport, pets);
+  await stageAll(connection, orderImport, orders);
+  connection.run("COMMIT");
+}
+
+/** Throws `UnknownRecordError`. */
+function describe(connection: Connection): ImportResult {
+  return {
+    pets: countStaged(connection, petImport),
+    orders: countStaged(connection, orderImport),
+    strays: findStrays(connection),
+  };
+}
+
+/** An order that comes without its pet keeps the one that it has, of which nothing is said. */
+function findStrays(connection: Connection): StrayOrders {
+  const rows = connection.all<{ pet_id: bigint; orders: bigint }>(
+    `SELECT pet_id, count(*) AS orders FROM staged_orders
+     WHERE pet_id IS NOT NULL AND pet_id NOT IN (SELECT id FROM pets) AND pet_id NOT IN (SELECT id FROM staged_pets)
+     GROUP BY pet_id ORDER BY pet_id`,
+  );
+  return {
+    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
+    petCount: rows.length,
+    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
+  };
 }

@@ -1,9 +1,11 @@
+import type { RecordChange } from "../../domain/import.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { assertAscending, readInteger, readWord } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
-import type { Staging } from "./staging.ts";
+import { toNullable } from "./nullable.ts";
+import type { ImportTable } from "./staging.ts";
 
 interface OrderRow {
   readonly id: bigint;
@@ -33,37 +35,22 @@ export function* iterateOrders(connection: Connection): Generator<Order> {
 }
 
 /** How orders are imported. */
-export const orderStaging: Staging<Order> = {
-  create(connection) {
-    connection.execute(
-      `CREATE TEMP TABLE staged_orders (
-         id INTEGER PRIMARY KEY, pet_id INTEGER, quantity INTEGER, ship_date_ms INTEGER, status TEXT, complete INTEGER
-       ) STRICT`,
-    );
+export const orderImport: ImportTable<RecordChange<Order>> = {
+  table: "orders",
+  columns: {
+    pet_id: "INTEGER",
+    quantity: "INTEGER",
+    ship_date_ms: "INTEGER",
+    status: "TEXT",
+    complete: "INTEGER",
   },
-
-  stage(connection, order) {
-    connection.run(
-      `INSERT OR REPLACE INTO staged_orders (id, pet_id, quantity, ship_date_ms, status, complete)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      order.id,
-      order.petId,
-      order.quantity,
-      BigInt(order.shipDateMs),
-      order.status,
-      order.complete ? 1n : 0n,
-    );
-  },
-
-  merge(connection) {
-    connection.run(
-      `INSERT INTO orders (id, pet_id, quantity, ship_date_ms, status, complete)
-       SELECT id, pet_id, quantity, ship_date_ms, status, complete FROM staged_orders WHERE true ORDER BY id
-       ON CONFLICT (id) DO UPDATE SET
-         pet_id = excluded.pet_id, quantity = excluded.quantity, ship_date_ms = excluded.ship_date_ms,
-         status = excluded.status, complete = excluded.complete`,
-    );
-  },
+  toValues: ({ petId, quantity, shipDateMs, status, complete }) => [
+    petId ?? null,
+    quantity ?? null,
+    toNullable(shipDateMs),
+    status ?? null,
+    complete === undefined ? null : BigInt(complete),
+  ],
 };
 
 function orderFromRow(row: OrderRow): Order {

@@ -1,10 +1,11 @@
+import type { RecordChange } from "../../domain/import.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
 import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { assertAscending, readInteger, readTexts, readWord } from "./damage.ts";
 import { createListClause } from "./list-clause.ts";
-import type { Staging } from "./staging.ts";
+import type { ImportTable } from "./staging.ts";
 
 interface InventoryRow {
   readonly id: bigint;
@@ -54,38 +55,24 @@ export function* iteratePets(connection: Connection): Generator<StockedPet> {
 }
 
 /** How pets are imported. */
-export const petStaging: Staging<StockedPet> = {
-  create(connection) {
-    connection.execute(
-      `CREATE TEMP TABLE staged_pets (
-         id INTEGER PRIMARY KEY, name TEXT, category TEXT, photo_urls TEXT, tags TEXT, status TEXT, quantity INTEGER
-       ) STRICT`,
-    );
+export const petImport: ImportTable<RecordChange<StockedPet>> = {
+  table: "pets",
+  columns: {
+    name: "TEXT",
+    category: "TEXT",
+    photo_urls: "TEXT",
+    tags: "TEXT",
+    status: "TEXT",
+    quantity: "INTEGER",
   },
-
-  stage(connection, pet) {
-    connection.run(
-      `INSERT OR REPLACE INTO staged_pets (id, name, category, photo_urls, tags, status, quantity)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      pet.id,
-      pet.name,
-      pet.category,
-      JSON.stringify(pet.photoUrls),
-      JSON.stringify(pet.tags),
-      pet.status,
-      pet.quantity,
-    );
-  },
-
-  merge(connection) {
-    connection.run(
-      `INSERT INTO pets (id, name, category, photo_urls, tags, status, quantity)
-       SELECT id, name, category, photo_urls, tags, status, quantity FROM staged_pets WHERE true ORDER BY id
-       ON CONFLICT (id) DO UPDATE SET
-         name = excluded.name, category = excluded.category, photo_urls = excluded.photo_urls,
-         tags = excluded.tags, status = excluded.status, quantity = excluded.quantity`,
-    );
-  },
+  toValues: ({ name, category, photoUrls, tags, status, quantity }) => [
+    name ?? null,
+    category ?? null,
+    photoUrls === undefined ? null : JSON.stringify(photoUrls),
+    tags === undefined ? null : JSON.stringify(tags),
+    status ?? null,
+    quantity ?? null,
+  ],
 };
 
 function inventoryFromRow(row: InventoryRow): InventoryItem {

@@ -1,23 +1,80 @@
-import type { Connection } from "./connection.ts";
+import { type ImportCounts, UnknownRecordError } from "../../domain/import.ts";
+import type { Connection, Value } from "./connection.ts";
 
-/** How rows of one kind are gathered in a temporary table of a connection, and then put in all at once. */
-export interface Staging<Item> {
-  create(connection: Connection): void;
-  stage(connection: Connection, item: Item): void;
-  merge(connection: Connection): void;
+/** How records of one kind are kept, for importing them. */
+export interface ImportTable<Item> {
+  readonly table: "pets" | "orders";
+  /** All columns but the id, with their types. In the store none of them is ever null. */
+  readonly columns: Readonly<Record<string, "TEXT" | "INTEGER">>;
+  /** The values of the columns, in their order; null for those that a record leaves as they are. */
+  readonly toValues: (item: Item) => Value[];
 }
 
-/** Gathers all of the items, and returns how many there were. */
-export async function stageAll<Item>(
+/** Gathers records in a temporary table, which is made first. Of several with the same id the later go over the former. */
+export async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
-  staging: Staging<Item>,
+  { table, columns, toValues }: ImportTable<Item>,
   items: Iterable<Item> | AsyncIterable<Item>,
-): Promise<number> {
-  let count = 0;
-  staging.create(connection);
+): Promise<void> {
+  const names = Object.keys(columns);
+  const typed = names.map((name) => `${name} ${columns[name]}`);
+  connection.execute(
+    `CREATE TEMP TABLE staged_${table} (id INTEGER PRIMARY KEY, position INTEGER, ${typed.join(", ")}) STRICT`,
+  );
+  const stage = `INSERT INTO staged_${table} (id, position, ${names.join(", ")})
+     VALUES (?, ?, ${names.map(() => "?").join(", ")})
+     ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = ifnull(excluded.${name}, ${name})`).join(", ")}`;
+  let position = 0n;
   for await (const item of items) {
-    staging.stage(connection, item);
-    count += 1;
+    connection.run(stage, item.id, position, ...toValues(item));
+    position += 1n;
   }
-  return count;
+}
+
+interface CountsRow {
+  readonly total: bigint;
+  readonly known: bigint;
+  readonly partial: bigint;
+}
+
+/**
+ * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first that has only some
+ * fields, and is not in the store.
+ */
+export function countStaged(connection: Connection, { table, columns }: ImportTable<never>): ImportCounts {
+  const isWhole = isWholeSql(columns);
+  const isKnown = `id IN (SELECT id FROM ${table})`;
+  const unknown = connection.get<{ id: bigint }>(
+    `SELECT id FROM staged_${table} WHERE NOT (${isWhole}) AND NOT ${isKnown} ORDER BY position LIMIT 1`,
+  );
+  if (unknown !== undefined) {
+    throw new UnknownRecordError(table, unknown.id);
+  }
+  const { total, known, partial } = connection.get<CountsRow>(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE ${isKnown}) AS known,
+       count(*) FILTER (WHERE NOT (${isWhole})) AS partial
+     FROM staged_${table}`,
+  ) as CountsRow;
+  return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
+}
+
+/** Puts the gathered records into the store: whole ones in the place of those that exist, of others what they have. */
+export function mergeStaged(connection: Connection, { table, columns }: ImportTable<never>): void {
+  const names = Object.keys(columns);
+  const isWhole = isWholeSql(columns);
+  connection.run(
+    `INSERT INTO ${table} (id, ${names.join(", ")})
+     SELECT id, ${names.join(", ")} FROM staged_${table} WHERE ${isWhole} ORDER BY id
+     ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+  );
+  connection.run(
+    `UPDATE ${table} SET ${names.map((name) => `${name} = ifnull(staged.${name}, ${table}.${name})`).join(", ")}
+     FROM (SELECT * FROM staged_${table} WHERE NOT (${isWhole})) AS staged WHERE staged.id = ${table}.id`,
+  );
+}
+
+function isWholeSql(columns: ImportTable<never>["columns"]): string {
+  return Object.keys(columns)
+    .map((name) => `${name} IS NOT NULL`)
+    .join(" AND ");
 }

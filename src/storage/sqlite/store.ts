@@ -1,19 +1,11 @@
 import { petNotFound } from "../../domain/errors.ts";
+import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type {
-  ImportCounts,
-  Imports,
-  KeyCounts,
-  KeyOutcome,
-  KeyUsage,
-  ListQuery,
-  ReportProgress,
-  Store,
-} from "../../domain/store.ts";
+import type { KeyCounts, KeyOutcome, KeyUsage, ListQuery, ReportProgress, Store } from "../../domain/store.ts";
 import { assertOutside, backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
@@ -86,7 +78,7 @@ export class SqliteStore implements Store {
     return this.#read(countOrders);
   }
 
-  importAll(imports: Imports): Promise<ImportCounts> {
+  importAll(imports: Imports): Promise<ImportResult> {
     return this.#alone((connection) => importAll(connection, imports));
   }
 

@@ -4,7 +4,7 @@ import { rawJson } from "../../../src/exact-json/source.ts";
 import { orderRecord } from "../../../src/records/order-record.ts";
 import { petRecord } from "../../../src/records/pet-record.ts";
 import { RecordError } from "../../../src/records/record-error.ts";
-import type { RecordFormat } from "../../../src/records/record-format.ts";
+import { isWhole, type RecordFormat } from "../../../src/records/record-format.ts";
 import { readRecords } from "../../../src/records/record-reader.ts";
 import { writeRecords, writtenFormats } from "../../../src/records/record-writer.ts";
 import { chunksOf } from "../../support/chunks.ts";
@@ -50,7 +50,8 @@ describe("a file of records", () => {
             return undefined;
           });
           if (records !== undefined) {
-            await expectRoundTrip(records, format, random.pick(writtenFormats));
+            const whole = records.filter((record) => isWhole(format, record));
+            await expectRoundTrip(whole, format, random.pick(writtenFormats));
           }
         },
       );
