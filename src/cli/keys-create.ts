@@ -2,39 +2,36 @@ import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import { type Key, mintKeyId, newKey, type Scope, scopes } from "../domain/key.ts";
 import { hashSecret, mintSecret } from "../domain/key-secret.ts";
-import { type Plan, plans, type Quota } from "../domain/plan.ts";
-import { argument, listArgument } from "./argument.ts";
-import { durationForm, parseDuration } from "./duration.ts";
+import { type Plan, plans } from "../domain/plan.ts";
+import { argument } from "./argument.ts";
+import { customQuotaFor, type QuotaFlags } from "./custom-quota.ts";
 import { usageFailure } from "./failure.ts";
+import { parseLifetime, parseLimit, parseScopes, planNames } from "./key-flags.ts";
 import { keyNameForm, parseKeyName } from "./key-name.ts";
 import { printSecret } from "./secret.ts";
 import { withStore } from "./store-file.ts";
-import { parsePositiveNumber } from "./whole-number.ts";
 
 /** `petstore keys create`. */
 export function addKeysCreate(keys: Command): void {
-  const limit = argument(parsePositiveNumber, "a whole number from 1 on");
   keys
     .command("create")
     .summary("create a key and print it, once")
-    .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown again.")
-    .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans).makeOptionMandatory())
+    .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown\nagain.")
+    .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
     .option("--name <name>", "what to call it, in lists", argument(parseKeyName, keyNameForm), "")
-    .option("--per-minute <n>", "requests a minute, for an enterprise key", limit)
-    .option("--per-day <n>", "requests a day, for an enterprise key", limit)
+    .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)
+    .option("--per-day <n>", "requests a day, for an enterprise key", parseLimit)
     .option("--scope <scope>", `may be repeated: ${scopes.join(", ")} (default: all)`, parseScopes)
     .option("--expires-in <duration>", "when it ends, such as 12h or 30d (default: never)", parseLifetime)
     .option("--json", "print an object with id, key and plan")
-    .addHelpText("after", examples)
+    .addHelpText("after", help)
     .action(async (_options, command: Command) => createKey(command.optsWithGlobals<KeyOptions>()));
 }
 
-interface KeyOptions {
+interface KeyOptions extends QuotaFlags {
   readonly db: string;
-  readonly plan: Plan;
+  readonly plan?: Plan;
   readonly name: string;
-  readonly perMinute?: number;
-  readonly perDay?: number;
   readonly scope?: readonly Scope[];
   /** In milliseconds. */
   readonly expiresIn?: number;
@@ -50,36 +47,24 @@ async function createKey(options: KeyOptions): Promise<void> {
 
 function buildKey(options: KeyOptions, nowMs: number): Key {
   const { plan, name, expiresIn, scope = scopes } = options;
+  if (plan === undefined) {
+    throw usageFailure(`name the plan of the key, with --plan: ${planNames}`);
+  }
   return newKey({
     id: mintKeyId(randomBytes),
     name,
     plan,
-    customQuota: customQuotaOf(options),
+    customQuota: customQuotaFor(plan, options),
     scopes: scopes.filter((each) => scope.includes(each)),
     createdAtMs: nowMs,
     expiresAtMs: expiresIn === undefined ? undefined : nowMs + expiresIn,
   });
 }
 
-function customQuotaOf({ plan, perMinute, perDay }: KeyOptions): Quota | undefined {
-  if (plan !== "enterprise") {
-    if (perMinute === undefined && perDay === undefined) {
-      return undefined;
-    }
-    throw usageFailure(`the limits of the ${plan} plan are fixed: leave --per-minute and --per-day out`);
-  }
-  if (perMinute !== undefined && perDay !== undefined) {
-    return { perMinute, perDay };
-  }
-  throw usageFailure("an enterprise key needs both --per-minute and --per-day");
-}
+const help = `
+--plan is required. An enterprise key needs --per-minute and --per-day, too.
 
-const parseScopes = listArgument((text) => scopes.find((scope) => scope === text), `one of ${scopes.join(", ")}`);
-
-const parseLifetime = argument((text) => parseDuration(text) || undefined, `${durationForm}, and not nothing`);
-
-const examples = `
 Examples:
   $ petstore keys create --plan pro --name "Till 3"
-  $ petstore keys create --plan free --scope inventory:read --scope pets:read --expires-in 30d
-  $ petstore keys create --plan enterprise --per-minute 5000 --per-day 1000000 --json`;
+  $ petstore keys create --plan free --scope inventory:read --expires-in 30d
+  $ petstore keys create --plan enterprise --per-minute 5000 --per-day 1000000`;

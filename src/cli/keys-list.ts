@@ -9,30 +9,50 @@ import { withExistingStore } from "./store-file.ts";
 export function addKeysList(keys: Command): void {
   keys
     .command("list")
-    .summary("list all keys and their use, without their secrets")
-    .description("Lists all keys in the order of their creation, the revoked ones included, and what they have used.")
-    .option("--wide", "show scopes and times as well, whatever the width")
+    .summary("list the keys and their use, without their secrets")
+    .description("Lists the keys in the order of their creation, and what they have used.")
+    .option("--all", "list the revoked ones, too")
+    .option("--wide", "show all columns, whatever the width")
     .option("--json", "print an array of objects")
     .addHelpText("after", help)
-    .action(async (_options, command: Command) => {
-      const { db, json, wide } = command.optsWithGlobals<{ db: string; json?: true; wide?: true }>();
-      const [listed, usages] = await withExistingStore(db, (store) =>
-        Promise.all([store.listKeys(), store.listUsage()]),
-      );
-      const usageOf = new Map(usages.map((usage) => [usage.keyId, usage]));
-      const nowMs = Date.now();
-      const described = listed.map((key) => describeKey(key, usageOf.get(key.id), nowMs));
-      process.stdout.write(
-        json ? `${printableJson(described.map(keyToJson))}\n` : formatKeys(described, { nowMs, wide }),
-      );
-    });
+    .action(async (_options, command: Command) => listKeys(command.optsWithGlobals<ListOptions>()));
+}
+
+interface ListOptions {
+  readonly db: string;
+  readonly all?: true;
+  readonly wide?: true;
+  readonly json?: true;
+}
+
+async function listKeys({ db, all, wide, json }: ListOptions): Promise<void> {
+  const [keys, usages] = await withExistingStore(db, (store) => Promise.all([store.listKeys(), store.listUsage()]));
+  const usageOf = new Map(usages.map((usage) => [usage.keyId, usage]));
+  const nowMs = Date.now();
+  const listed = keys
+    .filter(({ revokedAtMs }) => all || revokedAtMs === undefined)
+    .map((key) => describeKey(key, usageOf.get(key.id), nowMs));
+  if (json) {
+    process.stdout.write(`${printableJson(listed.map(keyToJson))}\n`);
+    return;
+  }
+  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  process.stdout.write(formatKeys(listed, { nowMs, width, wide }) + tellHidden(keys.length - listed.length));
+}
+
+function tellHidden(count: number): string {
+  if (count === 0) {
+    return "";
+  }
+  return `\n${count === 1 ? "1 revoked key is" : `${count} revoked keys are`} not shown; --all shows them, too.\n`;
 }
 
 const help = `
-MINUTE and DAY are the requests that the two windows have counted, of how many, and when they begin anew. A running
-server saves its counts four times a second. Keys that still call deprecated operations are listed below, with the time
-of the last call.
+DAY is the requests that the day's window has counted, of how many; 'keys show'
+tells when it begins anew. A running server saves its counts four times a second.
+A wide terminal has more columns. Keys that still call deprecated operations are
+listed below, with the time of the last call.
 
 Examples:
   $ petstore keys list
-  $ petstore keys list --json | jq -r '.[] | select(.deprecatedCalls != []) | .name'`;
+  $ petstore keys list --json | jq -r '.[] | select(.ban != null) | .name'`;

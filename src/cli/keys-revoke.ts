@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import { requireKey } from "./key-lookup.ts";
+import { requireKnown } from "./key-lookup.ts";
 import { printable } from "./printable.ts";
 import { withExistingStore } from "./store-file.ts";
+import { formatMinute } from "./time-text.ts";
 
 /** `petstore keys revoke ID`. */
 export function addKeysRevoke(keys: Command): void {
@@ -11,10 +12,13 @@ export function addKeysRevoke(keys: Command): void {
     .description("Revokes a key for good. Running servers refuse it within a second.")
     .argument("<id>", "the key's id, key_…")
     .action(async (id: string, _options, command: Command) => {
-      await withExistingStore(command.optsWithGlobals<{ db: string }>().db, async (store) => {
-        await requireKey(store, id);
-        await store.revokeKey(id, Date.now());
-      });
-      process.stdout.write(`revoked ${printable(id)}\n`);
+      const { db } = command.optsWithGlobals<{ db: string }>();
+      const { outcome, key } = requireKnown(
+        await withExistingStore(db, (store) => store.revokeKey(id, Date.now())),
+        id,
+      );
+      const text =
+        outcome === "done" ? `revoked ${id}` : `${id} was already revoked, on ${formatMinute(key.revokedAtMs ?? 0)}`;
+      process.stdout.write(`${printable(text)}\n`);
     });
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type Key, refusalOf } from "../domain/key.ts";
+import type { Key } from "../domain/key.ts";
 import { hashSecret, mintSecret } from "../domain/key-secret.ts";
 import { argument } from "./argument.ts";
 import { durationForm, parseDuration } from "./duration.ts";
 import { Failure } from "./failure.ts";
-import { requireKey } from "./key-lookup.ts";
+import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";
 import { printSecret } from "./secret.ts";
 import { withExistingStore } from "./store-file.ts";
 
@@ -17,7 +17,7 @@ export function addKeysRotate(keys: Command): void {
     .command("rotate")
     .summary("give a key a new secret")
     .description(
-      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old secrets work on a while.",
+      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old\nsecrets work on a while.",
     )
     .argument("<id>", "the key's id, key_…")
     .addOption(grace.argParser(parseGrace).default(parseGrace("24h"), "24h"))
@@ -37,19 +37,18 @@ interface RotateOptions {
 
 async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   const secret = mintSecret(randomBytes);
-  const key = await withExistingStore(options.db, async (store) => {
-    const found = await requireKey(store, id);
-    assertLive(found, Date.now());
-    await store.rotateKey(id, hashSecret(secret), Date.now() + options.grace);
-    return found;
+  const { outcome, key } = await withExistingStore(options.db, async (store) => {
+    assertNotExpired(await requireKey(store, id), Date.now());
+    return requireKnown(await store.rotateKey(id, hashSecret(secret), Date.now() + options.grace), id);
   });
+  if (outcome === "revoked") {
+    throw revokedFailure(key, "create a new key");
+  }
   printSecret(key, secret, options);
 }
 
-function assertLive(key: Key, nowMs: number): void {
-  const refusal = refusalOf({ key, secretExpiresAtMs: undefined }, nowMs);
-  if (refusal !== undefined) {
-    const state = refusal.code === "API_KEY_REVOKED" ? "is revoked, for good" : "has expired";
-    throw new Failure(`${key.id} ${state}: create a new key`);
+function assertNotExpired({ id, revokedAtMs, expiresAtMs = Number.POSITIVE_INFINITY }: Key, nowMs: number): void {
+  if (revokedAtMs === undefined && expiresAtMs <= nowMs) {
+    throw new Failure(`${id} has expired: give it another end first, by 'petstore keys update ${id} --expires-in 30d'`);
   }
 }

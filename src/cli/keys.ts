@@ -3,16 +3,26 @@ import { addKeysCreate } from "./keys-create.ts";
 import { addKeysList } from "./keys-list.ts";
 import { addKeysRevoke } from "./keys-revoke.ts";
 import { addKeysRotate } from "./keys-rotate.ts";
+import { addKeysShow } from "./keys-show.ts";
 import { addKeysUnban } from "./keys-unban.ts";
+import { addKeysUpdate } from "./keys-update.ts";
 
 /** `petstore keys …`: the API keys. */
 export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
-    .summary("create, list and revoke API keys")
-    .description("Creates, lists, rotates and revokes API keys. Running servers take notice within a second.")
+    .summary("create, list, update and revoke API keys")
+    .description("Creates, lists, updates and revokes API keys. Running servers take notice within\na second.")
     .addHelpText("after", examples);
-  for (const add of [addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate, addKeysUnban]) {
+  for (const add of [
+    addKeysCreate,
+    addKeysList,
+    addKeysShow,
+    addKeysUpdate,
+    addKeysRotate,
+    addKeysRevoke,
+    addKeysUnban,
+  ]) {
     add(keys);
   }
 }
@@ -21,4 +31,5 @@ const examples = `
 Examples:
   $ petstore keys create --plan free --name "Till 3" --scope inventory:read
   $ petstore keys list
+  $ petstore keys update key_4kD0aT7uLw2QxYzB --plan pro
   $ petstore keys rotate key_4kD0aT7uLw2QxYzB --grace 7d`;

@@ -1,6 +1,6 @@
 import { formatByteSize } from "./byte-size.ts";
 import { formatDuration } from "./duration.ts";
-import { printable } from "./printable.ts";
+import { formatLabelledLines } from "./labelled-lines.ts";
 import type { ServerStatus } from "./server-status.ts";
 
 /** A server's status for people, a line for each thing that they may want to know. */
@@ -8,7 +8,7 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
   const { version, startedAt, url, opsUrl, ready, db, calls, limits, keys, logLevel } = status;
   const upMs = Math.max(0, nowMs - Date.parse(startedAt));
   const plans = Object.entries(keys.byPlan).map(([plan, count]) => `${plan} ${write(count)}`);
-  const lines = [
+  return formatLabelledLines([
     ["petstore", `${version}, up ${formatDuration(upMs)}, ${ready ? "ready" : "not ready"}`],
     ["api", url],
     ["operator", opsUrl],
@@ -20,8 +20,7 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
     ["limits", `${write(limits.admitted)} admitted, ${write(limits.refused)} refused, ${write(limits.banned)} banned`],
     ["keys", plans.join(", ") || "none"],
     ["log level", logLevel],
-  ];
-  return lines.map(([name = "", text = ""]) => `${name.padEnd(9)}  ${printable(text)}\n`).join("");
+  ]);
 }
 
 function write(count: number): string {

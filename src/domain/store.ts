@@ -116,6 +116,8 @@ export interface KeyUsage {
 export interface UsageStore {
   /** Undefined when nothing was saved for this key. */
   loadUsage(keyId: string): Promise<Usage | undefined>;
+  /** All that is known of the use of a key. Undefined when nothing was saved for it. */
+  getUsage(keyId: string): Promise<KeyUsage | undefined>;
   /** The usage of all keys that have any, in no order. */
   listUsage(): Promise<KeyUsage[]>;
   /**

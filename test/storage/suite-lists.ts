@@ -138,7 +138,7 @@ export function describeLists(open: OpenStore): void {
           createOrder({ id: maxInt64, petId: minInt64, quantity: maxInt64, shipDateMs: -1, status: "delivered" }),
           createOrder({ id: 2n, complete: true, shipDateMs: 1_767_225_600_123, status: "approved" }),
         ];
-        expect(await store.importAll({ orders })).toEqual({ pets: 0, orders: 2 });
+        expect((await store.importAll({ orders })).orders).toEqual({ created: 2, replaced: 0, changed: 0 });
         expect(await store.listOrders(everything)).toEqual(orders.toReversed());
         const reopened = await reopen();
         expect(await reopened.listOrders({ ...everything, statuses: ["delivered"] })).toEqual([orders[0]]);

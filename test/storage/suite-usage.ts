@@ -68,6 +68,10 @@ export function describeUsage(open: OpenStore): void {
           },
           { ...b, deprecatedCalls: new Map() },
         ]);
+        for (const usage of listed) {
+          expect(await store.getUsage(usage.keyId)).toEqual(usage);
+        }
+        expect(await store.getUsage("key_c")).toBeUndefined();
       }),
     );
 

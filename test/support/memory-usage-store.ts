@@ -11,6 +11,10 @@ export class MemoryUsageStore implements UsageStore {
     return this.saved.get(keyId);
   }
 
+  async getUsage(): Promise<KeyUsage | undefined> {
+    return undefined;
+  }
+
   async listUsage(): Promise<KeyUsage[]> {
     return [];
   }

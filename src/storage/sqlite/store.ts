@@ -14,7 +14,7 @@ import { importAll } from "./import.ts";
 import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
-import { listUsage, loadUsage } from "./usage.ts";
+import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
@@ -120,6 +120,10 @@ export class SqliteStore implements Store {
 
   async loadUsage(keyId: string): Promise<Usage | undefined> {
     return this.#read((connection) => loadUsage(connection, keyId));
+  }
+
+  async getUsage(keyId: string): Promise<KeyUsage | undefined> {
+    return this.#read((connection) => getUsage(connection, keyId));
   }
 
   async listUsage(): Promise<KeyUsage[]> {

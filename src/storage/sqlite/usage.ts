@@ -30,19 +30,29 @@ export function saveUsage(connection: Connection, usages: readonly KeyUsage[]): 
   });
 }
 
+/** All that is known of the use of a key. */
+export function getUsage(connection: Connection, keyId: string): KeyUsage | undefined {
+  const row = connection.get<KeyUsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
+  const calls = connection.all<DeprecatedCallRow>(
+    `SELECT * FROM deprecated_calls WHERE key_id = ? ORDER BY method`,
+    keyId,
+  );
+  return row && keyUsageFromRows(row, calls);
+}
+
 /** The usage of all keys that have any. */
 export function listUsage(connection: Connection): KeyUsage[] {
-  const rows = connection.all<UsageRow & { key_id: string; last_used_at_ms: bigint }>(`SELECT * FROM usage`);
+  const rows = connection.all<KeyUsageRow>(`SELECT * FROM usage`);
   const calls = Map.groupBy(
     connection.all<DeprecatedCallRow>(`SELECT * FROM deprecated_calls ORDER BY method`),
     (row) => row.key_id,
   );
-  return rows.map((row) => ({
-    keyId: row.key_id,
-    usage: usageFromRow(row),
-    lastUsedAtMs: Number(row.last_used_at_ms),
-    deprecatedCalls: new Map(calls.get(row.key_id)?.map((call) => [call.method, Number(call.last_called_at_ms)])),
-  }));
+  return rows.map((row) => keyUsageFromRows(row, calls.get(row.key_id) ?? []));
+}
+
+interface KeyUsageRow extends UsageRow {
+  readonly key_id: string;
+  readonly last_used_at_ms: bigint;
 }
 
 interface DeprecatedCallRow {
@@ -84,6 +94,15 @@ function saveDeprecatedCall(
     BigInt(lastCalledAtMs),
     keyId,
   );
+}
+
+function keyUsageFromRows(row: KeyUsageRow, calls: readonly DeprecatedCallRow[]): KeyUsage {
+  return {
+    keyId: row.key_id,
+    usage: usageFromRow(row),
+    lastUsedAtMs: Number(row.last_used_at_ms),
+    deprecatedCalls: new Map(calls.map((call) => [call.method, Number(call.last_called_at_ms)])),
+  };
 }
 
 function usageFromRow(row: UsageRow): Usage {
