@@ -31,7 +31,8 @@ async function check(db: string, depth: CheckDepth): Promise<void> {
 }
 
 const help = `
-Exits with 0 when the store is sound, and with 1 when it is not, or cannot be read. A server may run meanwhile.
+Exits with 0 when the store is sound, and with 1 when it is not, or cannot be
+read. A server may run meanwhile.
 
 Examples:
   $ petstore check

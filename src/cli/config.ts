@@ -35,8 +35,9 @@ function show(command: Command, key: SettingKey): ShownSetting {
 }
 
 const help = `
-Flags are stronger than variables, variables than the file, and the file than defaults. In the file, which is YAML, the
-settings have the names shown here; a switch is 'true' or 'false' ('1' or '0'), and of several values a list is made.
+Flags are stronger than variables, variables than the file, and the file than
+defaults. In the file, which is YAML, the settings have the names shown here; a
+switch is 'true' or 'false' ('1' or '0'), and of several values a list is made.
 
 Examples:
   $ petstore config

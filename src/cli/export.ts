@@ -76,8 +76,9 @@ async function print(chunks: AsyncIterable<string>): Promise<void> {
 }
 
 const help = `
-In CSV, lists are separated by ';'. Where an element holds one, it is written '\\;', and a backslash before a ';' or
-another backslash is written '\\\\'. JSON Lines needs no such rule.
+In CSV, lists are separated by ';'. Where an element holds one, it is written
+'\\;', and a backslash before a ';' or another backslash is written '\\\\'. JSON
+Lines needs no such rule.
 
 Examples:
   $ petstore export > pets.csv

@@ -16,7 +16,7 @@ export function addKeysCreate(keys: Command): void {
   keys
     .command("create")
     .summary("create a key and print it, once")
-    .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown\nagain.")
+    .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown again.")
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
     .option("--name <name>", "what to call it, in lists", argument(parseKeyName, keyNameForm), "")
     .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)

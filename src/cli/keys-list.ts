@@ -49,9 +49,9 @@ function tellHidden(count: number): string {
 
 const help = `
 DAY is the requests that the day's window has counted, of how many; 'keys show'
-tells when it begins anew. A running server saves its counts four times a second.
-A wide terminal has more columns. Keys that still call deprecated operations are
-listed below, with the time of the last call.
+tells when it begins anew. A running server saves its counts four times a
+second. A wide terminal has more columns. Keys that still call deprecated
+operations are listed below, with the time of the last call.
 
 Examples:
   $ petstore keys list

@@ -17,7 +17,7 @@ export function addKeysRotate(keys: Command): void {
     .command("rotate")
     .summary("give a key a new secret")
     .description(
-      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old\nsecrets work on a while.",
+      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old secrets work on a while.",
     )
     .argument("<id>", "the key's id, key_…")
     .addOption(grace.argParser(parseGrace).default(parseGrace("24h"), "24h"))

@@ -11,7 +11,7 @@ export function addKeysUnban(keys: Command): void {
   keys
     .command("unban")
     .summary("lift the ban of a key")
-    .description("Lifts the ban of a key that went on asking when it was over its limits. Its\ncounters stay.")
+    .description("Lifts the ban of a key that went on asking when it was over its limits. Its counters stay.")
     .argument("<id>", "the key's id, key_…")
     .action(async (id: string, _options, command: Command) => {
       const { db } = command.optsWithGlobals<{ db: string }>();

@@ -20,7 +20,7 @@ export function addKeysUpdate(keys: Command): void {
     .command("update")
     .summary("change the name, plan, scopes or end of a key")
     .description(
-      "Changes a key, and leaves what no flag names. Its secret, counters and bans stay.\n" +
+      "Changes a key, and leaves what no flag names. Its secret, counters and bans stay. " +
         "Running servers take notice within a second.",
     )
     .argument("<id>", "the key's id, key_…")
@@ -99,8 +99,8 @@ function change(key: Key, options: UpdateOptions, nowMs: number): KeySettings {
 }
 
 const help = `
-From enterprise to another plan, the two numbers are dropped; to enterprise, both
-are needed. What the key has used already counts against its new limits.
+From enterprise to another plan, the two numbers are dropped; to enterprise,
+both are needed. What the key has used already counts against its new limits.
 
 Examples:
   $ petstore keys update key_4kD0aT7uLw2QxYzB --plan business

@@ -12,7 +12,7 @@ export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
     .summary("create, list, update and revoke API keys")
-    .description("Creates, lists, updates and revokes API keys. Running servers take notice within\na second.")
+    .description("Creates, lists, updates and revokes API keys. Running servers take notice within a second.")
     .addHelpText("after", examples);
   for (const add of [
     addKeysCreate,

@@ -27,9 +27,10 @@ async function restore(file: string, db: string): Promise<void> {
 }
 
 const help = `
-No server, nor any other command, may use the store meanwhile. The backup is left as it is. Unless it is sound, as
-'petstore check' tells, nothing is changed. What has been written since the backup is only in the file that is kept,
-the revocation of keys included.
+No server, nor any other command, may use the store meanwhile. The backup is
+left as it is. Unless it is sound, as 'petstore check' tells, nothing is
+changed. What has been written since the backup is only in the file that is
+kept, the revocation of keys included.
 
 Examples:
   $ petstore restore petstore-2026-06-01.db

@@ -87,12 +87,15 @@ function readyLines(running: RunningServer, { opsPort }: ServerConfig): string {
 }
 
 const help = `
-The first line on stdout, 'petstore listening on http://HOST:PORT', tells that the server is ready; logs go to stderr.
-A configuration file (--config) has the flags' names without dashes, one a line, such as 'ops-port: 9090'. Flags are
-stronger than variables, and variables than the file; 'petstore config' shows what is in force.
+The first line on stdout, 'petstore listening on http://HOST:PORT', tells that
+the server is ready; logs go to stderr. A configuration file (--config) has the
+flags' names without dashes, one a line, such as 'ops-port: 9090'. Flags are
+stronger than variables, and variables than the file; 'petstore config' shows
+what is in force.
 
-SIGTERM, SIGINT and SIGHUP let running calls finish, and end it with exit code 0; a second one ends it at once, with
-143, 130 or 129. SIGUSR2 has it log at 'debug', and back.
+SIGTERM, SIGINT and SIGHUP let running calls finish, and end it with exit code
+0; a second one ends it at once, with 143, 130 or 129. SIGUSR2 has it log at
+'debug', and back.
 
 Examples:
   $ petstore serve

@@ -35,7 +35,8 @@ function localOpsUrl(command: Command): string {
 }
 
 const help = `
-Exits with 1 when no server answers. A server that is stopping answers, and is not ready.
+Exits with 1 when no server answers. A server that is stopping answers, and is
+not ready.
 
 Examples:
   $ petstore status

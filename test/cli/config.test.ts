@@ -103,9 +103,9 @@ describe.concurrent("a setting", () => {
       cwd,
       env: { PETSTORE_CONFIG: "petstore.yaml" },
     });
-    expect(stdout).toMatch(/^SETTING +VALUE +FROM\ndb +data\/petstore\.db +default\n/);
-    expect(stdout).toMatch(/^tls-key +\*{8} +petstore\.yaml:1$/m);
-    expect(stdout).toMatch(/^log-level +warn +--log-level$/m);
+    expect(stdout).toMatch(/^SETTING +FROM +VALUE\ndb +default +data\/petstore\.db\n/);
+    expect(stdout).toMatch(/^tls-key +petstore\.yaml:1 +\*{8}$/m);
+    expect(stdout).toMatch(/^log-level +--log-level +warn$/m);
     expect(stdout.trim().split("\n").length).toBe(settingKeys.length + 1);
     expect(stdout).not.toContain("a.pem");
   });

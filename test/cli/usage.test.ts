@@ -69,7 +69,15 @@ describe.concurrent("a command that was not understood", () => {
       "option '--log-level <level>' argument 'loud' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
     ],
     ["serve --tls-cert text.pem", "--tls-cert and --tls-key go together"],
-    ["keys create", "required option '--plan <plan>' not specified"],
+    ["keys create", "name the plan of the key, with --plan: free, pro, business or enterprise"],
+    ["keys create --name N", "name the plan of the key, with --plan: free, pro, business or enterprise"],
+    ["keys show", "missing required argument 'id'"],
+    ["keys show key_1 key_2", "too many arguments for 'show'. Expected 1 argument but got 2: key_1, key_2."],
+    ["keys show key_1 --json=1", "unknown option '--json=1' (Did you mean --json?)"],
+    ["keys update --name N", "missing required argument 'id'"],
+    ["keys update key_1 --expiry", "unknown option '--expiry' (Did you mean --no-expiry?)"],
+    ["keys list --all=1", "unknown option '--all=1' (Did you mean --all?)"],
+    ["keys list all", "too many arguments for 'list'. Expected 0 arguments but got 1: all."],
     [
       "keys create --plan gold",
       "option '--plan <plan>' argument 'gold' is invalid. Allowed choices are free, pro, business, enterprise.",
@@ -138,10 +146,21 @@ describe.concurrent("an empty environment variable", () => {
 describe.concurrent("a command that fails", () => {
   it.for<[string, RegExp | string]>([
     ["keys list", "data/petstore.db: there is no such store"],
-    ["keys revoke key_1", "data/petstore.db: there is no such store"],
-    ["export", "data/petstore.db: there is no such store"],
-    ["backup copy.db", "data/petstore.db: there is no such store"],
-    ["backup text.pem", "data/petstore.db: there is no such store"],
+    ...[
+      "keys show key_1",
+      "keys update key_1 --name N",
+      "keys rotate key_1",
+      "keys revoke key_1",
+      "keys unban key_1",
+      "export",
+      "export --orders",
+      "backup copy.db",
+      "backup text.pem",
+      "check",
+    ].flatMap((command): [string, string][] => [
+      [command, "data/petstore.db: there is no such store"],
+      [`${command} --db dat/petstore.db`, "dat/petstore.db: there is no such store"],
+    ]),
     ...["text.pem/a.db", "text.pem/a/b.db"].map((db): [string, string] => [
       `keys create --plan free --db ${db}`,
       `${db}: a file stands where its folder should be; name another path`,
@@ -162,7 +181,11 @@ it.concurrent.for([
   "keys",
   "keys create",
   "keys list",
+  "keys show",
+  "keys update",
   "keys rotate",
+  "keys revoke",
+  "keys unban",
   "import",
   "export",
   "backup",
@@ -175,4 +198,5 @@ it.concurrent.for([
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain(`Usage: petstore ${command}`);
   expect(stdout).toContain("PETSTORE_DB");
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });

@@ -12,10 +12,10 @@ export interface ShownSetting {
   readonly source: Source;
 }
 
-/** Settings for people, one a line. */
+/** Settings for people, one a line. Values may be longer than a line, and so stand last. */
 export function formatSettings(shown: readonly ShownSetting[]): string {
-  const rows = shown.map((setting) => [setting.name, toText(masked(setting)), setting.source.place ?? "default"]);
-  return formatTable([["SETTING", "VALUE", "FROM"], ...rows]);
+  const rows = shown.map((setting) => [setting.name, setting.source.place ?? "default", toText(masked(setting))]);
+  return formatTable([["SETTING", "FROM", "VALUE"], ...rows]);
 }
 
 /** Settings for programs, by their names. */
