@@ -26,7 +26,9 @@ export function addServe(program: Command, signals: ServerSignals): void {
 
 async function serveStore(config: ServerConfig, signals: ServerSignals): Promise<void> {
   const running = await start(config);
-  await serveUntilStopped(running, { signals, announcement: readyLines(running, config) });
+  // The operator's port is known to whoever has named it.
+  const announcement = readyLine(running) + (config.opsPort === 0 ? operatorLine(running) : "");
+  await serveUntilStopped(running, { signals, announcement });
 }
 
 async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<void> {
@@ -35,7 +37,14 @@ async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<
   // Whoever tries TLS out has most likely signed the certificate alone.
   const trust = config.tls === undefined ? "" : "--insecure ";
   const curl = `curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory`;
-  const announcement = `${readyLines(running, config)}\nTry it:\n\n  ${curl}\n\n`;
+  const announcement = `${readyLine(running)}${operatorLine(running)}
+The reference is at ${running.url}/docs
+
+Try it:
+
+  ${curl}
+
+`;
   await serveUntilStopped(running, { signals, announcement });
 }
 
@@ -52,6 +61,7 @@ async function serveUntilStopped(running: RunningServer, { signals, announcement
   const end = AbortSignal.any([signals.stop, running.broken]);
   if (!end.aborted) {
     process.stdout.write(announcement);
+    running.logStart();
     void warmUp(running);
     await once(end, "abort");
   }
@@ -80,10 +90,14 @@ async function start(config: ServerConfig): Promise<RunningServer> {
   }
 }
 
-/** Other programs wait for these lines: the first one on stdout tells that the server is ready. */
-function readyLines(running: RunningServer, { opsPort }: ServerConfig): string {
-  const operator = opsPort === 0 ? `petstore operator port on ${running.opsUrl}\n` : "";
-  return `petstore listening on ${running.url}\n${operator}`;
+/** Other programs wait for this line: it stands first on stdout, and tells that the server is ready. */
+function readyLine({ url }: RunningServer): string {
+  return `petstore listening on ${url}\n`;
+}
+
+/** Other programs look for this line second, where the port was a free one. */
+function operatorLine({ opsUrl }: RunningServer): string {
+  return `petstore operator port on ${opsUrl}\n`;
 }
 
 const help = `

@@ -1,6 +1,7 @@
 import { type EventEmitter, once } from "node:events";
-import { type Logger, pino } from "pino";
-import { build as pretty } from "pino-pretty";
+import { Writable } from "node:stream";
+import { type DestinationStream, type Logger, pino } from "pino";
+import { createTerminalFormat } from "./terminal-log.ts";
 
 export type { Logger } from "pino";
 
@@ -19,7 +20,19 @@ export function createLogger(level: string): Logger {
   stderr.on("error", () => {
     stderr.flushSync = () => {};
   });
-  return pino({ level }, isTerminal ? pretty({ destination: stderr, ignore: "pid,hostname" }) : stderr);
+  return pino({ level }, isTerminal ? createTerminalStream(stderr) : stderr);
+}
+
+/** Passes lines on as text, in colours where the terminal has them and `NO_COLOR` does not forbid them. */
+function createTerminalStream(stderr: DestinationStream): Writable {
+  const format = createTerminalFormat({ colour: process.stderr.hasColors() });
+  return new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      stderr.write(format(line));
+      done();
+    },
+  });
 }
 
 /**

@@ -47,6 +47,8 @@ export interface RunningServer {
   readonly opsUrl: string;
   /** Aborted when the server cannot go on. The log tells why. */
   readonly broken: AbortSignal;
+  /** Logs that it has started, once whoever waits for the server has been told. */
+  logStart(): void;
   /** Loads what the first calls would wait for. */
   warmUp(): Promise<unknown>;
   /** Logs at `debug`, or no longer. */
@@ -180,11 +182,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
 
   const resources = held.move();
   const { url, opsUrl } = addresses();
-  logger.info({ url, opsUrl, db: config.db }, "the server has started");
   return {
     url,
     opsUrl,
     broken: broken.signal,
+    logStart: () => logger.info({ url, opsUrl, db: config.db }, "the server has started"),
     warmUp: () => api.prepare(),
     switchDebug: () => level.switchDebug(),
     abandon: (signal) => logger.warn({ signal }, "the server ends at once, with calls that were running"),

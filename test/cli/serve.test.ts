@@ -75,6 +75,33 @@ it("logs that it has started, and that it has stopped", async () => {
   ]);
 });
 
+it("says that it is ready before it logs that it has started", async () => {
+  const by = ["sh", "-c", 'exec "$0" "$@" 2>&1'];
+  const server = startServe(["--log-level", "info"], { cwd: createFolder(), by });
+  const lines = [await server.nextLine(), await server.nextLine(), await server.nextLine()];
+  expect(portOf(lines[0])).not.toBe("none");
+  expect(lines[1]).toMatch(/^petstore operator port on /);
+  expect(JSON.parse(lines[2] ?? "")).toMatchObject({ msg: "the server has started" });
+  await server.end("SIGTERM");
+});
+
+it("tells in the demo where everything is, and how to try it", async () => {
+  const server = startServe(["--demo"], { cwd: createFolder() });
+  const origin = `http://127.0.0.1:${portOf(await server.nextLine())}`;
+  const lines = await Promise.all(Array.from({ length: 7 }, () => server.nextLine()));
+  expect(lines).toEqual([
+    expect.stringMatching(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/),
+    "",
+    `The reference is at ${origin}/docs`,
+    "",
+    "Try it:",
+    "",
+    expect.stringMatching(new RegExp(`^ {2}curl -H "Authorization: Bearer psk_\\w{36}" ${origin}/v1/inventory$`)),
+  ]);
+  expect((await fetch(`${origin}/docs`)).status).toBe(200);
+  await server.end("SIGTERM");
+});
+
 /** Starts the demo and gives its key, out of the `curl` line that it prints. */
 async function startDemo(cwd: string, env: Record<string, string> = {}) {
   const server = startServe(["--demo"], { cwd, env });
