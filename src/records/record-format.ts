@@ -66,12 +66,12 @@ export function recordFromJson<T extends { readonly id: bigint }>(
     throw new FieldError("id: is missing");
   }
   let known = 0;
-  const record = build(format, ({ name, format: { parseJson } }) => {
-    if (!members.has(name)) {
+  const record = build(format, (field) => {
+    if (!members.has(field.name)) {
       return undefined;
     }
     known += 1;
-    return parseJson(members.get(name));
+    return field.format.parseJson(members.get(field.name));
   });
   const unknown = members.size > known ? unknownName(format, [...members.keys()]) : undefined;
   if (unknown !== undefined) {
