@@ -159,7 +159,7 @@ describe.concurrent("a configuration file that is wrong", () => {
       `1: value 'https://********@example.com' of 'base-url' is invalid. ${baseUrlForm}`,
     ],
     ["- port", "1: it must hold one setting a line, such as 'port: 8080'"],
-  ])("is told in one line, with its place: %s", async ([text, line]) => {
+  ])("is told in one line, with its place: %j", async ([text, line]) => {
     using folder = createFolder();
     const cwd = folder.path;
     writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
