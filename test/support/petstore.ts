@@ -86,10 +86,13 @@ export function startPetstore(args: readonly string[], surroundings: Surrounding
   };
 }
 
+/** Where `bin/petstore` has Node keep compiled code. */
+const compileCache = join(projectRoot, "node_modules/.cache/petstore");
+
 function start(args: readonly string[], { cwd = projectRoot, env, by = [] }: Surroundings) {
   const main = join(projectRoot, "src/main.ts");
   const [program = "", ...rest] = [...by, process.execPath, main, ...args];
-  return spawn(program, rest, { cwd, env: { ...bareEnvironment(), ...env } });
+  return spawn(program, rest, { cwd, env: { ...bareEnvironment(), NODE_COMPILE_CACHE: compileCache, ...env } });
 }
 
 /** The environment, without the settings that would reach the service from outside of the test. */
