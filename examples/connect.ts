@@ -1,17 +1,13 @@
 /**
- * The client in Node, over Connect: a list page by page, an update, an error, and the limits.
+ * The client: a list page by page, an update, an error, and the limits.
  *
  *     KEY=psk_… npm run example examples/connect.ts
- *
- * `createGrpcTransport`, from the same package, makes all of it gRPC.
  */
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { createPetstoreClient, PetStatus, reasonOf } from "petstore-inventory/client";
+import { createPetstoreClient, PetStatus, reasonOf } from "petstore-inventory-client";
 
 const petstore = createPetstoreClient({
   baseUrl: process.env.BASE_URL ?? "http://127.0.0.1:8080/v1",
   apiKey: process.env.KEY ?? "",
-  transport: (options) => createConnectTransport({ httpVersion: "2", ...options }),
 });
 
 for await (const { petId, quantity } of petstore.listInventory({ status: [PetStatus.PENDING], pageSize: 100 })) {

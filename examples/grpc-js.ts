@@ -14,7 +14,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { InventoryService } from "petstore-inventory/client";
+import { InventoryService } from "petstore-inventory-client/connect";
 
 const { host } = new URL(process.env.BASE_URL ?? "http://127.0.0.1:8080/v1");
 

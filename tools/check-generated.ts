@@ -17,6 +17,7 @@ const commands = join(import.meta.dirname, "node_modules/.bin");
 /** The folders that `buf generate` writes, and how it is called for each, once or more. */
 const outputs = [
   { folder: "gen", args: [[], ["--template", "buf.gen.openapi.yaml"]] },
+  { folder: "client/src/gen", args: [["--template", "client/buf.gen.yaml"]] },
   {
     folder: "test/gateway/gen",
     args: [["--config", "test/gateway/buf.yaml", "--template", "test/gateway/buf.gen.yaml"]],

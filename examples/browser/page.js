@@ -1,5 +1,4 @@
-import { createConnectTransport } from "@connectrpc/connect-web";
-import { createPetstoreClient, reasonOf } from "petstore-inventory/client";
+import { createPetstoreClient, reasonOf } from "petstore-inventory-client";
 
 const form = document.querySelector("form");
 const status = document.querySelector("[role=status]");
@@ -14,7 +13,7 @@ form.addEventListener("submit", (event) => {
 });
 
 async function list({ baseUrl, apiKey }) {
-  const petstore = createPetstoreClient({ baseUrl, apiKey, transport: createConnectTransport });
+  const petstore = createPetstoreClient({ baseUrl, apiKey });
   for await (const { petId, quantity } of petstore.listInventory({ pageSize: 5 })) {
     const row = rows.insertRow();
     row.insertCell().textContent = petId;

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 /** What the page, the client and Connect import by name. */
 const packages = [
-  "petstore-inventory/client",
+  "petstore-inventory-client",
   "@connectrpc/connect",
   "@connectrpc/connect/protocol",
   "@connectrpc/connect/protocol-connect",
@@ -24,7 +24,6 @@ const packages = [
   "@bufbuild/protobuf/reflect",
   "@bufbuild/protobuf/wire",
   "@bufbuild/protobuf/wkt",
-  "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js",
 ];
 
 const root = process.cwd();

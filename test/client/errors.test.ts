@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { fieldViolationsOf, reasonOf, retryDelayMsOf } from "../../src/client/errors.ts";
-import { parseRetryAfter } from "../../src/client/retry-after.ts";
+import { fieldViolationsOf, reasonOf, retryDelayMsOf } from "../../client/src/errors.ts";
+import { parseRetryAfter } from "../../client/src/retry-after.ts";
 import { failure, overLimit } from "./failures.ts";
 
 const now = Date.UTC(2026, 0, 1);

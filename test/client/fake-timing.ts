@@ -1,4 +1,4 @@
-import type { Timing } from "../../src/client/timing.ts";
+import type { Timing } from "../../client/src/timing.ts";
 
 /** A clock that only sleep moves, and that takes no time to move; `random` is what is given. */
 export class FakeTiming implements Timing {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseLimits } from "../../src/client/limits.ts";
+import { parseLimits } from "../../client/src/limits.ts";
 
 const now = Date.UTC(2026, 0, 1);
 

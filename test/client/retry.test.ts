@@ -1,9 +1,9 @@
 import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { createRetryInterceptor, InventoryService } from "../../client/src/connect.ts";
+import { createPetstoreClient, defaultRetryPolicy, type RetryPolicy } from "../../client/src/index.ts";
+import { isRetriable, nextDelayMs } from "../../client/src/retry-decision.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createPetstoreClient, InventoryService } from "../../src/client/index.ts";
-import { createRetryInterceptor } from "../../src/client/retry.ts";
-import { defaultRetryPolicy, isRetriable, nextDelayMs, type RetryPolicy } from "../../src/client/retry-policy.ts";
 import { failure, overLimit, refusedStream } from "./failures.ts";
 import { FakeTiming } from "./fake-timing.ts";
 

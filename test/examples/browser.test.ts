@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 async function startPageServer(): Promise<void> {
-  const args = ["--conditions=petstore-source", "examples/browser/serve.ts"];
+  const args = ["examples/browser/serve.ts"];
   const child = spawn(process.execPath, args, { cwd: projectRoot, env: { ...process.env, PORT: "0" } });
   process.once("exit", () => child.kill());
   endPageServer = () => child.kill();

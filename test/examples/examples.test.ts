@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 const runs = {
-  ts: { command: process.execPath, args: ["--conditions=petstore-source"] },
+  ts: { command: process.execPath, args: [] },
   sh: { command: "sh", args: [] },
 };
 

@@ -3,11 +3,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import client from "../../client/package.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
 import { projectRoot } from "../support/petstore.ts";
 
 interface LockedPackage {
+  /** A workspace of this repository: it comes from no registry. */
+  readonly link?: boolean;
   readonly version: string;
   readonly integrity?: string;
   readonly license?: string;
@@ -28,8 +31,8 @@ interface Property {
   readonly value: string;
 }
 
-const locked = Object.entries(lock.packages as Readonly<Record<string, LockedPackage>>)
-  .filter(([path]) => path !== "")
+const locked = Object.entries<Partial<LockedPackage>>(lock.packages)
+  .filter((entry): entry is [string, LockedPackage] => entry[0].startsWith("node_modules/") && entry[1].link !== true)
   .map(([path, entry]) => ({
     path,
     name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length),
@@ -47,7 +50,12 @@ const compatible = ["Apache-2.0", "(Apache-2.0 AND BSD-3-Clause)", "BSD-3-Clause
 
 describe("the dependencies", () => {
   it("are pinned, each to one version", () => {
-    const groups = [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies];
+    const groups = [
+      manifest.dependencies,
+      manifest.devDependencies,
+      manifest.optionalDependencies,
+      client.dependencies,
+    ];
     const loose = groups
       .flatMap((group) => Object.entries(group))
       .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));

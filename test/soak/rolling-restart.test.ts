@@ -1,6 +1,6 @@
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, expect, it } from "vitest";
-import { createPetstoreClient, type PetstoreClient } from "../../src/client/index.ts";
+import { createPetstoreClient, type PetstoreClient } from "../../client/src/index.ts";
 import { until } from "../support/deadline.ts";
 import { amount, isLong } from "../support/long.ts";
 import { serve, startServer, type TestServer } from "../support/server.ts";

@@ -1,7 +1,5 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-
-/** An API key, or a function that has it at hand for each call: where keys are rotated, or come from a vault. */
-export type ApiKey = string | (() => string | Promise<string>);
+import type { ApiKey } from "./key.ts";
 
 /** What may follow `Bearer ` in a header. Source: RFC 6750, section 2.1 */
 const tokenForm = /^[A-Za-z0-9._~+/-]+=*$/;
@@ -28,7 +26,7 @@ export function createKeyInterceptor(apiKey: ApiKey, origin: string): Intercepto
   };
 }
 
-/** Throws what does not repeat the key, unlike `Headers`, whose error would. */
+/** Throws an error that does not repeat the key. That of `Headers` would. */
 function assertApiKey(key: string): void {
   if (!tokenForm.test(key)) {
     throw new ConnectError("apiKey: this is no API key. Is there a space or a line break in it?", Code.InvalidArgument);

@@ -1,5 +1,6 @@
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
-import { defaultRetryPolicy, isRetriable, nextDelayMs, type RetryPolicy } from "./retry-policy.ts";
+import { isRetriable, nextDelayMs } from "./retry-decision.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
 import { setTimeoutOf, timeoutOf } from "./timeout.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 

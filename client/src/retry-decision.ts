@@ -2,29 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { reasonOf, retryDelayMsOf } from "./errors.ts";
-
-/** When a failed call is tried again, and for how long. */
-export interface RetryPolicy {
-  /** The most attempts at a call, the first one included; 1 switches retries off. Default: 6 */
-  readonly maxAttempts: number;
-  /** The longest back-off before the first retry; it doubles with each further one. Default: 200 ms */
-  readonly initialDelayMs: number;
-  /** The longest wait before one attempt. What asks for a longer one, as most bans do, fails at once. Default: 60 s */
-  readonly maxDelayMs: number;
-  /** The longest that a call waits for all of its attempts together. Default: 2 minutes */
-  readonly maxTotalDelayMs: number;
-}
-
-/**
- * Enough to outlive a restart of the service, which takes less than the 3.1 s that are waited at least; and to wait for
- * a minute's window; not for a day's, nor for a ban.
- */
-export const defaultRetryPolicy: RetryPolicy = {
-  maxAttempts: 6,
-  initialDelayMs: 200,
-  maxDelayMs: 60_000,
-  maxTotalDelayMs: 120_000,
-};
+import type { RetryPolicy } from "./retry-policy.ts";
 
 /** The limits. */
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
@@ -56,8 +34,7 @@ function isRefusedStream(error: unknown): boolean {
 }
 
 function isInterruption(error: unknown): boolean {
-  // A TypeError is how `fetch` tells that the network failed. Source: https://fetch.spec.whatwg.org/#fetch-method
-  return error instanceof ConnectError ? interruptions.includes(error.code) : error instanceof TypeError;
+  return error instanceof ConnectError && interruptions.includes(error.code);
 }
 
 function isIdempotent({ idempotency }: DescMethod): boolean {

@@ -1,0 +1,16 @@
+/** What one call may have of its own. */
+export interface CallOptions {
+  /**
+   * How long the call may take, in milliseconds, retries included. Past it the call fails with `deadline_exceeded`.
+   * Default: no limit
+   */
+  timeoutMs?: number | undefined;
+  /** Ends the call, or its wait for a retry, when it aborts. The call fails with `canceled`. */
+  signal?: AbortSignal | undefined;
+  /** Further headers of the request. */
+  headers?: Headers | [string, string][] | Record<string, string> | undefined;
+  /** Called with the headers of a successful answer. */
+  onHeader?(headers: Headers): void;
+  /** Called with the trailers of a successful answer. */
+  onTrailer?(trailers: Headers): void;
+}

@@ -1,0 +1,120 @@
+import { createClient } from "@connectrpc/connect";
+import { parseBaseUrl } from "./base-url.ts";
+import type { CallOptions } from "./call-options.ts";
+import type {
+  InventoryClient,
+  InventoryItem,
+  LimitClient,
+  ListInventoryRequest,
+  ListOrdersRequest,
+  Order,
+  PetClient,
+  StoreClient,
+} from "./gen/api.ts";
+import { InventoryService } from "./gen/petstore/v1/inventory_service_pb.ts";
+import { LimitService } from "./gen/petstore/v1/limit_service_pb.ts";
+import { PetService } from "./gen/petstore/v1/pet_service_pb.ts";
+import { StoreService } from "./gen/petstore/v1/store_service_pb.ts";
+import type { ApiKey } from "./key.ts";
+import { createKeyInterceptor } from "./key-interceptor.ts";
+import type { Limits } from "./limits.ts";
+import { createLimitsInterceptor } from "./limits-interceptor.ts";
+import { networkErrors } from "./network-errors.ts";
+import { followPages } from "./pages.ts";
+import { createRetryInterceptor } from "./retry.ts";
+import type { RetryPolicy } from "./retry-policy.ts";
+import { systemTiming, type Timing } from "./timing.ts";
+import { createTransport } from "./transport.ts";
+import type { Transport, TransportOptions } from "./transport-option.ts";
+
+/** What a client is made of. */
+export interface PetstoreClientOptions {
+  /** The address of the service, such as `https://petstore.example/v1`; its `/v1` may be left out. */
+  readonly baseUrl: string;
+  /** Sent to the origin of `baseUrl`, and to no other. */
+  readonly apiKey: ApiKey;
+  /**
+   * Makes another transport than the default one, which is Connect over `fetch`: `createGrpcTransport` of
+   * `@connectrpc/connect-node`, for example. It must pass on what it is given.
+   */
+  readonly transport?: ((options: TransportOptions) => Transport) | undefined;
+  /** What differs from `defaultRetryPolicy`. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Called with the limits that each answer tells of, failures included. */
+  readonly onLimits?: ((limits: Limits) => void) | undefined;
+  /** Clock, timers and randomness of retries, for tests. Default: the system's */
+  readonly timing?: Timing | undefined;
+}
+
+/**
+ * The services. Every call that fails rejects with a `ConnectError` of `@connectrpc/connect`: `reasonOf` reads why the
+ * service refused it, `codeOf` its canonical code, `fieldViolationsOf` the fields at fault.
+ */
+export interface PetstoreClient {
+  /** The stock of the pets. */
+  readonly inventory: InventoryClient;
+  /** The pets themselves. */
+  readonly pets: PetClient;
+  /** The orders. */
+  readonly store: StoreClient;
+  /** The limits of the key, asked for free of charge. */
+  readonly keyLimits: LimitClient;
+  /** The limits that the last answer told of; undefined before the first. */
+  readonly limits: Limits | undefined;
+  /**
+   * All stock entries that the request selects, page by page: 1,000 a page, unless `pageSize` says otherwise. The
+   * options hold for each page's call. Rejects as `inventory.listInventory` does.
+   */
+  listInventory(request?: ListInventoryRequest, options?: CallOptions): AsyncGenerator<InventoryItem, void, undefined>;
+  /**
+   * All orders that the request selects, page by page: 1,000 a page, unless `pageSize` says otherwise. The options hold
+   * for each page's call. Rejects as `store.listOrders` does.
+   */
+  listOrders(request?: ListOrdersRequest, options?: CallOptions): AsyncGenerator<Order, void, undefined>;
+}
+
+/**
+ * Creates a client of the service. It connects with the first call, and holds nothing that has to be closed. Throws a
+ * `TypeError` for a bad `baseUrl`, and a `ConnectError` for an `apiKey` that cannot be one.
+ */
+export function createPetstoreClient(options: PetstoreClientOptions): PetstoreClient {
+  const { apiKey, retry, onLimits, timing = systemTiming } = options;
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  let limits: Limits | undefined;
+  const transport = createTransport(options.transport, {
+    baseUrl: baseUrl.href,
+    // From the outermost to the innermost.
+    interceptors: [
+      createRetryInterceptor(retry, timing),
+      createLimitsInterceptor((told) => {
+        limits = told;
+        onLimits?.(told);
+      }, timing),
+      createKeyInterceptor(apiKey, baseUrl.origin),
+      networkErrors,
+    ],
+  });
+  const inventory: InventoryClient = createClient(InventoryService, transport);
+  const store: StoreClient = createClient(StoreService, transport);
+  return {
+    inventory,
+    pets: createClient(PetService, transport),
+    store,
+    keyLimits: createClient(LimitService, transport),
+    get limits() {
+      return limits;
+    },
+    listInventory: (request = {}, call = {}) =>
+      followPages(
+        request,
+        (page) => inventory.listInventory(page, call),
+        ({ items }) => items,
+      ),
+    listOrders: (request = {}, call = {}) =>
+      followPages(
+        request,
+        (page) => store.listOrders(page, call),
+        ({ orders }) => orders,
+      ),
+  };
+}

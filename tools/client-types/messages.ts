@@ -1,0 +1,83 @@
+import { type DescEnum, type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { doc } from "./doc.ts";
+
+/** Written by hand in the client, since protobuf's comment on it is not for TypeScript. */
+const timestamp = "google.protobuf.Timestamp";
+
+/** The types of the messages that the methods take and give, and the enums in them. */
+export function messageTypes(methods: readonly DescMethod[]): { types: readonly string[]; enums: readonly DescEnum[] } {
+  const requests = reachable(methods.map(({ input }) => input));
+  const responses = reachable(methods.map(({ output }) => output));
+  const [shared] = requests.intersection(responses);
+  if (shared !== undefined) {
+    throw new Error(`${shared.typeName}: a type is either for requests or for responses, and this is for both`);
+  }
+  const types = [...[...requests].map(requestType), ...[...responses].map(responseType)];
+  const fields = [...requests, ...responses].flatMap((message) => message.fields);
+  return { types, enums: [...new Set(fields.flatMap((field) => field.enum ?? []))] };
+}
+
+/** The messages themselves, and those in their fields. */
+function reachable(messages: readonly DescMessage[], found: Set<DescMessage> = new Set()): Set<DescMessage> {
+  for (const message of messages) {
+    if (!found.has(message) && message.typeName !== timestamp) {
+      found.add(message);
+      reachable(
+        message.fields.flatMap((field) => field.message ?? []),
+        found,
+      );
+    }
+  }
+  return found;
+}
+
+/** What callers write: each field may be left out. */
+function requestType(message: DescMessage): string {
+  return messageType(message, () => true);
+}
+
+/** What callers read: every field is there, but for messages and what is marked as optional. */
+function responseType(message: DescMessage): string {
+  return messageType(message, ({ presence }) => presence === FeatureSet_FieldPresence.EXPLICIT);
+}
+
+function messageType(message: DescMessage, isOptional: (field: DescField) => boolean): string {
+  const fields = message.fields.map((field) => {
+    const type = fieldType(field);
+    const member = isOptional(field) ? `${field.localName}?: ${type} | undefined;` : `${field.localName}: ${type};`;
+    return `${doc(field, { indent: "  " })}\n  ${member}`;
+  });
+  const body = fields.length === 0 ? "{}" : `{\n${fields.join("\n\n")}\n}`;
+  return `${doc(message)}\nexport interface ${message.name} ${body}`;
+}
+
+function fieldType(field: DescField): string {
+  switch (field.fieldKind) {
+    case "scalar":
+      return scalarType(field, field.scalar);
+    case "enum":
+      return field.enum.name;
+    case "message":
+      return field.message.name;
+    case "list":
+      return `${field.listKind === "scalar" ? scalarType(field, field.scalar) : (field.enum ?? field.message).name}[]`;
+    case "map":
+      throw new Error(`${field.toString()}: maps have no type in the client yet`);
+  }
+}
+
+function scalarType(field: DescField, scalar: ScalarType): string {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return "string";
+    case ScalarType.BOOL:
+      return "boolean";
+    case ScalarType.INT32:
+      return "number";
+    case ScalarType.INT64:
+      return "bigint";
+    default:
+      throw new Error(`${field.toString()}: ${ScalarType[scalar]} has no type in the client yet`);
+  }
+}
