@@ -5,7 +5,7 @@
  *     npm run build -w client
  */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,6 +15,7 @@ const output = join(folder, "dist");
 
 rmSync(output, { recursive: true, force: true });
 compile();
+nameCompiledFiles();
 writeFileSync(join(output, "package.json"), `${JSON.stringify(publishedManifest(), undefined, 2)}\n`);
 copyFileSync(join(folder, "README.md"), join(output, "README.md"));
 copyFileSync(join(folder, "..", "LICENSE"), join(output, "LICENSE"));
@@ -26,6 +27,14 @@ function compile() {
   });
   if (status !== 0) {
     throw error ?? new Error("tsc failed");
+  }
+}
+
+/** tsc leaves the names of source files in the types, and not every tool finds the types of these. */
+function nameCompiledFiles() {
+  for (const name of readdirSync(output, { recursive: true }).filter((name) => name.endsWith(".d.ts"))) {
+    const file = join(output, name);
+    writeFileSync(file, readFileSync(file, "utf8").replace(/(from "\..*)\.ts"/g, '$1.js"'));
   }
 }
 

@@ -73,8 +73,8 @@ describe("the example", () => {
     expect(await run(example)).toEqual(lines);
   });
 
-  it("connect.ts stands in the README as it is", () => {
+  it("connect.ts stands in the client's README as it is", () => {
     const [, code = "none"] = /\*\/\n(.*)/s.exec(readFileSync(join(projectRoot, "examples/connect.ts"), "utf8")) ?? [];
-    expect(readFileSync(join(projectRoot, "README.md"), "utf8")).toContain(`\`\`\`ts\n${code}\`\`\`\n`);
+    expect(readFileSync(join(projectRoot, "client/README.md"), "utf8")).toContain(`\`\`\`ts\n${code}\`\`\`\n`);
   });
 });

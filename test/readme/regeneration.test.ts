@@ -86,11 +86,12 @@ describe.skipIf(!hasTools)("the README's way to a client (skipped without npm ru
 
   it("works in TypeScript", async () => {
     const team = await generate("TypeScript");
-    writeFileSync(join(team, "package.json"), '{"type": "module"}');
+    const [init = ""] = /^npm init .*/m.exec(section) ?? [];
+    await run("sh", ["-c", init], { cwd: team, env: environment });
     symlinkSync(join(projectRoot, "node_modules"), join(team, "node_modules"));
     const program = writeProgram(team, "list.js");
-    const { stdout } = await run(process.execPath, [program], { cwd: team, env: environment });
-    expect(stdout).toBe(`${pets.length} pets\n`);
+    const printed = await run(process.execPath, [program], { cwd: team, env: environment });
+    expect(printed).toEqual({ stdout: `${pets.length} pets\n`, stderr: "" });
   });
 
   it.skipIf(!hasGo)("generates in Go, where its plugins are installed", async () => {
