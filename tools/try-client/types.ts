@@ -9,31 +9,35 @@ export const moduleSettings: readonly (readonly string[])[] = [
 ];
 
 const strictness = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
+const settings = ["--noEmit", ...strictness, "--target", "es2022", "--lib", "es2022,dom", "--typeRoots", "none"];
 
 /** All that the samples take of Node's types. */
 const nodeTypes = "declare const process: { readonly env: Record<string, string | undefined> };\n";
 
+/** A program that no TypeScript takes, unless it does not find the client's types. */
+const wrong =
+  'import { createPetstoreClient } from "petstore-inventory-client";\ncreatePetstoreClient({ baseUrl: 7 });\n';
+
 /**
- * Has a TypeScript, by the folder of its package, check a file of the project, and all types that it leads to: there is
- * no `skipLibCheck`. Rejects with what TypeScript says in `stdout` when a type is wrong.
+ * Has a TypeScript, by the folder of its package, check the example in a project, and all types that it leads to: there
+ * is no `skipLibCheck`. Throws an `Error` with what TypeScript says when it refuses the example, or takes a wrong program.
  */
-export async function checkTypes(
-  project: EmptyProject,
-  typescript: string,
-  { file, module }: { file: string; module: readonly string[] },
-): Promise<void> {
+export async function checkTypes(project: EmptyProject, typescript: string, module: readonly string[]): Promise<void> {
   project.write("node.d.ts", nodeTypes);
-  const target = ["--target", "es2022", "--lib", "es2022,dom"];
-  const program = join(typescript, "bin/tsc");
-  await project.run([
-    program,
-    "--noEmit",
-    ...strictness,
-    ...target,
-    "--typeRoots",
-    "none",
-    ...module,
-    "node.d.ts",
-    file,
-  ]);
+  project.copy("examples/connect.ts", "example.mts");
+  project.write("wrong.mts", wrong);
+  const check = (file: string) =>
+    errorsIn(project, [join(typescript, "bin/tsc"), ...settings, ...module, "node.d.ts", file]);
+  const errors = await check("example.mts");
+  if (errors !== "") {
+    throw new Error(errors);
+  }
+  if (!(await check("wrong.mts")).startsWith("wrong.mts(2,")) {
+    throw new Error("the types let a wrong program pass");
+  }
+}
+
+/** What TypeScript prints of errors. */
+async function errorsIn(project: EmptyProject, command: readonly string[]): Promise<string> {
+  return project.run(command).catch(({ stdout }: { stdout: string }) => stdout);
 }
