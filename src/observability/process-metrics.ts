@@ -1,17 +1,33 @@
 import { collectDefaultMetrics, type Registry } from "prom-client";
+import { type DelaySummary, EventLoopDelay } from "./event-loop-delay.ts";
 import { addGauge } from "./instruments.ts";
-
-/** How often the event loop's delay is measured, in milliseconds. */
-const eventLoopMonitoringPrecision = 20;
 
 /** Of prom-client's own metrics those whose names Prometheus finds fault with. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
+/** Of prom-client's own metrics those that tell an idle event loop's delay as the interval at which it is measured. */
+const mismeasured = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(delayName);
+
+/** prom-client measures the delay as often as this, in milliseconds: as good as never, since ours replaces it. */
+const eventLoopMonitoringPrecision = 2 ** 31 - 1;
+
+const delays: readonly [key: keyof DelaySummary, help: string][] = [
+  ["p50", "The median of the event loop's delays since the last scrape."],
+  ["p90", "The 90th percentile of the event loop's delays since the last scrape."],
+  ["p99", "The 99th percentile of the event loop's delays since the last scrape."],
+  ["max", "The longest of the event loop's delays since the last scrape."],
+];
+
 /** Shows what runs, and the process as prom-client does: its CPU time and memory, and how late its event loop is. */
 export function addProcessMetrics(registry: Registry, version: string): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
-  for (const name of misnamed) {
+  for (const name of [...misnamed, ...mismeasured]) {
     registry.removeSingleMetric(name);
+  }
+  const delay = new EventLoopDelay();
+  for (const [key, help] of delays) {
+    const read = () => [{ labels: {}, value: delay.sinceLast[key] }];
+    addGauge(registry, { name: delayName(key), help, labelNames: [], read });
   }
   addGauge(registry, {
     name: "petstore_build_info",
@@ -19,4 +35,8 @@ export function addProcessMetrics(registry: Registry, version: string): void {
     labelNames: ["version", "node"],
     read: () => [{ labels: { version, node: process.versions.node }, value: 1 }],
   });
+}
+
+function delayName(part: string): string {
+  return `nodejs_eventloop_lag_${part}_seconds`;
 }
