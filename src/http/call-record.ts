@@ -5,10 +5,12 @@
 export class CallRecord {
   /** The protocol that answers, such as `rest` or `grpc`; `http` for what is answered outside of any. */
   protocol = "http";
-  /** The RPC as `package.Service/Method`; undefined for a request that leads to none. */
+  /** The RPC as `package.Service/Method`, or a name for all pages; undefined for a request that leads to neither. */
   method: string | undefined = undefined;
   /** What came of it: `OK`, or the code of the error. */
   code = "OK";
+  /** Whether it lasts for as long as its client likes. */
+  isStream = false;
   /** The id of whoever called, as far as it is known. */
   caller: string | undefined = undefined;
   /** The HTTP status; 0 until there is an answer. */

@@ -9,6 +9,9 @@ import { addCounter, addHistogram } from "./instruments.ts";
 /** What stands for all methods that are none of the service's, and where nobody has looked, as the client was gone. */
 const unknownMethod = "unknown";
 
+/** What stands for the API reference: its pages, what they load, and the OpenAPI document. */
+export const referenceMethod = "reference";
+
 /** From a fraction of the quickest call to what nobody waits for, in seconds. */
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -32,15 +35,24 @@ interface Count {
 export class CallMetrics implements CallObserver {
   readonly #methods: ReadonlySet<string>;
   readonly #series = new Map<string, Map<string, CallSeries>>();
+  /** By method. Each begins at 0: Prometheus sees no growth in a series that begins with its first failure. */
+  readonly #failures: ReadonlyMap<string, Count>;
   #calls = 0;
 
   constructor(registry: Registry, services: readonly DescService[]) {
-    this.#methods = new Set(services.flatMap(({ methods }) => methods.map(rpcName)));
+    this.#methods = new Set([...services.flatMap(({ methods }) => methods.map(rpcName)), referenceMethod]);
+    this.#failures = new Map([...this.#methods, unknownMethod].map((method) => [method, { value: 0 }]));
     addCounter(registry, {
       name: "petstore_calls_total",
-      help: "Calls that have ended, by protocol, method and code. Methods that the service does not have are `unknown`, and so is that of a call of which the client is gone before its turn.",
+      help: "Calls that have ended, by protocol, method and code. The method `reference` stands for all pages of the API reference, `unknown` for what the service does not have, and for calls whose client was gone before their turn.",
       labelNames: ["protocol", "method", "code"],
       read: () => this.#readCounts(),
+    });
+    addCounter(registry, {
+      name: "petstore_calls_failed_total",
+      help: "Calls that the service has failed, by method: 5xx over REST. What clients get wrong is none of these, a deadline too short for any answer included.",
+      labelNames: ["method"],
+      read: () => [...this.#failures].map(([method, { value }]) => ({ labels: { method }, value })),
     });
     addHistogram(registry, {
       name: "petstore_call_duration_seconds",
@@ -61,6 +73,9 @@ export class CallMetrics implements CallObserver {
     }
     series.durations.observe(record.durationMs / 1_000);
     this.#calls += 1;
+    if (isFailure(record)) {
+      (this.#failures.get(series.labels.method) as Count).value += 1;
+    }
   }
 
   /** How many calls there were. */
@@ -70,8 +85,7 @@ export class CallMetrics implements CallObserver {
 
   /** How many of them the service has failed. */
   get failed(): number {
-    const failures = this.#readCounts().filter(({ labels }) => isFailure(labels.code));
-    return failures.reduce((sum, { value }) => sum + value, 0);
+    return this.#failures.values().reduce((sum, { value }) => sum + value, 0);
   }
 
   #seriesOf(protocol: string, method: string): CallSeries {

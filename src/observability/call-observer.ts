@@ -4,6 +4,8 @@ import type { CallRecord } from "../http/call-record.ts";
 export interface EndedCall {
   readonly record: CallRecord;
   readonly requestId: string;
+  /** The path as the client sent it, without its query; undefined for what is no HTTP. To be shown by `shownPath`. */
+  readonly path: string | undefined;
   readonly clientAddress: string;
 }
 

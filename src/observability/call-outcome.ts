@@ -9,6 +9,12 @@ export function outcomeOf({ code, isWhole }: CallRecord): string {
   return isWhole ? code : incomplete;
 }
 
+/**
+ * A deadline that passes sooner is one that no client can expect to be met over a network, in milliseconds. It is the
+ * client's own choice, and no fault of the service.
+ */
+const shortestDeadlineMs = 100;
+
 /** The canonical codes, as health and reflection have them, for which a service is to blame. */
 const canonicalFailures = ["INTERNAL", "UNKNOWN", "DATA_LOSS", "UNAVAILABLE", "DEADLINE_EXCEEDED"];
 
@@ -17,7 +23,14 @@ const failures = new Set([
   ...Object.entries(errorStatuses).flatMap(([code, { http }]) => (http >= 500 ? [code] : [])),
 ]);
 
-/** Whether the service is to blame for an outcome, by which it is 5xx over REST. */
-export function isFailure(outcome: string): boolean {
+/**
+ * Whether the service is to blame for what came of a call: that is 5xx over REST. A deadline that was too short for any
+ * answer, or that ends a stream, is the client's.
+ */
+export function isFailure(record: CallRecord): boolean {
+  const outcome = outcomeOf(record);
+  if (outcome === "DEADLINE_EXCEEDED" && (record.isStream || record.durationMs < shortestDeadlineMs)) {
+    return false;
+  }
   return failures.has(outcome);
 }

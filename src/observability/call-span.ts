@@ -11,11 +11,13 @@ import {
   type TextMapGetter,
   trace,
 } from "@opentelemetry/api";
+import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Logger } from "pino";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
 import { maskCredentials } from "./credentials.ts";
-import type { TracedCall, Tracing } from "./tracing.ts";
+import { shownPath } from "./shown-path.ts";
+import type { TracedCall, Tracing, TracingOptions } from "./tracing.ts";
 
 /** What a trace names the service, unless the environment does. */
 const serviceName = "petstore";
@@ -33,13 +35,14 @@ const headers: TextMapGetter<TracedCall> = {
  * Starts OpenTelemetry's SDK, which reads all else from the environment, and makes spans of calls by its API. Throws
  * what the SDK does for an environment that it cannot use.
  */
-export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
+export function createTracing({ env, version, logger }: TracingOptions): Tracing {
   // With it the SDK puts a logger of its own in the place of ours, which writes to stdout, and masks nothing.
   delete env.OTEL_LOG_LEVEL;
   diag.setLogger(diagLoggerOf(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-  const isNamed = env.OTEL_SERVICE_NAME || /(^|,)\s*service\.name=/.test(env.OTEL_RESOURCE_ATTRIBUTES ?? "");
+  // What the environment says of the service is stronger: the SDK puts it on top of this.
+  const own = resourceFromAttributes({ "service.name": serviceName, "service.version": version });
   // Metrics are Prometheus's, and logs go to stderr.
-  const sdk = new NodeSDK({ metricReaders: [], logRecordProcessors: [], ...(isNamed ? {} : { serviceName }) });
+  const sdk = new NodeSDK({ resource: defaultResource().merge(own), metricReaders: [], logRecordProcessors: [] });
   sdk.start();
   const tracer = trace.getTracer(serviceName);
 
@@ -71,16 +74,16 @@ export function createTracing(env: NodeJS.ProcessEnv, logger: Logger): Tracing {
  */
 function endSpan(span: Span, call: TracedCall): void {
   const { record } = call;
-  const outcome = outcomeOf(record);
   span.updateName(record.method ?? (knownMethods.has(call.method) ? call.method : "HTTP"));
-  span.setAttributes(attributesOf(call, outcome));
-  if (isFailure(outcome)) {
+  span.setAttributes(attributesOf(call));
+  if (isFailure(record)) {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }
 
-function attributesOf({ record, method, requestId, clientAddress }: TracedCall, outcome: string): Attributes {
+function attributesOf({ record, method, path, requestId, clientAddress }: TracedCall): Attributes {
+  const outcome = outcomeOf(record);
   const [service, rpc] = record.method?.split("/") ?? [];
   return {
     ...(rpc !== undefined && { "rpc.system": record.protocol, "rpc.service": service, "rpc.method": rpc }),
@@ -89,6 +92,7 @@ function attributesOf({ record, method, requestId, clientAddress }: TracedCall, 
     "petstore.request_id": requestId,
     "client.address": clientAddress,
     "http.request.method": knownMethods.has(method) ? method : "_OTHER",
+    "url.path": shownPath(path),
     "http.response.status_code": record.status,
     "http.request.body.size": record.requestBytes,
     "http.response.body.size": record.responseBytes,

@@ -4,8 +4,18 @@ import type { EndedCall } from "./call-observer.ts";
 /** A call that can tell of the trace that it belongs to. */
 export interface TracedCall extends EndedCall {
   readonly method: string;
+  readonly path: string;
   /** A request header, by its lower-case name. */
   header(name: string): string | undefined;
+}
+
+/** What tracing is set up with. */
+export interface TracingOptions {
+  /** The environment, with OpenTelemetry's standard variables. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The service's version, which traces tell. */
+  readonly version: string;
+  readonly logger: Logger;
 }
 
 /** Makes a span of each call. */
@@ -24,13 +34,13 @@ export interface Tracing {
  *
  * Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
-export async function startTracing(env: NodeJS.ProcessEnv, logger: Logger): Promise<Tracing | undefined> {
+export async function startTracing({ env, version, logger }: TracingOptions): Promise<Tracing | undefined> {
   if (!isAskedFor(env)) {
     return undefined;
   }
   const { createTracing } = await import("./call-span.ts");
   try {
-    return createTracing(env, logger);
+    return createTracing({ env, version, logger });
   } catch (error) {
     // All else that the error has may be the address of the collector, with the password in it.
     const { code } = error as NodeJS.ErrnoException;

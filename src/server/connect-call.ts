@@ -25,15 +25,18 @@ export class ConnectCall implements TracedCall {
   readonly record = new CallRecord();
   readonly requestId: string;
   readonly clientAddress: string;
+  readonly path: string;
   readonly #request: IncomingMessage;
 
   /** `path` is that of an RPC which is served. */
   constructor(request: IncomingMessage, path: string, { clientAddress, readRequestId }: ConnectCallOptions) {
     this.#request = request;
+    this.path = path;
     this.requestId = readRequestId(this.#lines(requestIdHeader));
     this.clientAddress = clientAddress.resolve(request.socket.remoteAddress ?? "", this.#lines("x-forwarded-for"));
     this.record.protocol = protocolOf(this.header("content-type"));
     this.record.method = path.slice(1);
+    this.record.isStream = true;
     this.record.requestBytes = Number(this.header("content-length") ?? 0);
   }
 

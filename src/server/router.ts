@@ -4,7 +4,9 @@ import { assertAuthority } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
+import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
+import { shownPath } from "../observability/shown-path.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
@@ -35,7 +37,11 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
     assertAuthority(exchange.authority);
     const page = await site.find(exchange.path);
-    return exchange.respond(page === undefined ? refuse(exchange, nothingHere()) : await siteAnswer(exchange, page));
+    if (page === undefined) {
+      return exchange.respond(refuse(exchange, nothingHere()));
+    }
+    exchange.record.method = referenceMethod;
+    return exchange.respond(await siteAnswer(exchange, page));
   }
 
   function route(exchange: Exchange): Promise<void> {
@@ -65,7 +71,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
       }
     } catch (reason) {
       if (!(reason instanceof ProtocolError)) {
-        logger.error({ err: reason, path: exchange.path }, "a request failed outside of any call");
+        logger.error({ err: reason, path: shownPath(exchange.path) }, "a request failed outside of any call");
       }
       await exchange.respond(refuse(exchange, reason)).catch(() => exchange.abort());
     }

@@ -70,7 +70,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   await using held = new AsyncDisposableStack();
   const clock = Date.now;
   const logger = createLogger(config.logLevel);
-  const tracing = await startTracing(process.env, logger);
+  const tracing = await startTracing({ env: process.env, version: manifest.version, logger });
   const grace = new ShutdownGrace(config.shutdownGraceMs);
   held.defer(() => tracing?.close(grace.leftMs));
   const observability = new Observability({

@@ -48,7 +48,7 @@ export function answerUnparsed(
   const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
   const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
-  observer.ended({ record, requestId, clientAddress });
+  observer.ended({ record, requestId, clientAddress, path: undefined });
   // A client that does not close its side is not waited for.
   setTimeout(() => socket.destroy(), closeMs).unref();
 }

@@ -8,7 +8,12 @@ function levelsOf(level: string, noted: Partial<CallRecord>): number[] {
   const lines: string[] = [];
   const logger = pino({ level }, { write: (line: string) => void lines.push(line) });
   const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
-  createCallLog(logger, () => undefined).ended({ record, requestId: "1", clientAddress: "127.0.0.1" });
+  createCallLog(logger, () => undefined).ended({
+    record,
+    requestId: "1",
+    clientAddress: "127.0.0.1",
+    path: "/v1/inventory",
+  });
   return lines.map((line) => (JSON.parse(line) as { level: number }).level);
 }
 
@@ -23,7 +28,9 @@ describe("a call", () => {
     ["of more than a second", { durationMs: 1_001 }, info],
     ["that the service has failed", { code: "INTERNAL" }, warn],
     ["that cannot reach the store", { code: "UNAVAILABLE", durationMs: 5_000 }, warn],
-    ["past its deadline", { code: "DEADLINE_EXCEEDED" }, warn],
+    ["past its deadline", { code: "DEADLINE_EXCEEDED", durationMs: 100 }, warn],
+    ["past a deadline that was too short for any answer", { code: "DEADLINE_EXCEEDED", durationMs: 99 }, debug],
+    ["that streams, past its client's deadline", { code: "DEADLINE_EXCEEDED", isStream: true, durationMs: 900 }, debug],
   ])("%s is logged at its level, and not below", (_title, noted, level) => {
     expect(levelsOf("debug", noted)).toEqual([level]);
     expect(levelsOf("info", noted)).toEqual([level].filter((value) => (value as number) >= (info as number)));

@@ -8,7 +8,7 @@ import { CallRate } from "../../src/observability/call-rate.ts";
 
 function end(metrics: CallMetrics, noted: Partial<CallRecord>): void {
   const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
-  metrics.ended({ record, requestId: "1", clientAddress: "127.0.0.1" });
+  metrics.ended({ record, requestId: "1", clientAddress: "127.0.0.1", path: "/" });
 }
 
 describe("calls", () => {
@@ -18,6 +18,7 @@ describe("calls", () => {
     [{ method: "petstore.v1.PetService/getpet" }, 'method="unknown",code="OK"'],
     [{ method: "__proto__", code: "INTERNAL" }, 'method="unknown",code="INTERNAL"'],
     [{ method: undefined }, 'method="unknown",code="OK"'],
+    [{ method: "reference" }, 'method="reference",code="OK"'],
     [{ method: undefined, isWhole: false }, 'method="unknown",code="INCOMPLETE"'],
   ])("%j are %s", async (noted, labels) => {
     const registry = new Registry();
@@ -31,10 +32,21 @@ describe("calls", () => {
     ["PET_NOT_FOUND", 0],
     ["INTERNAL", 1],
     ["UNAVAILABLE", 1],
-  ])("of %s have failed %i times", (code, failed) => {
-    const metrics = new CallMetrics(new Registry(), [PetService]);
-    end(metrics, { code });
+  ])("of %s have failed %i times", async (code, failed) => {
+    const registry = new Registry();
+    const metrics = new CallMetrics(registry, [PetService]);
+    end(metrics, { method: "petstore.v1.PetService/GetPet", code });
     expect([metrics.total, metrics.failed]).toEqual([1, failed]);
+    const failures = 'petstore_calls_failed_total{method="petstore.v1.PetService/GetPet"}';
+    expect(await registry.metrics()).toContain(`${failures} ${failed}\n`);
+  });
+
+  it("are shown as not failed, for each method, before there are any", async () => {
+    const registry = new Registry();
+    new CallMetrics(registry, [PetService]);
+    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("petstore_calls_failed"));
+    const methods = ["petstore.v1.PetService/GetPet", "reference", "unknown"];
+    expect(lines).toEqual(methods.map((method) => `petstore_calls_failed_total{method="${method}"} 0`));
   });
 });
 

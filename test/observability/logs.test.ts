@@ -91,6 +91,23 @@ describe.each(protocols)("over $name", (protocol) => {
   });
 });
 
+describe("the path", () => {
+  it.each([
+    ["an unknown route", "GET", "/v1/nothing?token=1", "/v1/nothing"],
+    ["a page", "GET", "/openapi.json?token=1", "/openapi.json"],
+    ["a page that there is not", "GET", "/favicon", "/favicon"],
+    ["an unknown RPC", "POST", "/petstore.v1.InventoryService/Burn", "/petstore.v1.InventoryService/Burn"],
+    ["an RPC", "GET", "/v1/pets/7", undefined],
+  ])("of %s is told, without its query, where no method is: %s %s", async (_title, method, path, shown) => {
+    const requestId = `path${path.replaceAll(/\W/g, "_")}`;
+    const http = createHttp1Client(server);
+    const headers = { "x-request-id": requestId, "content-type": "application/json" };
+    await http.send({ method, path, headers });
+    http.close();
+    expect((await linesOf(requestId)).map((line) => line.path)).toEqual([shown]);
+  });
+});
+
 it("no line holds a key, or a body", async () => {
   const http = createHttp1Client(server);
   const headers = { authorization: `Bearer ${key.key}`, "content-type": "application/json", "x-request-id": "bodies" };

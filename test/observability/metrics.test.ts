@@ -87,9 +87,11 @@ describe.each([
       "petstore.v1.InventoryService/UpdateInventory",
       "INVALID_REQUEST",
     ],
-    ["a page", { method: "GET", path: "/openapi.json" }, "http", "unknown", "OK"],
+    ["a page", { method: "GET", path: "/openapi.json" }, "http", "reference", "OK"],
+    ["the way to the reference", { method: "GET", path: "/" }, "http", "reference", "OK"],
+    ["the reference", { method: "GET", path: "/docs" }, "http", "reference", "OK"],
     ["a page that there is not", { method: "GET", path: "/no" }, "http", "unknown", "ROUTE_NOT_FOUND"],
-    ["a page's wrong method", { method: "POST", path: "/openapi.json" }, "http", "unknown", "METHOD_NOT_ALLOWED"],
+    ["a page's wrong method", { method: "POST", path: "/openapi.json" }, "http", "reference", "METHOD_NOT_ALLOWED"],
     [
       "a preflight",
       {

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as NetServer } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { type Protocol, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
@@ -30,6 +31,7 @@ interface Export {
 class Collector {
   readonly spans: Span[] = [];
   readonly services = new Set<unknown>();
+  readonly versions = new Set<unknown>();
   readonly #server: Server;
 
   constructor() {
@@ -44,6 +46,7 @@ class Collector {
   #take({ resourceSpans }: Export): void {
     for (const { resource, scopeSpans } of resourceSpans) {
       this.services.add(attributesOf(resource)["service.name"]);
+      this.versions.add(attributesOf(resource)["service.version"]);
       this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
     }
   }
@@ -117,6 +120,7 @@ describe.each(protocols)("over $name", (protocol: Protocol) => {
       "rpc.method": "GetPet",
       "petstore.key_id": key.id,
       "client.address": "127.0.0.1",
+      "url.path": expect.stringMatching(/^\/(v1\/pets\/7|petstore\.v1\.PetService\/GetPet)$/),
     });
     expect(JSON.stringify(span)).not.toContain(key.key);
   });
@@ -147,10 +151,11 @@ it.each([
 ])("a request that leads nowhere is a span, whose name nobody chooses: %s", async (method, name, attribute) => {
   const { traceId, headers } = newTrace();
   const http = createHttp2Client(server);
-  await http.send({ method, path: "/v1/nowhere", headers });
+  await http.send({ method, path: `/v1/nowhere/${key.key}?query=${key.key}`, headers });
   http.close();
   const span = await collector.spanOf(traceId);
   expect([span.name, attributesOf(span)["http.request.method"]]).toEqual([name, attribute]);
+  expect(attributesOf(span)["url.path"]).toBe("/v1/nowhere/********");
 });
 
 it("a call that the caller does not sample is none", async () => {
@@ -177,8 +182,9 @@ it("the log names the trace of a call", async () => {
   await until(async () => server.log.includes(`"traceId":"${traceId}"`), 5_000);
 });
 
-it("the service has a name", () => {
+it("the service has a name and a version", () => {
   expect([...collector.services]).toEqual(["petstore"]);
+  expect([...collector.versions]).toEqual([manifest.version]);
 });
 
 it("what was not sent is sent when the server stops", async () => {
@@ -190,6 +196,7 @@ it("what was not sent is sent when the server stops", async () => {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${await late.listen()}/v1/traces`,
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
     OTEL_SERVICE_NAME: "till-3",
+    OTEL_RESOURCE_ATTRIBUTES: "service.name=overruled,service.version=1.2.3-canary",
   };
   const stopping = await serve(store, { env });
   const { traceId, headers } = newTrace();
@@ -197,6 +204,7 @@ it("what was not sent is sent when the server stops", async () => {
   expect(await stopping.end()).toBe(0);
   expect((await late.spanOf(traceId)).parentSpanId).toBe(parentSpanId);
   expect([...late.services]).toEqual(["till-3"]);
+  expect([...late.versions]).toEqual(["1.2.3-canary"]);
   late.close();
   store.remove();
 });

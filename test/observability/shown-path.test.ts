@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { shownPath } from "../../src/observability/shown-path.ts";
+
+const key = "psk_0123456789abcdefghijABCDEFGHIJ012345";
+
+describe("a path is shown", () => {
+  it.each([
+    ["as it was sent", "/v1/nothing%20here;a=b", "/v1/nothing%20here;a=b"],
+    ["printable", "/v1/\u001b[31m\u0085é\n", "/v1/?[31m???"],
+    ["up to a length", `/${"a".repeat(1_000)}`, `/${"a".repeat(199)}...`],
+    ["whole, where it is just as long", `/${"a".repeat(199)}`, `/${"a".repeat(199)}`],
+    ["without a key", `/v1/${key}/stock`, "/v1/********/stock"],
+    ["without a key in the midst of a segment", `/v1/key=${key}`, "/v1/********"],
+    ["without a mistyped key", "/v1/psk_abc", "/v1/********"],
+    ["without an encoded key", `/v1/${key.replace("_", "%5f")}`, "/v1/********"],
+    ["without a key that is encoded twice", `/v1/${key.replace("p", "%2570")}`, "/v1/********"],
+    ["without a key that is cut", `/${"a".repeat(180)}/${key}`, `/${"a".repeat(180)}/********...`],
+    ["with what is no encoding", "/v1/%zz%7", "/v1/%zz%7"],
+    ["when it is none", "*", "*"],
+  ])("%s", (_how, path, shown) => {
+    expect(shownPath(path)).toBe(shown);
+  });
+});
