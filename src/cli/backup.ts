@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../domain/errors.ts";
+import { noteBackup } from "./backup-note.ts";
 import { formatByteSize } from "./byte-size.ts";
 import { isSystemError, systemFailure } from "./failure.ts";
 import { interruptibly } from "./interruption.ts";
@@ -26,13 +27,18 @@ export function addBackup(program: Command): void {
 async function backUp(db: string, file: string): Promise<void> {
   yieldToServers();
   const work = interruptibly((guard) =>
-    withExistingStore(db, (store) => withProgress("backing up", (report) => store.backup(file, guard(report)))),
+    withExistingStore(db, async (store) => {
+      const takenAtMs = Date.now();
+      await withProgress("backing up", (report) => store.backup(file, guard(report)));
+      const bytes = statSync(file).size;
+      await noteBackup(store, { takenAtMs, bytes });
+      return bytes;
+    }),
   );
-  await work.catch((error: unknown) => {
+  const bytes = await work.catch((error: unknown) => {
     throw toFailure(error, file);
   });
-  const size = formatByteSize(statSync(file).size);
-  process.stdout.write(`${printable(`backed up ${db} to ${file} (${size})`)}\n`);
+  process.stdout.write(`${printable(`backed up ${db} to ${file} (${formatByteSize(bytes)})`)}\n`);
 }
 
 /** That there is no room is most likely to be so where the copy goes. */

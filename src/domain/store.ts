@@ -25,6 +25,12 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
    * then how far it has come. Throws when the file exists already, or cannot be written.
    */
   backup(file: string, report?: ReportProgress): Promise<void>;
+  /** Notes a backup that was taken, for all who use the store: it replaces the one before. */
+  recordBackup(backup: BackupRecord): Promise<void>;
+  /** The backup that was noted last; undefined when there was none. */
+  lastBackup(): Promise<BackupRecord | undefined>;
+  /** How much room the store takes, and how much there is left. */
+  space(): Promise<StoreSpace>;
   /**
    * A number that changes when the store has been written to by others: by another process, or by an import. What this
    * store itself updates leaves it. It tells when a cache of what the store holds is out of date.
@@ -32,6 +38,24 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
   foreignRevision(): Promise<number>;
   /** Gives back what is held. The store must not be used afterwards. */
   close(): Promise<void>;
+}
+
+/** A backup of a store. */
+export interface BackupRecord {
+  /** The time of which it is, in milliseconds since the Unix epoch: what was written later is not in it. */
+  readonly takenAtMs: number;
+  readonly bytes: number;
+}
+
+/** The room of a store, in bytes. */
+export interface StoreSpace {
+  readonly dataBytes: number;
+  /** What was written, and stands in a log beside the data until it is merged. */
+  readonly logBytes: number;
+  /** What is left for the store. */
+  readonly freeBytes: number;
+  /** The size of all that the store shares with others: of its file system. */
+  readonly capacityBytes: number;
 }
 
 /** Hears how far long work has come: how much is done, and of how much. The unit is the work's own. */

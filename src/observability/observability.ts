@@ -1,19 +1,18 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import type { KeyStore } from "../domain/store.ts";
 import type { Meter } from "../interceptors/limits.ts";
 import type { ListCacheState } from "../services/inventory-blocks.ts";
 import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";
 import { CallRate } from "./call-rate.ts";
-import { addKeyMetrics, type CountKeys } from "./key-metrics.ts";
+import { addKeyMetrics } from "./key-metrics.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
 import { addListMetrics } from "./list-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { readStatus, type StatusOptions } from "./status.ts";
-import { StoreMetrics } from "./store-metrics.ts";
+import { addKeepingMetrics, StoreMetrics, type WatchedStore } from "./store-metrics.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** What is known before the store is open. */
@@ -38,16 +37,16 @@ export class Observability {
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
   readonly #limits: LimitMetrics;
-  #countKeys: CountKeys | undefined;
+  #watchedStore: WatchedStore | undefined;
 
   constructor(options: ObservabilityOptions) {
-    const { version, db, services, logger, tracing, clock } = options;
+    const { version, services, logger, tracing, clock } = options;
     this.#options = options;
     this.#startedAtMs = clock();
     this.#calls = new CallMetrics(this.#registry, services);
     this.#rate = new CallRate(() => this.#calls.total, clock);
     this.#limits = new LimitMetrics(this.#registry);
-    this.store = new StoreMetrics(this.#registry, db);
+    this.store = new StoreMetrics(this.#registry);
     addProcessMetrics(this.#registry, version);
     this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
   }
@@ -57,10 +56,11 @@ export class Observability {
     return this.#limits.watch(meter);
   }
 
-  /** Counts the keys of a store. */
-  watchKeys(store: Pick<KeyStore, "countKeys">): void {
-    this.#countKeys = () => store.countKeys(this.#options.clock());
-    addKeyMetrics(this.#registry, this.#countKeys);
+  /** Tells of a store: its keys, its room and its backups. */
+  watchStore(store: WatchedStore): void {
+    this.#watchedStore = store;
+    addKeyMetrics(this.#registry, () => store.countKeys(this.#options.clock()));
+    addKeepingMetrics(this.#registry, store);
   }
 
   watchList(state: () => ListCacheState): void {
@@ -77,7 +77,7 @@ export class Observability {
   }
 
   status(server: Pick<StatusOptions, "addresses" | "isReady">) {
-    const { version, db, logger } = this.#options;
+    const { version, db, logger, clock } = this.#options;
     return readStatus({
       ...server,
       version,
@@ -87,8 +87,8 @@ export class Observability {
       calls: this.#calls,
       rate: this.#rate,
       limits: this.#limits,
-      countKeys: this.#countKeys as CountKeys,
-      store: this.store,
+      store: this.#watchedStore as WatchedStore,
+      nowMs: clock(),
     });
   }
 

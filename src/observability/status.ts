@@ -1,9 +1,8 @@
 import type { Logger } from "pino";
 import type { CallMetrics } from "./call-metrics.ts";
 import type { CallRate } from "./call-rate.ts";
-import type { CountKeys } from "./key-metrics.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
-import type { StoreMetrics } from "./store-metrics.ts";
+import type { WatchedStore } from "./store-metrics.ts";
 
 /** What the status is made of. */
 export interface StatusOptions {
@@ -16,23 +15,26 @@ export interface StatusOptions {
   readonly calls: CallMetrics;
   readonly rate: CallRate;
   readonly limits: LimitMetrics;
-  readonly countKeys: CountKeys;
-  readonly store: StoreMetrics;
+  readonly store: WatchedStore;
+  readonly nowMs: number;
   readonly logger: Logger;
 }
 
 /** The running server at a glance, as JSON is made of it. Rejects when the store does not answer. */
 export async function readStatus(options: StatusOptions) {
-  const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, countKeys, store, logger } = options;
+  const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, store, nowMs, logger } = options;
+  const { dataBytes: fileBytes, logBytes: walBytes, freeBytes } = await store.space();
+  const backup = await store.lastBackup();
+  const lastBackupAt = backup === undefined ? null : new Date(backup.takenAtMs).toISOString();
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
     ...addresses,
     ready: isReady(),
-    db: { path: db, ...store.fileSizes },
+    db: { path: db, fileBytes, walBytes, freeBytes, lastBackupAt },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: limits.totals,
-    keys: { byPlan: await countKeys() },
+    keys: { byPlan: await store.countKeys(nowMs) },
     logLevel: logger.level,
   };
 }

@@ -124,7 +124,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     logger,
     noteDeprecatedCall: (key, method) => keyMeter.noteDeprecatedCall(key, method),
   });
-  observability.watchKeys(store);
+  observability.watchStore(store);
   observability.watchList(api.listCache);
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);

@@ -1,3 +1,5 @@
+import { statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { protocolNamed, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
@@ -205,6 +207,28 @@ describe("the store", () => {
     expect(grown("petstore_commit_sync_seconds_sum")).toBeGreaterThan(0);
     expect(after.sum("petstore_sqlite_file_bytes")).toBeGreaterThan(0);
     expect(after.sum("petstore_sqlite_wal_bytes")).toBeGreaterThan(0);
+  });
+
+  it("is shown with the room that it has left", async () => {
+    const metrics = await readMetrics(server);
+    const free = metrics.sum("petstore_store_filesystem_free_bytes");
+    const { bavail, bsize } = statfsSync(server.store.directory);
+    // Others use it, too.
+    expect(Math.abs(free - bavail * bsize)).toBeLessThan(2 ** 30);
+    expect(metrics.sum("petstore_store_filesystem_size_bytes")).toBeGreaterThan(free);
+  });
+
+  it("is shown with its last backup, which another process has made", async () => {
+    const file = join(server.store.directory, "backup.db");
+    const before = await readMetrics(server);
+    expect(before.names).toContain("petstore_last_backup_timestamp_seconds");
+    expect(before.sum("petstore_last_backup_timestamp_seconds")).toBe(0);
+    const startedAtMs = Date.now();
+    await server.store.run("backup", file);
+    const after = await readMetrics(server);
+    expect(after.sum("petstore_last_backup_timestamp_seconds")).toBeGreaterThanOrEqual(startedAtMs / 1_000);
+    expect(after.sum("petstore_last_backup_timestamp_seconds")).toBeLessThanOrEqual(Date.now() / 1_000);
+    expect(after.sum("petstore_last_backup_size_bytes")).toBe(statSync(file).size);
   });
 
   it("is shown with the list that is kept ready", async () => {

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
 import { isLoopback } from "../../src/server/loopback.ts";
@@ -34,12 +35,26 @@ describe("the status", () => {
       url: server.origin,
       opsUrl: server.opsOrigin,
       ready: true,
-      db: { path: server.store.db, fileBytes: expect.any(Number), walBytes: expect.any(Number) },
+      db: {
+        path: server.store.db,
+        fileBytes: expect.any(Number),
+        walBytes: expect.any(Number),
+        freeBytes: expect.any(Number),
+        lastBackupAt: null,
+      },
       calls: { total: 0, perSecond1m: 0, failed: 0 },
       limits: { admitted: 0, refused: 0, banned: 0 },
       keys: { byPlan: { free: 0, pro: 0, business: 0, enterprise: 0 } },
       logLevel: "info",
     });
+  });
+
+  it("tells of the last backup", async () => {
+    const before = Date.now();
+    await server.store.run("backup", join(server.store.directory, "backup.db"));
+    const { lastBackupAt } = (await read()).db as unknown as { lastBackupAt: string };
+    expect(Date.parse(lastBackupAt)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(lastBackupAt)).toBeLessThanOrEqual(Date.now());
   });
 
   it("counts calls, refusals and bans", async () => {

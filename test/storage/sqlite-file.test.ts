@@ -105,7 +105,7 @@ describe("a file that is no store of ours", () => {
   it.each([
     [-1, `it is not sound: it is marked as version -1 of the schema; there are 1 to ${schemaVersion}`],
     [0, `it is not sound: it is marked as version 0 of the schema; there are 1 to ${schemaVersion}`],
-    [1, "it is not sound: the table deprecated_calls is of a later version than 1, as which the store is marked"],
+    [2, "it is not sound: the table last_backup is of a later version than 2, as which the store is marked"],
   ])("is refused when it is marked as version %i, which it is not", async (version, message) => {
     await openSqliteStore(file()).close();
     write(`PRAGMA user_version = ${version}`);

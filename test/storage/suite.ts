@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import type { OpenStore } from "./opened-store.ts";
+import { describeBackups } from "./suite-backups.ts";
 import { describeExports } from "./suite-exports.ts";
 import { describeImports } from "./suite-imports.ts";
 import { describeKeys } from "./suite-keys.ts";
@@ -13,6 +14,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeLists(open);
     describeImports(open);
     describeExports(open);
+    describeBackups(open);
     describeKeys(open);
     describeUsage(open);
     describeModel(open);

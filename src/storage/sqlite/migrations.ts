@@ -64,6 +64,12 @@ const migrations: readonly string[] = [
      last_called_at_ms INTEGER NOT NULL,
      PRIMARY KEY (key_id, method)
    ) STRICT, WITHOUT ROWID;`,
+
+  `CREATE TABLE last_backup (
+     number      INTEGER PRIMARY KEY CHECK (number = 1),
+     taken_at_ms INTEGER NOT NULL,
+     bytes       INTEGER NOT NULL
+   ) STRICT;`,
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */

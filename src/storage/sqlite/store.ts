@@ -5,15 +5,26 @@ import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type { KeyCounts, KeyOutcome, KeyUsage, ListQuery, ReportProgress, Store } from "../../domain/store.ts";
+import type {
+  BackupRecord,
+  KeyCounts,
+  KeyOutcome,
+  KeyUsage,
+  ListQuery,
+  ReportProgress,
+  Store,
+  StoreSpace,
+} from "../../domain/store.ts";
 import { assertOutside, backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
 import { importAll } from "./import.ts";
 import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
+import { lastBackup } from "./last-backup.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
+import { measureSpace } from "./space.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
 
@@ -141,6 +152,18 @@ export class SqliteStore implements Store {
   async backup(file: string, report?: ReportProgress): Promise<void> {
     assertOutside(this.#path, file);
     return this.#alone((connection) => backUp(connection, file, report));
+  }
+
+  recordBackup(backup: BackupRecord): Promise<void> {
+    return this.#writer.run("recordBackup", backup);
+  }
+
+  async lastBackup(): Promise<BackupRecord | undefined> {
+    return this.#read(lastBackup);
+  }
+
+  space(): Promise<StoreSpace> {
+    return measureSpace(this.#path);
   }
 
   async close(): Promise<void> {

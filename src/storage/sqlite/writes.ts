@@ -1,6 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "./key-changes.ts";
 import { createKey } from "./keys.ts";
+import { recordBackup } from "./last-backup.ts";
 import { saveUsage } from "./usage.ts";
 
 /**
@@ -14,6 +15,7 @@ export const writes = {
   unbanKey,
   updateKey,
   saveUsage,
+  recordBackup,
   foreignRevision,
 };
 

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { type OpenStore, withStore } from "./opened-store.ts";
+import { createPet } from "./samples.ts";
+
+export function describeBackups(open: OpenStore): void {
+  describe("the last backup", () => {
+    const first = { takenAtMs: 1_700_000_000_000, bytes: 40_960 };
+    const second = { takenAtMs: 1_700_000_100_000, bytes: 2 ** 40 };
+
+    it(
+      "is none at first",
+      withStore(open, async ({ store }) => {
+        expect(await store.lastBackup()).toBeUndefined();
+      }),
+    );
+
+    it(
+      "is the one that was noted last, for others too, and after a restart",
+      withStore(open, async ({ store, openAnother, reopen }) => {
+        const other = await openAnother();
+        await store.recordBackup(first);
+        expect(await other.lastBackup()).toEqual(first);
+        await other.recordBackup(second);
+        expect(await store.lastBackup()).toEqual(second);
+        expect(await (await reopen()).lastBackup()).toEqual(second);
+      }),
+    );
+  });
+
+  describe("the space", () => {
+    it(
+      "that a store takes grows with it, and there is no more left than there is",
+      withStore(open, async ({ store }) => {
+        const before = await store.space();
+        const pets = Array.from({ length: 5_000 }, (_, n) => createPet({ id: BigInt(n) }));
+        await store.importAll({ pets });
+        const after = await store.space();
+        expect(after.dataBytes + after.logBytes).toBeGreaterThan(before.dataBytes + before.logBytes + 50_000);
+        expect(after.freeBytes).toBeGreaterThan(0);
+        expect(after.capacityBytes).toBeGreaterThanOrEqual(after.freeBytes + after.dataBytes + after.logBytes);
+      }),
+    );
+  });
+}
