@@ -1,17 +1,20 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { restProtocols } from "../support/clients/protocols.ts";
 import { createFolder } from "../support/folder.ts";
 import { isInstalled } from "../support/installed.ts";
 import { type Metrics, readMetrics } from "../support/metrics.ts";
-import { projectRoot } from "../support/petstore.ts";
+import {
+  alertFile,
+  alertRules,
+  dashboardExpressions,
+  dashboardPanels,
+  type Panel,
+  sentExpressions,
+} from "../support/ops-files.ts";
 import { startServer, type TestServer } from "../support/server.ts";
-
-const alertFile = join(projectRoot, "ops/alerts.yaml");
-const dashboardFile = join(projectRoot, "ops/grafana.json");
 
 /** Prometheus's own tool, of Debian's package `prometheus`. */
 const hasPromtool = isInstalled("promtool");
@@ -33,15 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-function alertExpressions(): string[] {
-  const { groups } = parse(readFileSync(alertFile, "utf8")) as { groups: { rules: { expr: string }[] }[] };
-  return groups.flatMap(({ rules }) => rules.map(({ expr }) => expr));
-}
-
-function dashboardExpressions(): string[] {
-  const { panels } = JSON.parse(readFileSync(dashboardFile, "utf8")) as { panels: { targets?: { expr: string }[] }[] };
-  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-}
+const alertExpressions = () => alertRules().map(({ expr }) => expr);
 
 /** The names of metrics in an expression: what stands outside of braces, quotes and labels, and is long enough. */
 function metricsOf(expression: string): string[] {
@@ -68,10 +63,42 @@ it("the dashboard shows each of the service's own metrics", () => {
   expect([...new Set(own)].filter((name) => ![...shown].map(base).includes(name))).toEqual([]);
 });
 
-it("the dashboard's panels have an id and a place of their own", () => {
-  const { panels } = JSON.parse(readFileSync(dashboardFile, "utf8")) as { panels: { id: number; gridPos: object }[] };
-  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  expect(new Set(panels.map(({ gridPos }) => JSON.stringify(gridPos))).size).toBe(panels.length);
+describe("the dashboard's panels", () => {
+  const panels = dashboardPanels();
+  const shown = panels.filter(({ type }) => type !== "row");
+
+  it("have an id of their own", () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+
+  it("have a place of their own, within the 24 columns", () => {
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+  });
+
+  it("stand below a heading each", () => {
+    expect(panels[0]?.type).toBe("row");
+    const headings = panels.filter(({ type }) => type === "row").map(({ title }) => title);
+    const groups = ["At a glance", "Traffic", "Errors", "Latency", "Limits and keys", "Store", "Process"];
+    expect(headings).toEqual(groups);
+  });
+
+  it.each(shown)("tell what they show, in which unit: $title", ({ description, fieldConfig }) => {
+    expect(description).toMatch(/\.$/);
+    expect(fieldConfig?.defaults.unit).toMatch(/./);
+  });
+
+  it.each(shown)("name each series by what tells it from the others: $title", ({ targets = [] }: Panel) => {
+    expect(new Set(targets.map(({ legendFormat }) => legendFormat)).size).toBe(targets.length);
+    for (const { expr, legendFormat } of targets) {
+      const labels = /\bby \(([^)]*)\) \(/.exec(expr)?.[1]?.split(", ") ?? [];
+      const told = labels.filter((label) => label !== "le").map((label) => `{{${label}}}`);
+      expect(told.filter((label) => !legendFormat.includes(label))).toEqual([]);
+    }
+  });
 });
 
 describe.runIf(hasPromtool)("Prometheus", () => {
@@ -85,8 +112,7 @@ describe.runIf(hasPromtool)("Prometheus", () => {
   });
 
   it("accepts every expression of the dashboard", () => {
-    const expressions = dashboardExpressions().map((expr) => expr.replaceAll("$__rate_interval", "5m"));
-    const rules = expressions.map((expr, index) => ({ record: `dashboard:expression:${index}`, expr }));
+    const rules = sentExpressions("5m").map((expr, index) => ({ record: `dashboard:expression:${index}`, expr }));
     const file = join(createFolder(), "dashboard.yaml");
     // JSON is YAML.
     writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
