@@ -91,7 +91,7 @@ describe("the quantity of an update over REST", () => {
     ["9.223372036854775807e18", int64Max],
     ["92233720368547758070e-1", int64Max],
     [" \t\r\n3 ", 3n],
-  ])("may be written as %s", async (text, value) => {
+  ])("may be written as %j", async (text, value) => {
     const answer = await patch(`{"quantity":${text}}`);
     expect(answer.text.trim()).toBe(`{"petId":7,"quantity":${value},"status":"pending"}`);
     await resetTo(unchanged?.quantity);

@@ -281,7 +281,7 @@ describe("the address", () => {
   );
 });
 
-it.each(["", " ", "psk_x y", "psk_x\n", "psk_ü"])("the key '%s' is refused, and not repeated", (apiKey) => {
+it.each(["", " ", "psk_x y", "psk_x\n", "psk_ü"])("the key %j is refused, and not repeated", (apiKey) => {
   const create = () => open({ transport: createWebTransport, apiKey });
   expect(create).toThrow(/apiKey: /);
   expect(create).not.toThrow(/psk_/);

@@ -257,7 +257,7 @@ describe.runIf(isInstalled("promtool"))("by promtool (skipped without it),", () 
       file,
       JSON.stringify({ rule_files: [alertFile], evaluation_interval: "1m", tests: [toRuleTest(one)] }),
     );
-    const { stdout, stderr, status } = spawnSync("promtool", ["test", "rules", file]);
+    const { stdout, stderr, status } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
     expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-const alertExpressions = () => alertRules().map(({ expr }) => expr);
+const alertExpressions = () => alertRules().map(({ expr }) => expr.replaceAll(/\s+/g, " "));
 
 /** The names of metrics in an expression: what stands outside of braces, quotes and labels, and is long enough. */
 function metricsOf(expression: string): string[] {

@@ -72,7 +72,7 @@ describe("the status", () => {
 });
 
 describe("the operator's port", () => {
-  it.each<[path: string, init: RequestInit, status: number, body: RegExp]>([
+  const questions: [path: string, init: RequestInit, status: number, body: RegExp][] = [
     ["/healthz", {}, 200, /^ok\n$/],
     ["/healthz?verbose", {}, 200, /^ok\n$/],
     ["/readyz", {}, 200, /^ready\n$/],
@@ -90,11 +90,16 @@ describe("the operator's port", () => {
     ["/", {}, 404, /^not found\n$/],
     ["/__proto__", {}, 404, /^not found\n$/],
     ["/v1/inventory", {}, 404, /^not found\n$/],
-  ])("%s %j", async (path, init, status, body) => {
-    const answer = await ask(path, init);
-    expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(body)]);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-  });
+  ];
+
+  it.each(questions.map((question) => [question[1].method ?? "GET", question[0], question[2], question] as const))(
+    "%s %s is %i",
+    async (_method, _path, _status, [path, init, status, body]) => {
+      const answer = await ask(path, init);
+      expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(body)]);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    },
+  );
 
   it.each([
     ["/metrics", "GET, HEAD"],

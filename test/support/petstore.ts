@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { endWithProcess } from "./end-with-process.ts";
 import { amount } from "./long.ts";
 
 /** The root of the project, from which users run the command line. */
@@ -65,9 +66,7 @@ export interface Running {
 export function startPetstore(args: readonly string[], surroundings: Surroundings = {}): Running {
   const child = start(args, surroundings);
   const exit = exitOf(child);
-  const kill = () => void child.kill("SIGKILL");
-  process.once("exit", kill);
-  child.once("exit", () => process.off("exit", kill));
+  endWithProcess(child);
   let log = "";
   child.stderr.on("data", (chunk: Buffer) => {
     log += chunk.toString();

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
+import { endWithProcess } from "./end-with-process.ts";
 import { readAlertFile } from "./ops-files.ts";
 import { projectRoot } from "./petstore.ts";
 
@@ -46,9 +47,7 @@ export class Prometheus {
     const storage = `--storage.tsdb.path=${join(folder, "data")}`;
     const args = [`--config.file=${config}`, storage, "--web.listen-address=127.0.0.1:0"];
     const child = spawn("prometheus", args, { stdio: ["ignore", "ignore", "pipe"] });
-    const kill = () => void child.kill("SIGKILL");
-    process.once("exit", kill);
-    child.once("exit", () => process.off("exit", kill));
+    endWithProcess(child);
     let log = "";
     for await (const line of createInterface({ input: child.stderr })) {
       log += `${line}\n`;
@@ -64,7 +63,7 @@ export class Prometheus {
   /** What an expression gives at present. Throws for one that Prometheus does not take. */
   async query(expression: string): Promise<readonly Sample[]> {
     const { result } = await this.#ask<{ result: { metric: Sample["metric"]; value: [number, string] }[] }>(
-      `query?${new URLSearchParams({ query: expression })}`,
+      `query?query=${encodeURIComponent(expression)}`,
     );
     return result.map(({ metric, value: [, text] }) => ({ metric, value: Number(text) }));
   }
