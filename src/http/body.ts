@@ -10,8 +10,8 @@ export interface BodyLimits {
   /** From the first read on, in milliseconds. */
   readonly timeoutMs: number;
   readonly deadline: AbortSignal | undefined;
-  /** Is told how many bytes came. */
-  readonly record: Pick<CallRecord, "requestBytes">;
+  /** Is told how many bytes came, and whether the deadline passed before the last one. */
+  readonly record: Pick<CallRecord, "isBodyLate" | "requestBytes">;
 }
 
 /**
@@ -74,7 +74,7 @@ class BodyReader {
       this.#take(first, body);
     }
     if (deadline?.aborted === true) {
-      this.#fail(() => deadline.reason);
+      this.#failLate(deadline);
     }
     if (body.destroyed && !body.readableEnded) {
       this.#fail(abandoned);
@@ -85,7 +85,7 @@ class BodyReader {
     body.on("data", (chunk: Buffer) => this.#take(chunk, body));
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
-    deadline?.addEventListener("abort", () => this.#fail(() => deadline.reason), { once: true });
+    deadline?.addEventListener("abort", () => this.#failLate(deadline), { once: true });
     this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
   }
 
@@ -107,6 +107,13 @@ class BodyReader {
     if (this.#settle()) {
       this.#resolve(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size));
     }
+  }
+
+  #failLate(deadline: AbortSignal): void {
+    this.#fail(() => {
+      this.#limits.record.isBodyLate = true;
+      return deadline.reason;
+    });
   }
 
   /** The reason is made only where it is the first: each body that has ended is closed, too. */

@@ -17,6 +17,8 @@ export class CallRecord {
   status = 0;
   /** Whether the whole answer has been handed to the system. */
   isWhole = false;
+  /** Whether its deadline passed while the client had yet to send the body. */
+  isBodyLate = false;
   /** The size of the body that was read, in bytes, as it came. */
   requestBytes = 0;
   /** The size of the body that was sent, in bytes. */

@@ -50,7 +50,7 @@ export class CallMetrics implements CallObserver {
     });
     addCounter(registry, {
       name: "petstore_calls_failed_total",
-      help: "Calls that the service has failed, by method: 5xx over REST. What clients get wrong is none of these, a deadline too short for any answer included.",
+      help: "Calls that the service has failed, by method: 5xx over REST. What clients get wrong is none of these, deadlines that they cannot meet themselves included.",
       labelNames: ["method"],
       read: () => [...this.#failures].map(([method, { value }]) => ({ labels: { method }, value })),
     });

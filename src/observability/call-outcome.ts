@@ -23,14 +23,13 @@ const failures = new Set([
   ...Object.entries(errorStatuses).flatMap(([code, { http }]) => (http >= 500 ? [code] : [])),
 ]);
 
-/**
- * Whether the service is to blame for what came of a call: that is 5xx over REST. A deadline that was too short for any
- * answer, or that ends a stream, is the client's.
- */
+/** Whether the service is to blame for what came of a call: that is 5xx over REST. */
 export function isFailure(record: CallRecord): boolean {
   const outcome = outcomeOf(record);
-  if (outcome === "DEADLINE_EXCEEDED" && (record.isStream || record.durationMs < shortestDeadlineMs)) {
-    return false;
-  }
-  return failures.has(outcome);
+  return failures.has(outcome) && !(outcome === "DEADLINE_EXCEEDED" && isClientsDeadline(record));
+}
+
+/** Whether a deadline was too short for any answer, passed before the request was whole, or ended a stream. */
+function isClientsDeadline({ isStream, isBodyLate, durationMs }: CallRecord): boolean {
+  return isStream || isBodyLate || durationMs < shortestDeadlineMs;
 }

@@ -3,9 +3,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UpdateInventoryRequestSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { rest } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
 import { pets } from "../support/fixture.ts";
+import { readMetrics } from "../support/metrics.ts";
 import { rpcPath } from "../support/operations.ts";
 import { openSocket, readAnswer, sendRaw } from "../support/raw.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
@@ -120,6 +122,20 @@ describe("a body that is held back past the deadline", () => {
     expectFailure(outcome, "DEADLINE_EXCEEDED");
     await expectUnchanged();
   });
+});
+
+it("a body that is held back is no failure of the service", async () => {
+  const failed = async () => (await readMetrics(server)).sum("petstore_calls_failed_total");
+  const late = async () => (await readMetrics(server)).sum("petstore_calls_total", { code: "DEADLINE_EXCEEDED" });
+  const before = { failed: await failed(), late: await late() };
+  const headers = {
+    authorization: `Bearer ${keys.good.key}`,
+    "content-type": "application/grpc",
+    "grpc-timeout": "300m",
+  };
+  await holdBack(headers, Buffer.alloc(0)).answer;
+  await until(async () => (await late()) === before.late + 1, 5_000);
+  expect(await failed()).toBe(before.failed);
 });
 
 describe("the body of a refused caller is not read", () => {

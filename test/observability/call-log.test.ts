@@ -29,6 +29,7 @@ describe("a call", () => {
     ["that the service has failed", { code: "INTERNAL" }, warn],
     ["that cannot reach the store", { code: "UNAVAILABLE", durationMs: 5_000 }, warn],
     ["past its deadline", { code: "DEADLINE_EXCEEDED", durationMs: 100 }, warn],
+    ["past its deadline, without its body", { code: "DEADLINE_EXCEEDED", isBodyLate: true, durationMs: 900 }, debug],
     ["past a deadline that was too short for any answer", { code: "DEADLINE_EXCEEDED", durationMs: 99 }, debug],
     ["that streams, past its client's deadline", { code: "DEADLINE_EXCEEDED", isStream: true, durationMs: 900 }, debug],
   ])("%s is logged at its level, and not below", (_title, noted, level) => {
