@@ -2,7 +2,8 @@ import type { Registry } from "prom-client";
 import type { BackupRecord, Store, StoreSpace } from "../domain/store.ts";
 import type { CommittedGroupReport } from "../storage/sqlite/writer.ts";
 import { Buckets } from "./buckets.ts";
-import { addGauge, addHistogram } from "./instruments.ts";
+import { addHistogram } from "./instruments.ts";
+import { addStoreGauge } from "./store-gauge.ts";
 
 /** Up to what the queue of updates holds. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
@@ -69,10 +70,10 @@ export class StoreMetrics {
 export function addKeepingMetrics(registry: Registry, store: WatchedStore): void {
   for (const [name, help, read] of spaceGauges) {
     const readAll = async () => [{ labels: {}, value: read(await store.space()) }];
-    addGauge(registry, { name, help, labelNames: [], read: readAll });
+    addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
   }
   for (const [name, help, read] of backupGauges) {
     const readAll = async () => [{ labels: {}, value: read((await store.lastBackup()) ?? neverBackedUp) }];
-    addGauge(registry, { name, help, labelNames: [], read: readAll });
+    addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
   }
 }
