@@ -194,9 +194,10 @@ describe("the body of a stranger", () => {
 
   /** Writes until the server closes the connection, which it does before it has taken much. */
   async function expectClosed(socket: Socket, chunk: Buffer): Promise<void> {
+    const closed = new Promise((resolve) => socket.once("close", resolve));
     for (let sent = 0; sent < announced && !socket.destroyed; sent += chunk.length) {
       if (!socket.write(chunk)) {
-        await Promise.race([once(socket, "drain"), once(socket, "close")]).catch(() => {});
+        await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed]);
       }
     }
     expect(socket.destroyed, "the server has closed the connection").toBe(true);
@@ -209,15 +210,16 @@ describe("the body of a stranger", () => {
     stream.on("error", () => {}).resume();
     const [{ ":status": status }] = await once(stream, "response");
     expect(status).toBe(401);
+    const closed = new Promise<void>((resolve) => stream.once("close", resolve));
     let taken = 0;
     while (taken < announced && !stream.destroyed) {
-      await new Promise<void>((resolve) => {
-        stream.once("close", resolve);
+      const written = new Promise<void>((resolve) => {
         stream.write(piece, (error) => {
           taken += error ? 0 : piece.length;
           resolve();
         });
       });
+      await Promise.race([written, closed]);
     }
     session.destroy();
     expect(taken).toBeLessThan(takenAtMost);
