@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
+import { until } from "./deadline.ts";
 import { endWithProcess } from "./end-with-process.ts";
 import { readAlertFile } from "./ops-files.ts";
 import { projectRoot } from "./petstore.ts";
@@ -54,7 +55,10 @@ export class Prometheus {
       const address = /Listening on.*\baddress=(\S+)/.exec(line)?.[1];
       if (address !== undefined) {
         child.stderr.resume();
-        return new Prometheus(child, `http://${address}`);
+        const origin = `http://${address}`;
+        // It listens before it has opened its storage, and answers 503 until then.
+        await until(async () => (await fetch(`${origin}/-/ready`)).ok, readyMs);
+        return new Prometheus(child, origin);
       }
     }
     throw new Error(`Prometheus has ended: ${log}`);
@@ -94,6 +98,9 @@ export class Prometheus {
     return data;
   }
 }
+
+/** How long it may take to be ready, on a busy machine. */
+const readyMs = 30_000;
 
 /** How often this Prometheus scrapes and judges. */
 const interval = "250ms";
