@@ -124,12 +124,13 @@ export abstract class BaseExchange implements Exchange {
     return lines;
   }
 
-  readBody(maxBytes: number, deadline?: AbortSignal): Promise<Uint8Array> {
-    if (Number(this.header("content-length") ?? 0) > maxBytes) {
+  readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
+    if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
       return Promise.reject(bodyTooLarge(maxBytes));
     }
     const limits: BodyLimits = {
       maxBytes,
+      framingBytes,
       timeoutMs: this.#options.requestTimeoutMs,
       deadline,
       record: this.record,

@@ -6,7 +6,10 @@ import { readWaiting } from "./read-waiting.ts";
 
 /** What bounds the reading of a request body. */
 export interface BodyLimits {
+  /** Without the framing. */
   readonly maxBytes: number;
+  /** What the framing of a message takes beside it, in bytes. */
+  readonly framingBytes: number;
   /** From the first read on, in milliseconds. */
   readonly timeoutMs: number;
   readonly deadline: AbortSignal | undefined;
@@ -39,9 +42,9 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   });
 }
 
-function whole(bytes: Buffer, { maxBytes, record }: BodyLimits): Buffer {
+function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Buffer {
   record.requestBytes = bytes.length;
-  if (bytes.length > maxBytes) {
+  if (bytes.length > maxBytes + framingBytes) {
     throw bodyTooLarge(maxBytes);
   }
   return bytes;
@@ -92,7 +95,7 @@ class BodyReader {
   #take(chunk: Buffer, body: Readable): void {
     this.#size += chunk.length;
     this.#limits.record.requestBytes = this.#size;
-    if (this.#size > this.#limits.maxBytes) {
+    if (this.#size > this.#limits.maxBytes + this.#limits.framingBytes) {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
       this.#chunks.push(chunk);

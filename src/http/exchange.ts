@@ -38,12 +38,13 @@ export interface Exchange {
   headerLines(name: string): readonly string[];
 
   /**
-   * Reads the whole request body; an empty array when there is none.
+   * Reads the whole request body; an empty array when there is none. It may have `framingBytes` more than `maxBytes`,
+   * which errors do not count: they tell the size of a message.
    *
    * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
    * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
    */
-  readBody(maxBytes: number, deadline?: AbortSignal): Promise<Uint8Array>;
+  readBody(maxBytes: number, deadline?: AbortSignal, framingBytes?: number): Promise<Uint8Array>;
 
   /** Adds a header to whatever answer will be sent. */
   addHeader(name: string, value: string): void;

@@ -11,6 +11,12 @@ export type ProtocolErrorKind =
   | "unsupported_media_type"
   /** The body is compressed in a way that is not known here. */
   | "unsupported_compression"
+  /** The message is encoded in a way that is not known here, by a protocol that has no status for it. */
+  | "unsupported_codec"
+  /** A unary call holds no message, or several. */
+  | "cardinality"
+  /** A message is marked as compressed, and no compression is named. */
+  | "unnamed_compression"
   | "body_too_large"
   /** The request did not arrive in time. */
   | "request_timeout"
@@ -39,6 +45,9 @@ const codes: Record<ProtocolErrorKind, Code> = {
   method_not_allowed: Code.Unimplemented,
   unsupported_media_type: Code.InvalidArgument,
   unsupported_compression: Code.Unimplemented,
+  unsupported_codec: Code.Unimplemented,
+  cardinality: Code.Unimplemented,
+  unnamed_compression: Code.Internal,
   body_too_large: Code.ResourceExhausted,
   request_timeout: Code.DeadlineExceeded,
   canceled: Code.Canceled,

@@ -3,6 +3,7 @@ import {
   fromBinary,
   type Message,
   type MessageShape,
+  type Registry,
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
@@ -39,14 +40,18 @@ export const binaryCodec: Codec = {
   encodeParts: (desc, parts) => collect(writeParts(parts, (part) => toBinary(desc, part))),
 };
 
-/** ProtoJSON, as `fromProtoJson` reads it. */
-export const jsonCodec: Codec = {
-  decode(desc, bytes) {
-    return decoding(desc, () => fromProtoJson(desc, bytes));
-  },
-  encode: toJsonString,
-  encodeParts: (desc, parts) => collect(joinJson(writeParts(parts, (part) => toJsonString(desc, part)))),
-};
+/** ProtoJSON, as `fromProtoJson` reads it. The types in an `Any` are looked up in the registry. */
+export function createJsonCodec(registry: Registry): Codec {
+  const options = { registry };
+  const encode: Codec["encode"] = (desc, message) => toJsonString(desc, message, options);
+  return {
+    decode(desc, bytes) {
+      return decoding(desc, () => fromProtoJson(desc, bytes, registry));
+    },
+    encode,
+    encodeParts: (desc, parts) => collect(joinJson(writeParts(parts, (part) => toJsonString(desc, part, options)))),
+  };
+}
 
 async function collect(pieces: AsyncIterable<string | Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

@@ -44,6 +44,15 @@ export class CallCompression {
     return this.#requested === undefined || this.#requested === "identity";
   }
 
+  /** Throws `unsupported_compression` where the headers name a compression that is not known here. */
+  assertKnown(): void {
+    if (!this.isIdentity && !available.some(({ name }) => name === this.#requested)) {
+      const names = available.map(({ name }) => name).join(", ");
+      const metadata = { [this.#acceptHeader]: names };
+      throw new ProtocolError("unsupported_compression", `Compress the request with one of: ${names}.`, metadata);
+    }
+  }
+
   /** Throws `unsupported_compression`, `malformed` or `body_too_large`. */
   decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array> {
     return this.isIdentity ? bytes : this.#decompress(bytes, maxBytes);
@@ -57,13 +66,8 @@ export class CallCompression {
   }
 
   async #decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-    const { request } = this.#negotiate();
-    if (request === null) {
-      const names = available.map(({ name }) => name).join(", ");
-      const metadata = { [this.#acceptHeader]: names };
-      throw new ProtocolError("unsupported_compression", `Compress the request with one of: ${names}.`, metadata);
-    }
-    return decompressWith(request, bytes, maxBytes);
+    this.assertKnown();
+    return decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
   }
 
   async #compress(bytes: Uint8Array): Promise<CompressedBody> {

@@ -2,7 +2,7 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { headerUnaryAcceptEncoding } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { binaryCodec, type Codec, jsonCodec } from "./codec.ts";
+import { binaryCodec, type Codec } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 
 /** Where a unary request over the Connect protocol holds its message: the body of a POST, or the query of a GET. */
@@ -15,11 +15,11 @@ export interface ConnectRequest {
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-request */
-export function postRequest(exchange: Exchange): ConnectRequest {
+export function postRequest(exchange: Exchange, json: Codec): ConnectRequest {
   const compression = callCompression(exchange, exchange.header("content-encoding"));
   return {
     compression,
-    codec: () => codecOfContentType(exchange.header("content-type")),
+    codec: () => codecOfContentType(json, exchange.header("content-type")),
     async bytes(maxBytes, deadline) {
       return compression.decompress(await exchange.readBody(maxBytes, deadline), maxBytes);
     },
@@ -27,12 +27,12 @@ export function postRequest(exchange: Exchange): ConnectRequest {
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-get-request */
-export function getRequest(exchange: Exchange): ConnectRequest {
+export function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
   const query = new URLSearchParams(exchange.query);
   const compression = callCompression(exchange, query.get("compression") ?? undefined);
   return {
     compression,
-    codec: () => codecOfQuery(query.get("encoding")),
+    codec: () => codecOfQuery(json, query.get("encoding")),
     async bytes(maxBytes) {
       const message = query.get("message") ?? "";
       const bytes = query.get("base64") === "1" ? decodeBase64(message) : new TextEncoder().encode(message);
@@ -46,21 +46,21 @@ function callCompression(exchange: Exchange, requested: string | undefined): Cal
 }
 
 /** A body without a content type is taken as JSON. */
-function codecOfContentType(contentType = "application/json"): Codec {
+function codecOfContentType(json: Codec, contentType = "application/json"): Codec {
   if (/^application\/proto\s*(;|$)/i.test(contentType)) {
     return binaryCodec;
   }
   if (/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType)) {
-    return jsonCodec;
+    return json;
   }
   const types = "application/json, application/proto";
   throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, { "accept-post": types });
 }
 
-function codecOfQuery(encoding: string | null): Codec {
+function codecOfQuery(json: Codec, encoding: string | null): Codec {
   switch (encoding) {
     case "json":
-      return jsonCodec;
+      return json;
     case "proto":
       return binaryCodec;
     default:

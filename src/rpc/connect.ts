@@ -7,10 +7,10 @@ import {
 } from "@connectrpc/connect/protocol-connect";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
-import { encodeMessage, jsonCodec } from "./codec.ts";
+import { encodeMessage } from "./codec.ts";
 import { getRequest, postRequest } from "./connect-request.ts";
 import { readTimeout } from "./timeout.ts";
-import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
+import type { RpcFormat, UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
 /**
  * Unary calls over the Connect protocol.
@@ -19,8 +19,8 @@ import type { UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
  */
 export const connectProtocol: UnaryProtocol = { name: "connect", open };
 
-function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
-  const request = exchange.method === "POST" ? postRequest(exchange) : getRequest(exchange);
+function open(exchange: Exchange, { readMaxBytes, json, registry }: RpcFormat): UnaryCall {
+  const request = exchange.method === "POST" ? postRequest(exchange, json) : getRequest(exchange, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
 
   async function respond(
@@ -47,21 +47,22 @@ function open(exchange: Exchange, readMaxBytes: number): UnaryCall {
     },
     async answer(method, { header, trailer, message }) {
       const codec = request.codec();
-      const contentType = codec === jsonCodec ? "application/json" : "application/proto";
-      trailer.forEach((value, name) => {
-        header.append(`trailer-${name}`, value);
-      });
+      const contentType = codec === json ? "application/json" : "application/proto";
+      appendTrailer(header, trailer);
       await respond(200, header, contentType, await encodeMessage(codec, method.output, message));
     },
-    fail(error) {
-      return respond(
-        errorToHttpStatus(error),
-        new Headers(error.metadata),
-        "application/json",
-        errorToJsonBytes(error, {}),
-      );
+    fail(error, trailer) {
+      const header = new Headers(error.metadata);
+      appendTrailer(header, trailer);
+      return respond(errorToHttpStatus(error), header, "application/json", errorToJsonBytes(error, { registry }));
     },
   };
+}
+
+function appendTrailer(header: Headers, trailer: Headers | undefined): void {
+  trailer?.forEach((value, name) => {
+    header.append(`trailer-${name}`, value);
+  });
 }
 
 /** That an RPC is not served is told by HTTP; all other statuses are those that the protocol gives to the code. */

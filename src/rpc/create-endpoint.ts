@@ -47,7 +47,7 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
       return response.stream ? { ...response, message: ending(response.message, running) } : ended(response, running);
     } catch (error) {
       running.end();
-      throw withMetadata(error, running.answerHeader);
+      throw withMetadata(withMetadata(error, running.responseHeader), running.answerHeader);
     }
   }
 

@@ -27,6 +27,8 @@ export interface Call<I extends DescMessage = DescMessage> {
   readonly protocolName: string;
   /** From the headers on, in milliseconds; undefined for none. */
   readonly timeoutMs?: number | undefined;
+  /** Takes the trailers of the implementation, for a caller that sends them with errors, too. */
+  readonly responseTrailer?: Headers;
   /**
    * Reads and decodes the message. It is called at most once, after the interceptors have let the call in. Throws
    * `ProtocolError`, or the reason of `deadline`, which aborts when the time is up; undefined when there is no end.

@@ -8,7 +8,7 @@ export const envelopeHeadBytes = 5;
 
 /**
  * Takes the one message out of the body of a unary call over gRPC or gRPC-Web, and decompresses it.
- * Throws `malformed`, `body_too_large` or `unsupported_compression`.
+ * Throws `cardinality`, `malformed`, `body_too_large`, `unnamed_compression` or `unsupported_compression`.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */
@@ -17,16 +17,26 @@ export function openEnvelope(
   compression: CallCompression,
   maxBytes: number,
 ): Uint8Array | Promise<Uint8Array> {
+  if (body.length === 0) {
+    throw new ProtocolError("cardinality", "The request holds no message. Send one message with its length before it.");
+  }
   if (body.length < envelopeHeadBytes) {
-    throw new ProtocolError("malformed", "The request holds no message. Send one message with its length before it.");
+    throw incomplete();
   }
   const view = new DataView(body.buffer, body.byteOffset, envelopeHeadBytes);
   const length = view.getUint32(1);
   if (length > maxBytes) {
     throw bodyTooLarge(maxBytes);
   }
-  if (length !== body.length - envelopeHeadBytes) {
-    throw new ProtocolError("malformed", "The request does not hold exactly one message of the length that it states.");
+  const available = body.length - envelopeHeadBytes;
+  if (length > available) {
+    throw incomplete();
+  }
+  if (length < available && available - length < envelopeHeadBytes) {
+    throw incomplete();
+  }
+  if (length < available) {
+    throw new ProtocolError("cardinality", "The request holds more than one message. Send one message alone.");
   }
   const message = body.subarray(envelopeHeadBytes);
   switch (view.getUint8(0)) {
@@ -39,6 +49,10 @@ export function openEnvelope(
   }
 }
 
+function incomplete(): ProtocolError {
+  return new ProtocolError("malformed", "The request's message is cut off. Send it whole, with its length before it.");
+}
+
 function openCompressed(
   message: Uint8Array,
   compression: CallCompression,
@@ -46,7 +60,7 @@ function openCompressed(
 ): Uint8Array | Promise<Uint8Array> {
   if (compression.isIdentity) {
     throw new ProtocolError(
-      "malformed",
+      "unnamed_compression",
       "The request's message is marked as compressed, but its headers name no compression.",
     );
   }

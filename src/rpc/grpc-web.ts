@@ -10,8 +10,8 @@ import type { UnaryProtocol } from "./unary-protocol.ts";
  */
 export const grpcWebProtocol: UnaryProtocol = {
   name: "grpc-web",
-  open(exchange, readMaxBytes) {
-    return openEnveloped(exchange, readMaxBytes, (header, message, trailer) => {
+  open(exchange, format) {
+    return openEnveloped(exchange, format, (header, message, trailer) => {
       const body = Buffer.concat([message, closeEnvelope(trailerSerialize(trailer), trailerFlag)]);
       return exchange.respond({ status: 200, header, body });
     });

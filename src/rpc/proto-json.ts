@@ -4,9 +4,10 @@ import {
   fromJson,
   type JsonValue,
   type MessageShape,
+  type Registry,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { AnySchema, hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../exact-json/json-number.ts";
 import { parseInteger } from "../exact-json/number.ts";
 import { parseJson } from "../exact-json/parse.ts";
@@ -16,16 +17,24 @@ import { parseJson } from "../exact-json/parse.ts";
  * servers. Throws for all else that is wrong.
  *
  * The library has an option for that, with which it also drops enum values that it does not know; and it reads numbers
- * as doubles. A filter must not become no filter, nor a number another one.
+ * as doubles. A filter must not become no filter, nor a number another one. The types in an `Any` are looked up in the
+ * registry.
  */
-export function fromProtoJson<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
-  return fromJson(desc, knownFields(desc, parseJson(bytes)) as JsonValue);
+export function fromProtoJson<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  registry: Registry,
+): MessageShape<Desc> {
+  return fromJson(desc, knownFields(desc, parseJson(bytes), registry) as JsonValue, { registry });
 }
 
-function knownFields(desc: DescMessage, json: unknown): unknown {
+function knownFields(desc: DescMessage, json: unknown, registry: Registry): unknown {
   const [value] = desc.fields;
   if (isWrapperDesc(desc) && value !== undefined) {
-    return knownItem(value, json);
+    return knownItem(value, json, registry);
+  }
+  if (desc.typeName === AnySchema.typeName) {
+    return knownAny(json, registry);
   }
   // Most of the well-known types have JSON of their own, which holds no fields.
   if (!isObject(json) || hasCustomJsonRepresentation(desc)) {
@@ -34,10 +43,22 @@ function knownFields(desc: DescMessage, json: unknown): unknown {
   const known: Record<string, unknown> = {};
   for (const [name, field] of namesOf(desc)) {
     if (Object.hasOwn(json, name)) {
-      known[name] = knownValue(field, json[name]);
+      known[name] = knownValue(field, json[name], registry);
     }
   }
   return known;
+}
+
+/** A message in an `Any` stands beside `@type`, or under `value` where its own JSON is no object of its fields. */
+function knownAny(json: unknown, registry: Registry): unknown {
+  const typeUrl = isObject(json) ? json["@type"] : undefined;
+  const desc = typeof typeUrl === "string" ? registry.getMessage(typeUrl.replace(/^.*\//, "")) : undefined;
+  if (!isObject(json) || desc === undefined) {
+    return plain(json);
+  }
+  return hasCustomJsonRepresentation(desc)
+    ? { "@type": typeUrl, value: knownFields(desc, json.value, registry) }
+    : { ...(knownFields(desc, json, registry) as object), "@type": typeUrl };
 }
 
 const names = new WeakMap<DescMessage, readonly (readonly [string, DescField])[]>();
@@ -55,20 +76,20 @@ function namesOf(desc: DescMessage): readonly (readonly [string, DescField])[] {
   return made;
 }
 
-function knownValue(field: DescField, json: unknown): unknown {
+function knownValue(field: DescField, json: unknown, registry: Registry): unknown {
   switch (field.fieldKind) {
     case "list":
-      return Array.isArray(json) ? json.map((item) => knownItem(field, item)) : plain(json);
+      return Array.isArray(json) ? json.map((item) => knownItem(field, item, registry)) : plain(json);
     case "map":
-      return isObject(json) ? mapValues(json, (item) => knownItem(field, item)) : plain(json);
+      return isObject(json) ? mapValues(json, (item) => knownItem(field, item, registry)) : plain(json);
     default:
-      return knownItem(field, json);
+      return knownItem(field, json, registry);
   }
 }
 
-function knownItem(field: DescField, json: unknown): unknown {
+function knownItem(field: DescField, json: unknown, registry: Registry): unknown {
   if (field.message !== undefined) {
-    return knownFields(field.message, json);
+    return knownFields(field.message, json, registry);
   }
   return json instanceof JsonNumber && isInteger(field) ? exactInteger(field, json.source) : plain(json);
 }

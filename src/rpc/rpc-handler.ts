@@ -1,15 +1,18 @@
+import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { assertAuthority } from "../http/authority.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
 import type { UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol } from "./grpc.ts";
 import { grpcWebProtocol } from "./grpc-web.ts";
 import { withMetadata } from "./metadata.ts";
 import { rpcPath } from "./rpc-name.ts";
-import type { UnaryProtocol } from "./unary-protocol.ts";
+import type { RpcFormat, UnaryProtocol } from "./unary-protocol.ts";
 import { callUnrouted } from "./unrouted.ts";
 
 /** What the RPC handler serves. */
@@ -19,6 +22,8 @@ export interface RpcOptions {
   readonly unrouted: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
+  /** Where the types in an `Any` are looked up; without it there are none. */
+  readonly registry?: Registry;
   /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
   readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
 }
@@ -35,7 +40,8 @@ export interface RpcHandler {
 
 /** Makes the handler. */
 export function createRpcHandler(options: RpcOptions): RpcHandler {
-  const { endpoints } = options;
+  const { endpoints, readMaxBytes, registry = createRegistry() } = options;
+  const serving: Serving = { ...options, format: { readMaxBytes, json: createJsonCodec(registry), registry } };
   const routes = new Map(endpoints.map((endpoint) => [rpcPath(endpoint.method), endpoint]));
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
 
@@ -48,33 +54,35 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
     handle(exchange) {
       const endpoint = routes.get(exchange.path);
       if (endpoint === undefined) {
-        return refuse(exchange, unknownRoute(), options);
+        return refuse(exchange, unknownRoute(), serving);
       }
       const allowed = allowedMethods(endpoint, protocolOf(exchange));
       if (exchange.method === "OPTIONS") {
-        return answerOptions(exchange, allowed, options);
+        return answerOptions(exchange, allowed, serving);
       }
       return allowed.includes(exchange.method)
-        ? serve(exchange, endpoint, options)
-        : refuse(exchange, methodNotAllowed(allowed), options);
+        ? serve(exchange, endpoint, serving)
+        : refuse(exchange, methodNotAllowed(allowed), serving);
     },
   };
 }
 
+interface Serving extends RpcOptions {
+  readonly format: RpcFormat;
+}
+
 /** The one way of every call over every protocol. */
-async function serve(
-  exchange: Exchange,
-  endpoint: UnaryEndpoint,
-  { readMaxBytes, toError }: RpcOptions,
-): Promise<void> {
+async function serve(exchange: Exchange, endpoint: UnaryEndpoint, { format, toError }: Serving): Promise<void> {
   const protocol = protocolOf(exchange);
-  const call = protocol.open(exchange, readMaxBytes);
+  const call = protocol.open(exchange, format);
+  const responseTrailer = new HeaderList();
   let header: Headers | undefined;
   try {
     const response = await endpoint.call({
       exchange,
       protocolName: protocol.name,
       timeoutMs: call.timeoutMs,
+      responseTrailer,
       async read(deadline) {
         const input = await call.read(endpoint.method.input, deadline);
         assertAuthority(exchange.authority);
@@ -84,13 +92,13 @@ async function serve(
     header = response.header;
     await call.answer(endpoint.method, response);
   } catch (reason) {
-    await call.fail(withMetadata(toError(reason, exchange), header));
+    await call.fail(withMetadata(toError(reason, exchange), header), responseTrailer);
   }
 }
 
-async function refuse(exchange: Exchange, refusal: ProtocolError, options: RpcOptions): Promise<void> {
+async function refuse(exchange: Exchange, refusal: ProtocolError, options: Serving): Promise<void> {
   const protocol = protocolOf(exchange);
-  const call = protocol.open(exchange, options.readMaxBytes);
+  const call = protocol.open(exchange, options.format);
   try {
     await callUnrouted(options.unrouted, { exchange, protocolName: protocol.name, refusal });
   } catch (reason) {
@@ -98,23 +106,23 @@ async function refuse(exchange: Exchange, refusal: ProtocolError, options: RpcOp
   }
 }
 
-async function answerOptions(exchange: Exchange, allowed: readonly string[], options: RpcOptions): Promise<void> {
+async function answerOptions(exchange: Exchange, allowed: readonly string[], options: Serving): Promise<void> {
   const protocolName = connectProtocol.name;
   try {
     const header = await callUnrouted(options.unrouted, { exchange, protocolName, refusal: undefined });
     header.set("allow", allowed.join(", "));
     await exchange.respond({ status: 204, header });
   } catch (reason) {
-    await connectProtocol.open(exchange, options.readMaxBytes).fail(options.toError(reason, exchange));
+    await connectProtocol.open(exchange, options.format).fail(options.toError(reason, exchange));
   }
 }
 
 function protocolOf(exchange: Exchange): UnaryProtocol {
   const contentType = exchange.header("content-type") ?? "";
-  if (/^application\/grpc-web(\+(proto|json))?\s*(;|$)/i.test(contentType)) {
+  if (/^application\/grpc-web(\+[^;]*)?\s*(;|$)/i.test(contentType)) {
     return grpcWebProtocol;
   }
-  return /^application\/grpc(\+(proto|json))?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
+  return /^application\/grpc(\+[^;]*)?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
 }
 
 /** POST always; over Connect GET, and HEAD with it, where the method has no side effects. */

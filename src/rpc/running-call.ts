@@ -24,7 +24,7 @@ export class RunningCall implements HandlerContext, Omit<UnaryRequest, "method">
   message: MessageShape<DescMessage>;
   readonly contextValues: ContextValues = new CallValues();
   readonly responseHeader: Headers = new HeaderList();
-  readonly responseTrailer: Headers = new HeaderList();
+  readonly responseTrailer: Headers;
   /** The headers of the call's answer, whether it succeeds or fails. */
   readonly answerHeader: Headers = new HeaderList();
   readonly #deadline: Deadline | undefined;
@@ -34,6 +34,7 @@ export class RunningCall implements HandlerContext, Omit<UnaryRequest, "method">
     this.method = method as DescMethodUnary;
     this.call = call;
     this.message = unread;
+    this.responseTrailer = call.responseTrailer ?? new HeaderList();
     this.contextValues.set(runningCallKey, this);
     this.#deadline = call.timeoutMs === undefined ? undefined : startDeadline(call.timeoutMs);
   }
@@ -84,6 +85,7 @@ export class RunningCall implements HandlerContext, Omit<UnaryRequest, "method">
     return this.#deadline?.signal;
   }
 
+  /** In whole milliseconds, as Connect has it. */
   readonly timeoutMs = (): number | undefined => this.#deadline && this.#deadline.atMs - Date.now();
 
   /** The call has been answered: it needs its deadline no more. */
@@ -122,7 +124,7 @@ interface Deadline {
 }
 
 function startDeadline(timeoutMs: number): Deadline {
-  return { atMs: Date.now() + timeoutMs, ...createDeadlineSignal(timeoutMs) };
+  return { atMs: Date.now() + Math.trunc(timeoutMs), ...createDeadlineSignal(timeoutMs) };
 }
 
 /** The values that interceptors leave for one another. */

@@ -99,7 +99,7 @@ export function createApi(options: ApiOptions): Api {
       maxBodyBytes,
       registry,
     }),
-    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, toError }),
+    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, registry, toError }),
     toError,
     listCache: inventory.listCache,
     prepare: validation.prepare,

@@ -7,6 +7,12 @@ import { CallRecord } from "../../src/http/call-record.ts";
 it("a body that had ended before anybody read it is empty", async () => {
   const body = Readable.from([]).resume();
   await once(body, "end");
-  const bytes = readBody(body, { maxBytes: 10, timeoutMs: 500, deadline: undefined, record: new CallRecord() });
+  const bytes = readBody(body, {
+    maxBytes: 10,
+    framingBytes: 0,
+    timeoutMs: 500,
+    deadline: undefined,
+    record: new CallRecord(),
+  });
   await expect(bytes).resolves.toHaveLength(0);
 });

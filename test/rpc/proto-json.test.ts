@@ -2,10 +2,11 @@ import { fromJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fromProtoJson } from "../../src/rpc/proto-json.ts";
+import { registry } from "../gateway/fixture.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
 
-const read = (text: string): Shape => fromProtoJson(ShapeSchema, new TextEncoder().encode(text));
-const readByLibrary = (text: string): Shape => fromJson(ShapeSchema, JSON.parse(text));
+const read = (text: string): Shape => fromProtoJson(ShapeSchema, new TextEncoder().encode(text), registry);
+const readByLibrary = (text: string): Shape => fromJson(ShapeSchema, JSON.parse(text), { registry });
 
 /** What a reader makes of a text; undefined when it refuses it. */
 function attempt(reader: (text: string) => Shape, text: string): Shape | undefined {

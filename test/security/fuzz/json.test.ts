@@ -12,7 +12,7 @@ import { JsonFault, parseJson } from "../../../src/exact-json/parse.ts";
 import { ContentFault } from "../../../src/gateway/content-fault.ts";
 import { JsonReaders } from "../../../src/gateway/json-reader.ts";
 import { JsonWriters } from "../../../src/gateway/json-writer.ts";
-import { jsonCodec } from "../../../src/rpc/codec.ts";
+import { createJsonCodec } from "../../../src/rpc/codec.ts";
 import { restJson } from "../../../src/server/rest-json.ts";
 import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";
 import { ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";
@@ -24,6 +24,7 @@ import { gatewayShapes, protoJsonShapes, requestJson, restShapes, updates } from
 import { jsonTokens, numberTokens, prototypeTokens, unicodeTokens } from "./tokens.ts";
 
 const tokens = [...jsonTokens, ...numberTokens, ...prototypeTokens, ...unicodeTokens];
+const jsonCodec = createJsonCodec(registry);
 const anyJson: Material = { tokens, corpus: [...updates, ...requestJson, ...restShapes] };
 
 /** The bytes of a text; rarely they are not UTF-8. */
@@ -126,7 +127,7 @@ describe("a message in ProtoJSON", () => {
       }
       const message = jsonCodec.decode(desc, bytes);
       // The library writes -0 as 0, and leaves it out where it leaves out 0.
-      const write = (value: Message) => toJsonString(desc, value, { alwaysEmitImplicit: true });
+      const write = (value: Message) => toJsonString(desc, value, { alwaysEmitImplicit: true, registry });
       const again = jsonCodec.decode(desc, Buffer.from(write(message)));
       expect(write(again)).toBe(write(message));
     });
