@@ -135,9 +135,14 @@ export function malformedRequest(): DomainError {
   return new DomainError("INVALID_REQUEST", "This is not a valid HTTP request. Check its syntax.");
 }
 
-/** So many streams are open that no further one is. */
+/** A client has as many streams open as it may. */
 export function tooManyStreams(): DomainError {
-  return new DomainError("UNAVAILABLE", "Too many streams are open. Close those that are not needed.");
+  return new DomainError("RATE_LIMIT_EXCEEDED", "Too many streams are open. Close those that are not needed.");
+}
+
+/** All clients together have as many streams open as the service takes. */
+export function tooManyStreamsInAll(): DomainError {
+  return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
 }
 
 /** The store cannot be written or read at present: busy, full, or failing. */

@@ -1,10 +1,10 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
-import { discardBody } from "./body.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
 import { giveUpStalled } from "./stalled-stream.ts";
+import { answerAndReset, drainUnread } from "./unread-stream.ts";
 import { endWith } from "./unsent-bytes.ts";
 
 /** An exchange over HTTP/2: one stream. */
@@ -64,7 +64,16 @@ export class Http2Exchange extends BaseExchange {
     }
     const isHeadersOnly = body === undefined || this.method === "HEAD";
     const waitForTrailers = trailer !== undefined;
-    stream.respond(raw, { endStream: isHeadersOnly && !waitForTrailers, waitForTrailers });
+    const endStream = isHeadersOnly && !waitForTrailers;
+    if (endStream && this.record.requestBytes <= resetMaxBytes) {
+      this.noteSent(0);
+      // The clients of gRPC, whose errors are such answers, expect a reset.
+      return answerAndReset(stream, () => {
+        stream.respond(raw, { endStream });
+        stream.end();
+      });
+    }
+    stream.respond(raw, { endStream, waitForTrailers });
     if (waitForTrailers) {
       stream.on("wantTrailers", () => stream.sendTrailers(trailerOf(trailer)));
     }
@@ -81,10 +90,7 @@ export class Http2Exchange extends BaseExchange {
       endWith(stream, body, length ?? 0);
       this.noteSent(length ?? 0);
     }
-    if (!stream.readableEnded && !stream.closed) {
-      // Reset at once, the stream would take back what of the answer has not left yet. Source: RFC 9113, section 8.1.
-      discardBody(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
-    }
+    drainUnread(stream);
   }
 
   abort(): void {
@@ -95,10 +101,18 @@ export class Http2Exchange extends BaseExchange {
 /** An answer that is no longer may wait for its client for as long as the connection. */
 const maxHeldBytes = 16 * 1024;
 
-function trailerOf(trailer: Headers): Record<string, string> {
-  const fields: Record<string, string> = {};
+/**
+ * A client that has sent more of its request, in bytes, is in the midst of it: Node's own then loses an answer that
+ * comes together with a reset. It is what a client may send before it hears of a server. Source: RFC 9113, section 6.9.2
+ */
+const resetMaxBytes = 65_535;
+
+/** A field with several values is sent as several lines. */
+function trailerOf(trailer: Headers): Record<string, string | string[]> {
+  const fields: Record<string, string | string[]> = {};
   trailer.forEach((value, name) => {
-    fields[name] = value;
+    const former = fields[name];
+    fields[name] = former === undefined ? value : [former, value].flat();
   });
   return fields;
 }

@@ -1,18 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  Code,
   ConnectError,
   type ContextValues,
   createContextKey,
   createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
+import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import { CallRecord } from "../http/call-record.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
+import { codeOfDetails } from "../interceptors/error-details.ts";
+import { toConnectError } from "../interceptors/errors.ts";
 import type { TracedCall } from "../observability/tracing.ts";
 
-const recordKey = createContextKey<CallRecord | undefined>(undefined, { description: "record" });
+const callKey = createContextKey<ConnectCall | undefined>(undefined, { description: "call" });
 
 /** How the head of a call is read. */
 export interface ConnectCallOptions {
@@ -27,6 +31,7 @@ export class ConnectCall implements TracedCall {
   readonly clientAddress: string;
   readonly path: string;
   readonly #request: IncomingMessage;
+  #refusal: DomainError | undefined;
 
   /** `path` is that of an RPC which is served. */
   constructor(request: IncomingMessage, path: string, { clientAddress, readRequestId }: ConnectCallOptions) {
@@ -56,6 +61,7 @@ export class ConnectCall implements TracedCall {
       response.once("close", () => {
         this.record.status = response.headersSent ? response.statusCode : 0;
         this.record.isWhole = response.writableEnded && !this.#request.aborted;
+        this.record.code = codeOfStatus[this.record.status] ?? this.record.code;
         this.record.responseBytes = Number(response.getHeader("content-length") ?? 0);
         resolve();
       });
@@ -68,24 +74,66 @@ export class ConnectCall implements TracedCall {
     return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
   }
 
-  /** What Connect's handlers pass on to `noteCode`. */
+  /** Has the call refused by the interceptor `refuse`, in the words of its protocol. */
+  refusedFor(refusal: DomainError | undefined): this {
+    this.#refusal = refusal;
+    return this;
+  }
+
+  get refusal(): DomainError | undefined {
+    return this.#refusal;
+  }
+
+  /** What Connect's handlers pass on to `noteOutcome` and `refuse`. */
   get contextValues(): ContextValues {
-    return createContextValues().set(recordKey, this.record);
+    return createContextValues().set(callKey, this);
   }
 }
 
-/** Notes what a call of Connect's handlers comes to. */
-export const noteCode: Interceptor = (next) => async (request) => {
+/** The codes of what Connect's handlers refuse before any interceptor runs. */
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  404: "ROUTE_NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  415: "MEDIA_TYPE_UNSUPPORTED",
+  505: "INVALID_REQUEST",
+};
+
+/** Refuses the calls that are to be refused. */
+export const refuse: Interceptor = (next) => (request) => {
+  const refusal = request.contextValues.get(callKey)?.refusal;
+  if (refusal !== undefined) {
+    throw toConnectError(refusal);
+  }
+  return next(request);
+};
+
+/** Notes what a call of Connect's handlers comes to: most of them fail while their messages are pulled. */
+export const noteOutcome: Interceptor = (next) => async (request) => {
+  const record = request.contextValues.get(callKey)?.record;
   try {
-    return await next(request);
+    const response = await next(request);
+    return response.stream ? { ...response, message: noteFailure(response.message, record) } : response;
   } catch (reason) {
-    const record = request.contextValues.get(recordKey);
-    if (record !== undefined) {
-      record.code = canonicalName(ConnectError.from(reason).code);
-    }
+    note(reason, record);
     throw reason;
   }
 };
+
+async function* noteFailure<T>(messages: AsyncIterable<T>, record: CallRecord | undefined): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    note(reason, record);
+    throw reason;
+  }
+}
+
+function note(reason: unknown, record: CallRecord | undefined): void {
+  if (record !== undefined) {
+    const error = ConnectError.from(reason, Code.Internal);
+    record.code = codeOfDetails(error.details) ?? canonicalName(error.code);
+  }
+}
 
 function protocolOf(contentType = ""): string {
   if (contentType.startsWith("application/grpc-web")) {

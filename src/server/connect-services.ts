@@ -1,20 +1,21 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { tooManyStreams } from "../domain/errors.ts";
 import { assertAuthority } from "../http/authority.ts";
 import { parseTarget } from "../http/target.ts";
 import { discardUnread, holdUnread } from "../http/unread-body.ts";
+import { resetUnread } from "../http/unread-stream.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { rpcPath } from "../rpc/rpc-name.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { blameClient } from "./blame-client.ts";
-import { ConnectCall, type ConnectCallOptions, noteCode } from "./connect-call.ts";
+import { ConnectCall, type ConnectCallOptions, noteOutcome, refuse } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { refusalAnswer } from "./refusal.ts";
 
@@ -56,7 +57,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   /** The calls that the adapter is being given. */
   const calls = new WeakMap<IncomingMessage, ConnectCall>();
   const adapter = connectNodeAdapter({
-    interceptors: [noteCode, blameClient],
+    interceptors: [noteOutcome, blameClient, refuse],
     contextValues: (request) => calls.get(request as IncomingMessage)?.contextValues as ContextValues,
     readMaxBytes,
     shutdownSignal: stopping,
@@ -94,18 +95,15 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
       const answered = async () => {
         const ended = call.answeredBy(response);
-        const leave = openStreams.enter(call.clientAddress);
+        const place = openStreams.enter(call.clientAddress);
         boundBody(request, response);
         try {
-          if (leave === undefined) {
-            throw tooManyStreams();
-          }
-          answer(request, response, call);
+          answer(request, response, call.refusedFor(place.refusal));
         } catch (reason) {
-          call.record.code = refuse(response, reason);
+          call.record.code = answerRefused(response, reason);
         }
         await ended;
-        leave?.();
+        place.leave();
         observer.ended(call);
       };
       void (tracing === undefined ? answered() : tracing.run(call, answered));
@@ -113,12 +111,15 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   };
 }
 
-/** Of what nobody reads of a body, no more is taken than of other requests. HTTP/2 has windows for that. */
+/** Of what nobody reads of a body, no more is taken than of other requests; and over HTTP/2 nothing after the answer. */
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor === 1) {
     const connected = { request, socket: request.socket };
     holdUnread(connected);
     response.once("finish", () => discardUnread(connected));
+  } else {
+    const { stream } = request as unknown as Http2ServerRequest;
+    response.once("finish", () => resetUnread(stream));
   }
 }
 
@@ -127,7 +128,7 @@ function authorityOf({ headers }: IncomingMessage): string | undefined {
 }
 
 /** Returns the code of the refusal. */
-function refuse(response: ServerResponse, reason: unknown): string {
+function answerRefused(response: ServerResponse, reason: unknown): string {
   const { status, header, body, code } = refusalAnswer(reason);
   response.writeHead(status, { ...Object.fromEntries(header), "content-length": body.length });
   response.end(body);

@@ -1,6 +1,8 @@
 import {
   createServer,
   type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -103,21 +105,19 @@ export function createDetachedHttp2Server({
     maxSessionMemory,
     ...resets,
   });
-  // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
-  // serves the paths that need it.
-  server.on("request", connectServices.handle as never);
-  const compatibility = server.listeners("stream") as StreamListener[];
-  server.removeAllListeners("stream");
-
-  // Each takes as long as ten others, which are answered between two rows.
-  const connectCalls = new Batch<Parameters<StreamListener>>(setImmediate, (call) => {
-    const [stream] = call;
+  // Each takes as long as ten others, which are answered between two rows. The compatibility layer is there before:
+  // of an empty request it would never hear the end, which comes at once.
+  const connectCalls = new Batch<[Http2ServerRequest, Http2ServerResponse]>(setImmediate, ([request, response]) => {
+    const { stream } = request;
     if (!stream.destroyed && !stream.closed) {
-      for (const layer of compatibility) {
-        layer.apply(server, call);
-      }
+      connectServices.handle(request as never, response as never);
     }
   });
+  // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
+  // serves the paths that need it.
+  server.on("request", (request, response) => connectCalls.add([request, response]));
+  const compatibility = server.listeners("stream") as StreamListener[];
+  server.removeAllListeners("stream");
 
   /** Returns how many streams the connection has open, with this one. */
   function count(stream: ServerHttp2Stream): number {
@@ -153,7 +153,9 @@ export function createDetachedHttp2Server({
       }
       return handleStream(stream, headers, rawHeaders);
     }
-    connectCalls.add([stream, headers, flags, rawHeaders]);
+    for (const layer of compatibility) {
+      layer.call(server, stream, headers, flags, rawHeaders);
+    }
   };
   server.on("stream", listener as never);
   const stopEndingBursts = endStreamBursts(2 * maxStreams, reportBurst);

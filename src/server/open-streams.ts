@@ -1,3 +1,4 @@
+import { type DomainError, tooManyStreams, tooManyStreamsInAll } from "../domain/errors.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
 /** How many one network may have open. To open one costs as much as some ten calls. */
@@ -6,6 +7,14 @@ const maxOfNetwork = 64;
 /** How many there may be in all, some 30 MB. */
 const maxInAll = 1_024;
 
+/** What a stream is let in by. */
+export interface StreamPlace {
+  /** Why it is not let in; undefined where it is. */
+  readonly refusal: DomainError | undefined;
+  /** To be called when the stream has ended. */
+  leave(): void;
+}
+
 /**
  * Counts the streams that are open without a key, which nothing else bounds: they may stay for as long as they like.
  */
@@ -13,16 +22,19 @@ export class OpenStreams {
   readonly #byNetwork = new Map<string, number>();
   #inAll = 0;
 
-  /** Lets one more in, until what is returned is called; undefined when its network has enough of them, or all have. */
-  enter(address: string): (() => void) | undefined {
+  /** Lets one more in, unless its network has enough of them, or all have. */
+  enter(address: string): StreamPlace {
     const network = clientNetwork(address);
     const open = this.#byNetwork.get(network) ?? 0;
-    if (open >= maxOfNetwork || this.#inAll >= maxInAll) {
-      return undefined;
+    if (open >= maxOfNetwork) {
+      return refused(tooManyStreams());
+    }
+    if (this.#inAll >= maxInAll) {
+      return refused(tooManyStreamsInAll());
     }
     this.#byNetwork.set(network, open + 1);
     this.#inAll += 1;
-    return () => this.#leave(network);
+    return { refusal: undefined, leave: () => this.#leave(network) };
   }
 
   #leave(network: string): void {
@@ -34,4 +46,8 @@ export class OpenStreams {
       this.#byNetwork.set(network, open);
     }
   }
+}
+
+function refused(refusal: DomainError): StreamPlace {
+  return { refusal, leave() {} };
 }
