@@ -29,6 +29,8 @@ export interface Binding {
 }
 
 export interface BoundVariable extends TemplateVariable {
+  /** The variable's field, as clients know it. */
+  readonly jsonPath: string;
   readonly read: TextReader;
   readonly set: PathSetter;
 }
@@ -88,12 +90,12 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
 }
 
 function bindVariable(variable: TemplateVariable, { method }: HttpRule, { policy }: Compilers): BoundVariable {
-  const { leaf, set } = resolveFieldPath(method.input, variable.fieldPath);
+  const { leaf, jsonPath, set } = resolveFieldPath(method.input, variable.fieldPath);
   const read = createFieldTextReader(leaf, policy);
   if (read === undefined || (leaf.fieldKind !== "scalar" && leaf.fieldKind !== "enum")) {
     throw new Error(`the variable ${variable.fieldPath} is neither a singular scalar nor an enum`);
   }
-  return { ...variable, read, set };
+  return { ...variable, jsonPath, read, set };
 }
 
 /** No field may be set twice; but a path may set a part of the body's field, as in AIP-134. */

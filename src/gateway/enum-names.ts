@@ -1,11 +1,16 @@
-import type { DescEnum } from "@bufbuild/protobuf";
+import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import { JsonNumber } from "../exact-json/json-number.ts";
 import { ContentFault } from "./content-fault.ts";
+import { type IntegerType, integerTypeOf } from "./integer-type.ts";
+import { integerFromJsonNumber } from "./json-number.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
 /** The names of an enum's values under a policy, both ways. */
 export interface EnumNames {
-  /** Throws `ContentFault` for anything but a name, exactly as the policy gives it. */
-  readonly parse: (text: unknown) => number;
+  /** Reads a value of JSON. Throws `ContentFault` for all that the policy does not read. */
+  readonly parse: (json: unknown) => number;
+  /** As `parse`, for a path or a query. */
+  readonly parseText: (text: string) => number;
   /** The name; undefined for a number that has none. */
   readonly name: (value: number) => string | undefined;
 }
@@ -27,16 +32,32 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
     names.set(value.number, names.get(value.number) ?? name);
   }
   const reason = `must be one of ${hint(desc, policy)}`;
+  const isKnown = (number: number) => desc.open || desc.value[number] !== undefined;
+  const byNumber = (number: bigint | undefined) =>
+    policy.enumNumbers && number !== undefined && isKnown(Number(number)) ? Number(number) : undefined;
+  const orFault = (number: number | undefined) => {
+    if (number === undefined) {
+      throw new ContentFault(reason);
+    }
+    return number;
+  };
   return {
-    parse: (text) => {
-      const number = typeof text === "string" ? numbers.get(text) : undefined;
-      if (number === undefined) {
-        throw new ContentFault(reason);
-      }
-      return number;
-    },
+    parse: (json) => orFault(typeof json === "string" ? numbers.get(json) : byNumber(enumNumber(json))),
+    parseText: (text) =>
+      orFault(numbers.get(text) ?? byNumber(decimal.test(text) ? enumNumber(Number(text)) : undefined)),
     name: (value) => names.get(value),
   };
+}
+
+const decimal = /^(?:0|-?[1-9][0-9]{0,9})$/;
+
+/** An enum's numbers are those of int32. */
+function enumNumber(json: unknown): bigint | undefined {
+  const source = json instanceof JsonNumber ? json.source : json;
+  const type = integerTypeOf(ScalarType.INT32) as IntegerType;
+  return typeof source === "number" || json instanceof JsonNumber
+    ? integerFromJsonNumber(source as number | string, type)
+    : undefined;
 }
 
 /** The names to choose from, without the `_UNSPECIFIED` that AIP-126 asks every enum to begin with. */

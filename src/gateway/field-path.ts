@@ -8,6 +8,8 @@ export type PathSetter = (message: Fields, value: unknown) => void;
 /** A path of fields, each but the last a singular message. */
 export interface FieldPath {
   readonly leaf: DescField;
+  /** The path by the fields' JSON names, as clients know them. */
+  readonly jsonPath: string;
   readonly set: PathSetter;
 }
 
@@ -16,15 +18,15 @@ export function resolveFieldPath(desc: DescMessage, path: string): FieldPath {
   const dot = path.indexOf(".");
   if (dot < 0) {
     const leaf = requireField(desc, path);
-    return { leaf, set: createSetter(leaf) };
+    return { leaf, jsonPath: leaf.jsonName, set: createSetter(leaf) };
   }
   const branch = requireField(desc, path.slice(0, dot));
   if (branch.fieldKind !== "message" || boxingOf(branch) !== "message") {
     throw new Error(`${desc.typeName}.${branch.name} is not a singular message with fields to bind`);
   }
-  const { leaf, set } = resolveFieldPath(branch.message, path.slice(dot + 1));
+  const { leaf, jsonPath, set } = resolveFieldPath(branch.message, path.slice(dot + 1));
   const enter = createEntry(branch);
-  return { leaf, set: (message, value) => set(enter(message), value) };
+  return { leaf, jsonPath: `${branch.jsonName}.${jsonPath}`, set: (message, value) => set(enter(message), value) };
 }
 
 function boxingOf(field: DescField): string | undefined {

@@ -2,6 +2,7 @@ import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { createEnumNames } from "./enum-names.ts";
 import { type ValueShape, valueShape } from "./field-shape.ts";
+import type { Bounds } from "./integer-type.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { createTextReader, type TextReader } from "./text-scalar.ts";
 import { wellKnownTextReader } from "./well-known-types.ts";
@@ -11,15 +12,15 @@ import { wellKnownTextReader } from "./well-known-types.ts";
  * messages, save wrappers and the well-known types that are strings in JSON; and maps.
  */
 export function createFieldTextReader(field: DescField, policy: JsonPolicy): TextReader | undefined {
-  return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy);
+  return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy, policy.bounds?.(field));
 }
 
-function createShapeReader(shape: ValueShape, policy: JsonPolicy): TextReader | undefined {
+function createShapeReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bounds): TextReader | undefined {
   switch (shape.kind) {
     case "scalar":
-      return createTextReader(shape.scalar, shape.longAsString);
+      return createTextReader(shape.scalar, shape.longAsString, bounds);
     case "enum":
-      return createEnumNames(shape.enum, policy).parse;
+      return createEnumNames(shape.enum, policy).parseText;
     case "message":
       return isWrapperDesc(shape.message)
         ? createWrapperReader(shape.message, shape.boxing === "bare", policy)

@@ -30,9 +30,15 @@ export function integerTypeOf(scalar: ScalarType): IntegerType | undefined {
   return integerTypes[scalar];
 }
 
+/** What the rules of a field leave of its type; undefined where they leave all of it. */
+export interface Bounds {
+  readonly min?: bigint | undefined;
+  readonly max?: bigint | undefined;
+}
+
 /** The type in words: `a 64-bit integer, from … to …`. */
-export function describeInteger({ bits, min, max }: IntegerType): string {
-  return `a ${bits}-bit integer, from ${min} to ${max}`;
+export function describeInteger({ bits, min, max }: IntegerType, bounds: Bounds = {}): string {
+  return `a ${bits}-bit integer, from ${bounds.min ?? min} to ${bounds.max ?? max}`;
 }
 
 /** The integer as messages hold it: a number for 32 bits, a bigint for 64, or a string where the field asks for it. */

@@ -49,12 +49,12 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
   return message;
 }
 
-function readVariable({ read, fieldPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
+function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
   const text = isSingle ? (segments[start] ?? "") : segments.slice(start, end).join("/");
   try {
     return read(isSingle ? percentDecode(text) : percentDecodeSegments(text));
   } catch (error) {
-    throw malformed(faultWithin(error, fieldPath), "The path");
+    throw malformed(faultWithin(error, jsonPath), "The path");
   }
 }
 

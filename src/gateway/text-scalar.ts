@@ -2,16 +2,20 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { isNumber } from "../exact-json/number.ts";
 import { ContentFault } from "./content-fault.ts";
-import { describeInteger, type IntegerType, integerTypeOf, localInteger } from "./integer-type.ts";
+import { type Bounds, describeInteger, type IntegerType, integerTypeOf, localInteger } from "./integer-type.ts";
 
 /** Reads a value out of text, as a path, a query or a JSON string has it. Throws `ContentFault`. */
 export type TextReader = (text: string) => unknown;
 
-/** The reader of a scalar type. Integers are in plain decimal: no plus sign, no leading zeros, no `-0`. */
-export function createTextReader(scalar: ScalarType, longAsString: boolean): TextReader {
+/**
+ * The reader of a scalar type. Integers are in plain decimal: no plus sign, no leading zeros, no `-0`. `bounds` are told
+ * to those who miss the type: what is outside of them is for others to refuse.
+ */
+export function createTextReader(scalar: ScalarType, longAsString: boolean, bounds?: Bounds): TextReader {
   const integer = integerTypeOf(scalar);
   if (integer !== undefined) {
-    return (text) => localInteger(parseDecimal(text, integer), integer, longAsString);
+    const reason = `must be ${describeInteger(integer, bounds)}, in plain decimal`;
+    return (text) => localInteger(parseDecimal(text, integer, reason), integer, longAsString);
   }
   return readers[scalar] ?? ((text) => text);
 }
@@ -27,10 +31,10 @@ const readers: Partial<Record<ScalarType, TextReader>> = {
 const decimal = /^(?:0|-?[1-9][0-9]{0,19})$/;
 
 /** Reads an integer in plain decimal. Throws `ContentFault`. */
-function parseDecimal(text: string, type: IntegerType): bigint {
+function parseDecimal(text: string, type: IntegerType, reason: string): bigint {
   const value = decimal.test(text) ? BigInt(text) : undefined;
   if (value === undefined || value < type.min || value > type.max) {
-    throw new ContentFault(`must be ${describeInteger(type)}, in plain decimal`);
+    throw new ContentFault(reason);
   }
   return value;
 }
@@ -56,14 +60,18 @@ export function parseBase64(text: string): Uint8Array {
 /** The largest finite float: IEEE 754 binary32. */
 const maxFloat = 2 ** 128 - 2 ** 104;
 
+/** Less than this above it, a number rounds to it: Go writes it as 3.4028235e+38. */
+const halfUlp = 2 ** 103 - 2 ** 75;
+
 /** Reads a double as JSON writes numbers, or one of `NaN`, `Infinity`, `-Infinity`. Throws `ContentFault`. */
 export function parseDouble(text: string): number {
   return parseSpecialNumber(text) ?? parseFinite(text, Number.MAX_VALUE);
 }
 
-/** As `parseDouble`, within the range of a float. */
+/** As `parseDouble`, within the range of a float: what rounds to the largest is that, as writers of few digits mean. */
 export function parseFloat32(text: string): number {
-  return parseSpecialNumber(text) ?? parseFinite(text, maxFloat);
+  const value = parseSpecialNumber(text) ?? parseFinite(text, maxFloat, maxFloat + halfUlp);
+  return Math.abs(value) > maxFloat && Number.isFinite(value) ? Math.sign(value) * maxFloat : value;
 }
 
 /** The numbers that JSON has no number for, by the strings that ProtoJSON has for them. */
@@ -71,9 +79,10 @@ export function parseSpecialNumber(text: string): number | undefined {
   return text === "NaN" || text === "Infinity" || text === "-Infinity" ? Number(text) : undefined;
 }
 
-function parseFinite(text: string, max: number): number {
+/** `limit` is what still rounds to `max`. */
+function parseFinite(text: string, max: number, limit = max): number {
   const value = isNumber(text) ? Number(text) : undefined;
-  if (value === undefined || Math.abs(value) > max) {
+  if (value === undefined || Math.abs(value) > limit) {
     throw new ContentFault(`must be a number from -${max} to ${max}`);
   }
   return value;

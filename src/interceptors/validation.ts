@@ -3,7 +3,10 @@ import { pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
 import type { Interceptor } from "@connectrpc/connect";
 import { invalidRequest } from "../domain/errors.ts";
+import { runningCallOf } from "../rpc/running-call.ts";
 import type { FindViolations } from "./message-rules.ts";
+
+type Request = Parameters<ReturnType<Interceptor>>[0];
 
 /** The check of messages against the rules that their protos state. */
 export interface Validation {
@@ -35,30 +38,37 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
       const { message, method } = request;
       if (findViolations === undefined) {
         return (async () => {
-          assertValid((await prepare())(method.input, message as Message));
+          assertValid(request, (await prepare())(method.input, message as Message));
           return next(request);
         })();
       }
-      assertValid(findViolations(method.input, message));
+      assertValid(request, findViolations(method.input, message));
       return next(request);
     },
   };
 }
 
-function assertValid(violations: readonly Violation[]): void {
+/** The message and the details give a field the same name. */
+function assertValid(request: Request, violations: readonly Violation[]): void {
   if (violations.length > 0) {
-    throw invalidRequest(violations.map(toSentence).join("; "), violations.map(toFieldViolation));
+    const nameOf = namingOf(request);
+    const faults = violations.map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
+    const sentence = faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
+    throw invalidRequest(`${sentence.join("; ")}.`, faults);
   }
 }
 
-/** Names the field as its JSON does, and without the messages around it, which not every protocol shows. */
-function toSentence(violation: Violation): string {
-  const name = fieldOf(violation)?.jsonName;
-  return name === undefined ? describe(violation) : `${name}: ${describe(violation)}`;
-}
+/** Names the field to blame of a violation, as the caller knows it. */
+type Naming = (violation: Violation) => string;
 
-function toFieldViolation(violation: Violation) {
-  return { field: pathToString(violation.field), description: describe(violation) };
+/**
+ * Callers of REST know the JSON names, and not the messages around a field; all others the message of the RPC, whose
+ * fields have their proto names in details. Source: google/rpc/error_details.proto, BadRequest.FieldViolation
+ */
+function namingOf(request: Request): Naming {
+  return runningCallOf(request).protocolName === "rest"
+    ? (violation) => fieldOf(violation)?.jsonName ?? ""
+    : ({ field }) => pathToString(field);
 }
 
 /** Rules tell the values of an enum by their numbers, and name none of those that there are. */

@@ -1,10 +1,30 @@
-import type { DescEnumValue } from "@bufbuild/protobuf";
+import { type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { Bounds } from "../gateway/integer-type.ts";
 import type { JsonPolicy } from "../gateway/json-policy.ts";
 
 /**
  * The JSON of REST: exact numbers, short names in lower case, and every field there. Source: the contract, Operations.
  */
-export const restJson: JsonPolicy = { int64: "number", enumName: shortEnumName, implicitFields: "always" };
+export const restJson: JsonPolicy = {
+  int64: "number",
+  enumName: shortEnumName,
+  bounds: ruleBounds,
+  implicitFields: "always",
+};
+
+/** The bounds that the proto states of a field; of integers of 32 bits, the only ones that it bounds. */
+function ruleBounds(field: DescField): Bounds {
+  const { type } = getOption(field, fieldRules);
+  if (type.case !== "int32") {
+    return {};
+  }
+  const { greaterThan, lessThan } = type.value;
+  return {
+    min: greaterThan.case === "gte" ? BigInt(greaterThan.value) : undefined,
+    max: lessThan.case === "lte" ? BigInt(lessThan.value) : undefined,
+  };
+}
 
 /** The name of an enum value in REST: without the enum's name before it, and in lower case. `UNSPECIFIED` has none. */
 function shortEnumName({ localName, number }: DescEnumValue): string | undefined {

@@ -87,12 +87,18 @@ describe("Connect's JSON", () => {
 });
 
 describe("a status that is none", () => {
-  const names = (prefix: string) => `status: must be one of ${prefix}AVAILABLE, ${prefix}PENDING, ${prefix}SOLD`;
+  const names = (prefix: string) => `must be one of ${prefix}AVAILABLE, ${prefix}PENDING, ${prefix}SOLD.`;
 
   it("is refused with those that there are", async () => {
-    for (const status of ["[0]", "[99]", '["PET_STATUS_UNSPECIFIED"]', "[1,0]"]) {
+    for (const [status, field] of [
+      ["[0]", "status[0]"],
+      ["[99]", "status[0]"],
+      ['["PET_STATUS_UNSPECIFIED"]', "status[0]"],
+      ["[1,0]", "status[1]"],
+    ]) {
       const { failure } = readConnectOutcome(await connect(list, `{"status":${status}}`));
-      expect(failure?.message, status).toBe(names("PET_STATUS_"));
+      expect(failure?.message, status).toBe(`${field}: ${names("PET_STATUS_")}`);
+      expect(failure?.fields).toEqual([field]);
     }
     for (const status of ["unspecified", "", "0", "1", "SOLD", "pet_status_sold"]) {
       const path = `/v1/inventory?status=${status}`;
@@ -102,7 +108,7 @@ describe("a status that is none", () => {
         headers: { authorization: `Bearer ${tested.key}` },
       });
       expectErrorBody(answer, "INVALID_REQUEST");
-      expect(JSON.parse(answer.text).message, status).toBe(`${names("").toLowerCase()}.`);
+      expect(JSON.parse(answer.text).message, status).toBe(`status: ${names("").toLowerCase()}`);
     }
   });
 });

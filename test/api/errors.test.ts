@@ -98,7 +98,11 @@ describe.each(protocols)("over $name", (protocol) => {
       expect(failure?.message).toMatch(/pageSize|status/);
     } else {
       expect(failure.fields.toSorted()).toEqual(["page_size", "status[1]"]);
+      for (const field of failure.fields) {
+        expect(failure.message).toContain(`${field}: `);
+      }
     }
+    expect(failure?.message).toMatch(/[^.]\.$/);
   });
 });
 

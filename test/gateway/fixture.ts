@@ -29,6 +29,7 @@ export const policy: JsonPolicy = {
 export const protoJsonPolicy: JsonPolicy = {
   int64: "string",
   enumName: ({ name }) => name,
+  enumNumbers: true,
   implicitFields: "unless-default",
 };
 

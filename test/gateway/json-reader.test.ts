@@ -232,6 +232,10 @@ describe("the policy of ProtoJSON", () => {
     check('{"big":"9223372036854775807","small":"7"}', { big: 9223372036854775807n, small: 7 }, protoJson);
     check('{"big":7,"exact":"1.5"}', { big: 7n, exact: 1.5 }, protoJson);
     check('{"colour":"COLOUR_RED"}', { colour: Colour.RED }, protoJson);
+    check('{"colour":1,"colours":[1,99,-3.0]}', { colour: 1, colours: [1, 99 as Colour, -3 as Colour] }, protoJson);
+    for (const value of ['"1"', "1.5", "2147483648", "null", '"RED"']) {
+      checkFault(`{"colour":${value}}`, "colour", "must be one of", protoJson);
+    }
     checkFault('{"big":""}', "big", "64-bit", protoJson);
     checkFault('{"big":" 7"}', "big", "64-bit", protoJson);
   });

@@ -5,7 +5,7 @@ import { ContentFault } from "../../src/gateway/content-fault.ts";
 import type { Fields } from "../../src/gateway/field-access.ts";
 import { readQuery } from "../../src/gateway/query.ts";
 import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
-import { policy } from "./fixture.ts";
+import { policy, protoJsonPolicy } from "./fixture.ts";
 import { Colour, type Shape, ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";
 
 const fields = new QueryFieldSets(policy).message(ShapeSchema);
@@ -33,6 +33,26 @@ function checkFault(query: string, path: string, reason: string): void {
   }
   expect.unreachable(`${query} was taken`);
 }
+
+it("sets an enum by its number, where the policy takes numbers, and a float that is written with few digits", () => {
+  const message = create(ShapeSchema);
+  const protoJson = new QueryFieldSets(protoJsonPolicy).message(ShapeSchema);
+  const few = "ratio=3.4028235e%2B38";
+  readQuery(`colour=1&colours=COLOUR_RED&colours=99&colours=-3&${few}`, protoJson, new Set(), message as never);
+  expect(message).toEqual(
+    create(ShapeSchema, { colour: 1, colours: [1, 99 as Colour, -3 as Colour], ratio: 2 ** 128 - 2 ** 104 }),
+  );
+  for (const text of ["01", "+1", "1.0", "2147483648", ""]) {
+    expect(() => readQuery(`colour=${text}`, protoJson, new Set(), message as never)).toThrow("must be one of");
+  }
+  checkFault("ratio=3.4028236e38", "ratio", "from -3.4028234663852886e+38 to 3.4028234663852886e+38");
+});
+
+it("tells the bounds that the rules of a field leave", () => {
+  const bounded = new QueryFieldSets({ ...policy, bounds: () => ({ min: 1n }) }).message(ShapeSchema);
+  const read = () => readQuery("small=99999999999", bounded, new Set(), create(ShapeSchema) as never);
+  expect(read).toThrow("must be a 32-bit integer, from 1 to 2147483647, in plain decimal");
+});
 
 describe("a query parameter", () => {
   it("sets a field by its JSON name or its proto name", () => {
