@@ -19,12 +19,16 @@ type Answer = Required<MessageInitShape<typeof ServerReflectionResponseSchema>>[
 type Question = ServerReflectionRequest["messageRequest"];
 
 /**
- * gRPC server reflection: tells tools what is served.
+ * gRPC server reflection: tells tools what is served. `others` are files that no service imports, and that answers hold
+ * messages of: the details of errors.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
  */
-export function reflectionService(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
-  const files = withImports(services.map(({ file }) => file));
+export function reflectionService(
+  services: readonly DescService[],
+  others: readonly DescFile[] = [],
+): ServiceImpl<typeof ServerReflection> {
+  const files = withImports([...services.map(({ file }) => file), ...others]);
   const served: Served = {
     names: services.map(({ typeName }) => typeName),
     files,
