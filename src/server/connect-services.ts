@@ -121,7 +121,7 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
     response.once("finish", () => discardUnread(connected));
   } else {
     const { stream } = request as unknown as Http2ServerRequest;
-    response.once("finish", () => resetUnread(stream));
+    stream.once("finish", () => resetUnread(stream));
   }
 }
 

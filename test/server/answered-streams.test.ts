@@ -1,0 +1,126 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { envelope } from "../support/rpc-wire.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let session: ClientHttp2Session;
+
+beforeAll(async () => {
+  server = await startServer("--log-level", "debug");
+});
+
+beforeEach(() => {
+  session = connect(server.origin);
+});
+
+afterEach(() => {
+  session.destroy();
+});
+
+afterAll(async () => {
+  await server?.stop();
+});
+
+const watch = "/grpc.health.v1.Health/Watch";
+const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const listServices = envelope(
+  toBinary(
+    ServerReflectionRequestSchema,
+    create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } }),
+  ),
+);
+
+function open(path: string, type = "application/grpc"): ClientHttp2Stream {
+  return session.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
+}
+
+/** The code by which a stream ends, and what came of it. */
+function ended(stream: ClientHttp2Stream) {
+  return new Promise<{ reset: number | undefined; status: unknown; text: string }>((resolve) => {
+    let status: unknown;
+    let text = "";
+    stream.on("response", (head) => {
+      status = head["grpc-status"];
+    });
+    stream.on("trailers", (tail) => {
+      status = tail["grpc-status"];
+    });
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+    });
+    stream.on("error", () => {});
+    stream.on("close", () => resolve({ reset: stream.rstCode, status, text }));
+  });
+}
+
+describe("a stream without a message", () => {
+  it.each([
+    [watch, "application/grpc", "12"],
+    [reflection, "application/grpc", "0"],
+    [watch, "application/grpc-web", undefined],
+    [reflection, "application/grpc-web", undefined],
+    [watch, "application/connect+proto", undefined],
+    [reflection, "application/connect+proto", undefined],
+  ])("is answered: %s as %s", async (path, type, status) => {
+    const stream = open(path, type);
+    // An empty DATA frame after the headers, as grpc-go sends it.
+    stream.end();
+    expect((await ended(stream)).status).toBe(status);
+  });
+});
+
+describe("a client that goes on sending", () => {
+  it("gets its refusal, and a reset without an error", async () => {
+    const stream = open("/petstore.v1.PetService/GetPet");
+    stream.write(envelope(Buffer.alloc(1_000), { length: 20_000 }));
+    expect(await ended(stream)).toMatchObject({ reset: constants.NGHTTP2_NO_ERROR, status: "16" });
+  });
+
+  it("holds no place when its stream is answered", async () => {
+    for (let round = 0; round < 65; round += 1) {
+      const stream = open(reflection);
+      stream.write(envelope(Buffer.alloc(100_000), { length: 200_000 }));
+      expect(await ended(stream)).toMatchObject({ reset: constants.NGHTTP2_NO_ERROR, status: "8" });
+    }
+  }, 60_000);
+});
+
+describe("the log of streams", () => {
+  it("tells the code of a call that failed while it was read", async () => {
+    const stream = open(reflection);
+    stream.end(envelope(Buffer.of(0x0a, 0x7f)));
+    expect((await ended(stream)).status).toBe("3");
+    await expect.poll(() => linesWith("INVALID_REQUEST", reflection)).toBeGreaterThan(0);
+  });
+
+  it("does not blame the service for a client with too many", async () => {
+    const streams = Array.from({ length: 64 }, () => open(reflection));
+    await Promise.all(
+      streams.map((stream) => {
+        stream.write(listServices);
+        return new Promise((resolve) => stream.once("data", resolve));
+      }),
+    );
+    const refused = open(reflection);
+    refused.end(listServices);
+    expect((await ended(refused)).status).toBe("8");
+    await expect.poll(() => linesWith("RATE_LIMIT_EXCEEDED", reflection)).toBe(1);
+    expect(linesAt(40)).toBe(0);
+    for (const stream of streams) {
+      stream.close();
+    }
+  });
+});
+
+function linesWith(code: string, path: string): number {
+  const lines = server.log.split("\n");
+  return lines.filter((line) => line.includes(`"code":"${code}"`) && line.includes(path.slice(1))).length;
+}
+
+/** How many lines stand at a level: 40 is `warn`. */
+function linesAt(level: number): number {
+  return server.log.split("\n").filter((line) => line.includes(`"level":${level}`)).length;
+}
