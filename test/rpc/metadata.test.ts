@@ -54,14 +54,10 @@ describe("what an implementation has set when it throws", () => {
   it.each(["application/grpc", "application/grpc-web+proto"])("is sent once over %s", async (type) => {
     const { header, trailer, text } = await call(type, fail);
     expect([trailer, text]).toEqual([undefined, ""]);
-    const lines = [...header].filter(([name]) => name.startsWith("x-") || name === "grpc-status");
-    expect(lines.toSorted()).toEqual([
-      ["grpc-status", "10"],
-      ["x-error", "d"],
-      ["x-head", "a"],
-      ["x-tail", "b"],
-      ["x-tail", "c"],
-    ]);
+    const lines = [...header].map((line) => line.join(": "));
+    for (const line of ["grpc-status: 10", "x-error: d", "x-head: a", "x-tail: b", "x-tail: c"]) {
+      expect(lines.filter((sent) => sent === line)).toHaveLength(1);
+    }
   });
 
   it.each(["application/json", "application/proto"])("is sent over Connect as %s, trailers as such", async (type) => {

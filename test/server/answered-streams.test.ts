@@ -56,6 +56,33 @@ function ended(stream: ClientHttp2Stream) {
   });
 }
 
+describe("the log of streams", () => {
+  it("tells the code of a call that failed while it was read", async () => {
+    const stream = open(reflection);
+    stream.end(envelope(Buffer.of(0x0a, 0x7f)));
+    expect((await ended(stream)).status).toBe("3");
+    await expect.poll(() => linesWith("INVALID_REQUEST", reflection)).toBeGreaterThan(0);
+  });
+
+  it("does not blame the service for a client with too many", async () => {
+    const streams = Array.from({ length: 64 }, () => open(reflection));
+    await Promise.all(
+      streams.map((stream) => {
+        stream.write(listServices);
+        return new Promise((resolve) => stream.once("data", resolve));
+      }),
+    );
+    const refused = open(reflection);
+    refused.end(listServices);
+    expect((await ended(refused)).status).toBe("8");
+    await expect.poll(() => linesWith("RATE_LIMIT_EXCEEDED", reflection)).toBe(1);
+    expect(linesAt(40)).toBe(0);
+    for (const stream of streams) {
+      stream.close();
+    }
+  });
+});
+
 describe("a stream without a message", () => {
   it.each([
     [watch, "application/grpc", "12"],
@@ -86,33 +113,6 @@ describe("a client that goes on sending", () => {
       expect(await ended(stream)).toMatchObject({ reset: constants.NGHTTP2_NO_ERROR, status: "8" });
     }
   }, 60_000);
-});
-
-describe("the log of streams", () => {
-  it("tells the code of a call that failed while it was read", async () => {
-    const stream = open(reflection);
-    stream.end(envelope(Buffer.of(0x0a, 0x7f)));
-    expect((await ended(stream)).status).toBe("3");
-    await expect.poll(() => linesWith("INVALID_REQUEST", reflection)).toBeGreaterThan(0);
-  });
-
-  it("does not blame the service for a client with too many", async () => {
-    const streams = Array.from({ length: 64 }, () => open(reflection));
-    await Promise.all(
-      streams.map((stream) => {
-        stream.write(listServices);
-        return new Promise((resolve) => stream.once("data", resolve));
-      }),
-    );
-    const refused = open(reflection);
-    refused.end(listServices);
-    expect((await ended(refused)).status).toBe("8");
-    await expect.poll(() => linesWith("RATE_LIMIT_EXCEEDED", reflection)).toBe(1);
-    expect(linesAt(40)).toBe(0);
-    for (const stream of streams) {
-      stream.close();
-    }
-  });
 });
 
 function linesWith(code: string, path: string): number {
