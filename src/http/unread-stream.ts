@@ -111,4 +111,6 @@ function reset(stream: ServerHttp2Stream): void {
   if (!stream.destroyed && stream.writableFinished) {
     native?.rstStream(constants.NGHTTP2_NO_ERROR);
   }
+  // Node keeps a stream that is closed without an error until its request has been read, which nobody does any more.
+  void setImmediate().then(() => stream.destroy());
 }
