@@ -1,4 +1,3 @@
-import type { Site } from "../docs/site.ts";
 import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import { assertAuthority } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
@@ -7,6 +6,7 @@ import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts"
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import { shownPath } from "../observability/shown-path.ts";
+import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";

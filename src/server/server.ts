@@ -1,6 +1,5 @@
 import { type AddressInfo, isIPv6 } from "node:net";
 import manifest from "../../package.json" with { type: "json" };
-import { createSite } from "../docs/site.ts";
 import { mayHoldSecret } from "../domain/key-secret.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -8,6 +7,7 @@ import { createRequestIdReader } from "../http/request-id.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
+import { createSite } from "../reference/site.ts";
 import { healthService } from "../services/health.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";

@@ -1,6 +1,6 @@
-import type { Page } from "../docs/asset.ts";
 import { methodNotAllowed } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import type { Page } from "../reference/asset.ts";
 import { refusalAnswer } from "./refusal.ts";
 
 const allow = "GET, HEAD, OPTIONS";

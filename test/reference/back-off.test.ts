@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { projectRoot } from "../support/petstore.ts";
 
-const chapter = readFileSync(join(projectRoot, "src/docs/pages/limits.md"), "utf8");
+const chapter = readFileSync(join(projectRoot, "src/reference/pages/limits.md"), "utf8");
 const [, sample = ""] = /^```ts\n(.*?)^```/ms.exec(chapter) ?? [];
 const script = `${stripTypeScriptTypes(sample)}\nexport { call };`;
 const { call } = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as {

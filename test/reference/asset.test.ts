@@ -1,7 +1,7 @@
 import { brotliCompress } from "node:zlib";
 import { expect, it, vi } from "vitest";
-import { createAsset } from "../../src/docs/asset.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { createAsset } from "../../src/reference/asset.ts";
 
 vi.mock(import("node:zlib"), async (importOriginal) => {
   const zlib = await importOriginal();

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { operationBadge } from "../../src/docs/badge.ts";
-import { renderChapter } from "../../src/docs/chapter.ts";
-import { highlight } from "../../src/docs/highlight.ts";
-import { listServers } from "../../src/docs/server-list.ts";
+import { operationBadge } from "../../src/reference/badge.ts";
+import { renderChapter } from "../../src/reference/chapter.ts";
+import { highlight } from "../../src/reference/highlight.ts";
+import { listServers } from "../../src/reference/server-list.ts";
 import { importPageScript } from "./page-script.ts";
 
 const { jsonLines } = (await importPageScript("json-lines")) as {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createSite } from "../../src/docs/site.ts";
+import { createSite } from "../../src/reference/site.ts";
 import { apiServices } from "../../src/server/api.ts";
 
 it("writes the reference for the next reader when that has failed for the first one", async () => {
