@@ -1,13 +1,13 @@
 /**
  * The client: a list page by page, an update, an error, and the limits.
  *
- *     KEY=psk_… npm run example examples/connect.ts
+ *     PETSTORE_API_KEY=psk_… npm run example examples/connect.ts
  */
 import { createPetstoreClient, PetStatus, reasonOf } from "petstore-inventory-client";
 
 const petstore = createPetstoreClient({
   baseUrl: process.env.BASE_URL ?? "http://127.0.0.1:8080/v1",
-  apiKey: process.env.KEY ?? "",
+  apiKey: process.env.PETSTORE_API_KEY ?? "",
 });
 
 for await (const { petId, quantity } of petstore.listInventory({ status: [PetStatus.PENDING], pageSize: 100 })) {

@@ -1,12 +1,12 @@
 /**
  * REST by plain `fetch`, with no package at all: every page of a list, an update, and what to do with a 429.
  *
- *     KEY=psk_… npm run example examples/fetch.ts
+ *     PETSTORE_API_KEY=psk_… npm run example examples/fetch.ts
  */
 import { setTimeout } from "node:timers/promises";
 
 const baseUrl = process.env.BASE_URL ?? "http://127.0.0.1:8080/v1";
-const headers = { authorization: `Bearer ${process.env.KEY}`, "content-type": "application/json" };
+const headers = { authorization: `Bearer ${process.env.PETSTORE_API_KEY}`, "content-type": "application/json" };
 
 /** `JSON.parse` rounds integers beyond 2^53: with pet ids as large as that, use a parser that does not. */
 interface InventoryItem {

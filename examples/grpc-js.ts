@@ -2,7 +2,7 @@
  * gRPC by `@grpc/grpc-js`, with the generated messages: a list, an update, and a call that is refused. grpc-js itself
  * tries again when the service cannot be reached.
  *
- *     KEY=psk_… npm run example examples/grpc-js.ts
+ *     PETSTORE_API_KEY=psk_… npm run example examples/grpc-js.ts
  */
 import {
   create,
@@ -31,7 +31,7 @@ const channel = new Client(host, credentials.createInsecure(), {
 });
 
 const metadata = new Metadata();
-metadata.set("authorization", `Bearer ${process.env.KEY}`);
+metadata.set("authorization", `Bearer ${process.env.PETSTORE_API_KEY}`);
 
 function call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, input: MessageInitShape<I>) {
   return new Promise<MessageShape<O>>((resolve, reject) => {

@@ -30,7 +30,7 @@ const runtimes = loadRuntimes(scratch.path, nodeVersions, npmVersions);
 const server = await startServer();
 try {
   const { key } = await server.store.mintKey();
-  const variables = { KEY: key, BASE_URL: `${server.origin}/v1` };
+  const variables = { PETSTORE_API_KEY: key, BASE_URL: `${server.origin}/v1` };
   for (const [index, runtime] of runtimes.entries()) {
     await trial(runtime.name, () => useClient(join(projects, `project-${index}`), runtime, variables));
   }

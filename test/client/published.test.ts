@@ -19,7 +19,7 @@ let installation: Installation;
 beforeAll(async () => {
   server = await startServer();
   const { key } = await server.store.mintKey();
-  variables = { KEY: key, BASE_URL: `${server.origin}/v1` };
+  variables = { PETSTORE_API_KEY: key, BASE_URL: `${server.origin}/v1` };
   // Where the packages are not at hand yet, npm loads them from the registry.
   installation = await project.install(await packClient(scratch.path));
 }, 300_000);

@@ -24,7 +24,7 @@ const runs = {
 /** Runs an example on the server of this test, as its comment says. Returns the lines that it prints. */
 async function run(example: string): Promise<string[]> {
   const { command, args } = example.endsWith(".ts") ? runs.ts : runs.sh;
-  const env = { ...process.env, KEY: key, BASE_URL: `${server.origin}/v1` };
+  const env = { ...process.env, PETSTORE_API_KEY: key, BASE_URL: `${server.origin}/v1` };
   const running = promisify(execFile)(command, [...args, example], { cwd: join(projectRoot, "examples"), env });
   return (await running).stdout.trim().split(/\r?\n/);
 }

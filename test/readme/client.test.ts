@@ -37,7 +37,7 @@ afterAll(async () => {
 async function run(code: string): Promise<string> {
   const program = join(folder.path, "pets.mts");
   writeFileSync(program, code.replace("http://127.0.0.1:8080", server.origin));
-  const env = { ...process.env, KEY: key, BASE_URL: `${server.origin}/v1` };
+  const env = { ...process.env, PETSTORE_API_KEY: key, BASE_URL: `${server.origin}/v1` };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { env });
   expect(stderr).toBe("");
   return stdout;

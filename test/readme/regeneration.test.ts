@@ -36,7 +36,7 @@ let environment: NodeJS.ProcessEnv;
 beforeAll(async () => {
   server = await startServer();
   const { key } = await server.store.mintKey();
-  environment = { ...process.env, KEY: key, PATH: `${toolCommands}:${process.env.PATH}` };
+  environment = { ...process.env, PETSTORE_API_KEY: key, PATH: `${toolCommands}:${process.env.PATH}` };
 });
 
 afterAll(async () => {

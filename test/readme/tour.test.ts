@@ -30,7 +30,7 @@ const environment = Object.fromEntries(Object.entries(process.env).filter(([name
 
 /** Runs a command as it stands in the README, on the server of this test. Returns what it prints. */
 async function run(command: string): Promise<string> {
-  const env = { ...environment, KEY: key };
+  const env = { ...environment, PETSTORE_API_KEY: key };
   const line = command.replace("http://127.0.0.1:8080", server.origin);
   return (await promisify(execFile)("sh", ["-c", line], { cwd: projectRoot, env })).stdout.trim();
 }
