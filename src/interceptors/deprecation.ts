@@ -6,7 +6,7 @@ import type { Key } from "../domain/key.ts";
 import { rpcName } from "../rpc/rpc-name.ts";
 import { answerHeaderOf } from "../rpc/running-call.ts";
 import { callerKey } from "./auth.ts";
-import { operationOf } from "./operation.ts";
+import { operationOf, referenceAnchor } from "./operation.ts";
 
 /** Hears that a key has called a deprecated method, which is told by its full name. */
 export type DeprecatedCallNote = (key: Key, method: string) => void;
@@ -57,7 +57,7 @@ export function deprecationHeaders(method: DescMethod, { since, sunset }: Deprec
   return {
     Deprecation: `@${dayMs(since) / 1_000}`,
     Sunset: new Date(dayMs(sunset)).toUTCString(),
-    Link: `</docs#/${method.parent.name}/${method.localName}>; rel="deprecation"; type="text/html"`,
+    Link: `</docs#${referenceAnchor(method)}>; rel="deprecation"; type="text/html"`,
   };
 }
 

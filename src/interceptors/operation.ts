@@ -20,3 +20,8 @@ function readOperation(method: DescMethod): Operation | null {
   operations.set(method, read);
   return read;
 }
+
+/** The anchor of a method's place in the reference, such as `get-pet`. */
+export function referenceAnchor({ localName }: DescMethod): string {
+  return localName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -10,8 +10,14 @@ const generated = new OpenApi().document;
 const production = "https://api.pets.example/v1";
 const staging = "https://staging.pets.example/v1";
 
-it.each<[title: string, urls: Parameters<typeof openApiDocument>[0], servers: unknown]>([
-  ["the server it is read from", { production: undefined, staging: undefined }, [{ url: "/v1" }]],
+it.each<
+  [
+    title: string,
+    urls: Parameters<typeof openApiDocument>[0],
+    servers: readonly { readonly url: string; readonly description: string }[] | undefined,
+  ]
+>([
+  ["the server it is read from", { production: undefined, staging: undefined }, undefined],
   ["production", { production, staging: undefined }, [{ url: production, description: "Production" }]],
   ["staging", { production: undefined, staging }, [{ url: staging, description: "Staging" }]],
   [
@@ -23,7 +29,11 @@ it.each<[title: string, urls: Parameters<typeof openApiDocument>[0], servers: un
     ],
   ],
 ])("the description names as its servers: %s", (_title, urls, servers) => {
-  expect(JSON.parse(openApiDocument(urls))).toEqual({ ...generated, servers });
+  const told = servers && {
+    servers,
+    externalDocs: { description: "The API reference", url: servers[0]?.url.replace(/v1$/, "docs") },
+  };
+  expect(JSON.parse(openApiDocument(urls))).toEqual({ ...generated, ...told });
 });
 
 let server: TestServer;

@@ -31,7 +31,7 @@ const template = JSON.stringify({
       local: [process.execPath, join(projectRoot, "tools/protoc-gen-openapi.ts")],
       out: "gen",
       strategy: "all",
-      opt: ["target=ts", "title=Shapes", "version=2.0.0"],
+      opt: ["target=ts", "title=Shapes", "version=2.0.0", "description=Shapes of all kinds."],
     },
   ],
   inputs: [{ directory: "proto" }],
@@ -52,6 +52,7 @@ function shapes({
   option = "",
   request = "",
   comment = "Draws it.",
+  title = 'option (petstore.options.v1.title) = "Shapes";',
 } = {}): string {
   return `
     syntax = "proto3";
@@ -64,6 +65,7 @@ function shapes({
 
     // ShapeService draws.
     service ShapeService {
+      ${title}
       ${comment && `// ${comment}`}
       rpc Draw(DrawRequest) returns (Drawing) {
         option (google.api.http) = { ${rule} };
@@ -111,7 +113,11 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
       bool filled = 3;`;
     const { info, tags, paths } = await describeProto(shapes({ request }));
     expect(info).toMatchObject({ title: "Shapes", version: "2.0.0" });
-    expect(tags).toContainEqual({ name: "ShapeService", description: "ShapeService draws." });
+    expect(tags).toContainEqual({
+      name: "ShapeService",
+      "x-displayName": "Shapes",
+      description: "ShapeService draws.",
+    });
     const { parameters, ...operation } = paths["/shapes/{shapeId}"].get;
     expect(operation).toMatchObject({ operationId: "draw", summary: "Draws it", "x-stability": "beta" });
     const int32 = { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 };

@@ -1,5 +1,6 @@
-import type { DescFile } from "@bufbuild/protobuf";
+import { type DescFile, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { title as serviceTitle } from "../../gen/petstore/options/v1/options_pb.ts";
 import { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
 import { type HttpRule, httpRules } from "../../src/gateway/http-rule.ts";
 import { QueryFieldSets } from "../../src/gateway/query-fields.ts";
@@ -16,26 +17,30 @@ import { Schemas } from "./schemas.ts";
 import type { Document, PathItem, Response, Schema } from "./types.ts";
 
 /** Describes the REST of all services in these files. Throws an `Error` for what cannot be described. */
-export function createDocument(files: readonly DescFile[], { title, version }: Info): Document {
+export function createDocument(files: readonly DescFile[], info: Info): Document {
   const services = files.flatMap((file) => file.services);
   const rules = services.flatMap(({ methods }) => methods).flatMap(httpRules);
   const shared = createShared(files, rules);
   const paths = createPaths(rules, shared);
   return {
     openapi: "3.1.1",
-    info: { title, version, license: { name: "Apache 2.0", identifier: "Apache-2.0" } },
-    externalDocs: { description: "The API reference", url: "/docs" },
+    info: {
+      title: info.title,
+      version: info.version,
+      description: info.description,
+      license: { name: "Apache 2.0", identifier: "Apache-2.0" },
+    },
     servers: [{ url: basePath }],
-    tags: services.map((service) => ({ name: service.name, description: description(service) })),
+    tags: services.map(createTag),
     paths,
     components: {
       securitySchemes: { apiKey },
       schemas: withCodes(shared),
       headers: headerComponents,
-      responses: { ...shared.responses.components, Options: options, UnknownPath: unknownPath(shared) },
+      responses: shared.responses.components,
     },
-    "x-options": { $ref: "#/components/responses/Options" },
-    "x-unknown-path": { $ref: "#/components/responses/UnknownPath" },
+    "x-options": options,
+    "x-unknown-path": unknownPath(shared),
     "x-error-reasons": shared.reasons.map(({ code, status, canonical, meaning, remedy }) => ({
       code,
       status,
@@ -44,6 +49,14 @@ export function createDocument(files: readonly DescFile[], { title, version }: I
       remedy,
     })),
   };
+}
+
+/** The name is for generators of code, the title for people, as Redoc and others read it. */
+function createTag(service: DescService) {
+  if (!hasOption(service, serviceTitle)) {
+    throw new Error(`${service.toString()} has no title`);
+  }
+  return { name: service.name, "x-displayName": getOption(service, serviceTitle), description: description(service) };
 }
 
 function createShared(files: readonly DescFile[], rules: readonly HttpRule[]): Shared {
@@ -74,7 +87,7 @@ const apiKey = {
   type: "http",
   scheme: "bearer",
   bearerFormat: "psk_…",
-  description: "An API key. Operations name the scope that it needs.",
+  description: "An API key. The `x-scope` of an operation names the scope that it needs.",
 };
 
 /** The answer to OPTIONS on any path that there is. */

@@ -58,7 +58,8 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
     tags: [method.parent.name],
     ...summaryAndDescription(method),
     ...(method.deprecated && { deprecated: true }),
-    security: [{ apiKey: scope === "" ? [] : [scope] }],
+    // Many tools refuse scopes of any scheme but OAuth: the one of an operation stands in `x-scope`.
+    security: [{ apiKey: [] }],
     parameters: createParameters(bound, shared.schemas, shared.queries),
     ...createRequestBody(bound, shared.schemas),
     responses: {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/limit_service.proto.
  */
 export const file_petstore_v1_limit_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wZXRzdG9yZS92MS9saW1pdF9zZXJ2aWNlLnByb3RvEgtwZXRzdG9yZS52MSISChBHZXRMaW1pdHNSZXF1ZXN0IjsKEUdldExpbWl0c1Jlc3BvbnNlEiYKBmxpbWl0cxgBIAEoCzIWLnBldHN0b3JlLnYxLktleUxpbWl0czKBAQoMTGltaXRTZXJ2aWNlEnEKCUdldExpbWl0cxIdLnBldHN0b3JlLnYxLkdldExpbWl0c1JlcXVlc3QaHi5wZXRzdG9yZS52MS5HZXRMaW1pdHNSZXNwb25zZSIlkAIBqtQYBAgCOAKC0+STAhRiBmxpbWl0cxIKL3YxL2xpbWl0c2IGcHJvdG8z", [file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_key_limits]);
+  fileDesc("Ch9wZXRzdG9yZS92MS9saW1pdF9zZXJ2aWNlLnByb3RvEgtwZXRzdG9yZS52MSISChBHZXRMaW1pdHNSZXF1ZXN0IjsKEUdldExpbWl0c1Jlc3BvbnNlEiYKBmxpbWl0cxgBIAEoCzIWLnBldHN0b3JlLnYxLktleUxpbWl0czKNAQoMTGltaXRTZXJ2aWNlEnEKCUdldExpbWl0cxIdLnBldHN0b3JlLnYxLkdldExpbWl0c1JlcXVlc3QaHi5wZXRzdG9yZS52MS5HZXRMaW1pdHNSZXNwb25zZSIlkAIBqtQYBAgCOAKC0+STAhRiBmxpbWl0cxIKL3YxL2xpbWl0cxoKqtQYBkxpbWl0c2IGcHJvdG8z", [file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_key_limits]);
 
 /**
  * GetLimitsRequest asks for the limits of the key that it is sent with.
@@ -55,7 +55,7 @@ export const GetLimitsResponseSchema: GenMessage<GetLimitsResponse> = /*@__PURE_
   messageDesc(file_petstore_v1_limit_service, 1);
 
 /**
- * LimitService tells callers of their limits.
+ * The limits of an API key: its plan, and what is left of it.
  *
  * @generated from service petstore.v1.LimitService
  */

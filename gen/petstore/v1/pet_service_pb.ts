@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/pet_service.proto.
  */
 export const file_petstore_v1_pet_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wZXRzdG9yZS92MS9wZXRfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEiJgoNR2V0UGV0UmVxdWVzdBIVCgZwZXRfaWQYASABKANCBarUGAE3Ii8KDkdldFBldFJlc3BvbnNlEh0KA3BldBgBIAEoCzIQLnBldHN0b3JlLnYxLlBldDKwAQoKUGV0U2VydmljZRKhAQoGR2V0UGV0EhoucGV0c3RvcmUudjEuR2V0UGV0UmVxdWVzdBobLnBldHN0b3JlLnYxLkdldFBldFJlc3BvbnNlIl6IAgGQAgGq1Bg2CAESCXBldHM6cmVhZBoYCgoyMDI2LTA2LTAxEgoyMDI3LTA2LTAxKg1QRVRfTk9UX0ZPVU5EgtPkkwIYYgNwZXQSES92MS9wZXRzL3twZXRfaWR9YgZwcm90bzM", [file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_pet]);
+  fileDesc("Ch1wZXRzdG9yZS92MS9wZXRfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEiJgoNR2V0UGV0UmVxdWVzdBIVCgZwZXRfaWQYASABKANCBarUGAE3Ii8KDkdldFBldFJlc3BvbnNlEh0KA3BldBgBIAEoCzIQLnBldHN0b3JlLnYxLlBldDK6AQoKUGV0U2VydmljZRKhAQoGR2V0UGV0EhoucGV0c3RvcmUudjEuR2V0UGV0UmVxdWVzdBobLnBldHN0b3JlLnYxLkdldFBldFJlc3BvbnNlIl6IAgGQAgGq1Bg2CAESCXBldHM6cmVhZBoYCgoyMDI2LTA2LTAxEgoyMDI3LTA2LTAxKg1QRVRfTk9UX0ZPVU5EgtPkkwIYYgNwZXQSES92MS9wZXRzL3twZXRfaWR9Ggiq1BgEUGV0c2IGcHJvdG8z", [file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_pet]);
 
 /**
  * GetPetRequest names the pet to return.
@@ -61,7 +61,7 @@ export const GetPetResponseSchema: GenMessage<GetPetResponse> = /*@__PURE__*/
   messageDesc(file_petstore_v1_pet_service, 1);
 
 /**
- * PetService describes the pets of the store.
+ * What the store knows of its pets.
  *
  * @generated from service petstore.v1.PetService
  */

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/store_service.proto.
  */
 export const file_petstore_v1_store_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wZXRzdG9yZS92MS9zdG9yZV9zZXJ2aWNlLnByb3RvEgtwZXRzdG9yZS52MSKTAQoRTGlzdE9yZGVyc1JlcXVlc3QSHwoJcGFnZV9zaXplGAEgASgFQge6SAQaAigBSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRI7CgZzdGF0dXMYAyADKA4yGC5wZXRzdG9yZS52MS5PcmRlclN0YXR1c0IRukgOkgELEGQiB4IBBBABIABCDAoKX3BhZ2Vfc2l6ZSJRChJMaXN0T3JkZXJzUmVzcG9uc2USIgoGb3JkZXJzGAEgAygLMhIucGV0c3RvcmUudjEuT3JkZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMqwBCgxTdG9yZVNlcnZpY2USmwEKCkxpc3RPcmRlcnMSHi5wZXRzdG9yZS52MS5MaXN0T3JkZXJzUmVxdWVzdBofLnBldHN0b3JlLnYxLkxpc3RPcmRlcnNSZXNwb25zZSJMkAIBqtQYJQgBEgtvcmRlcnM6cmVhZCACKhJJTlZBTElEX1BBR0VfVE9LRU6C0+STAhpiBm9yZGVycxIQL3YxL3N0b3JlL29yZGVyc2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_order]);
+  fileDesc("Ch9wZXRzdG9yZS92MS9zdG9yZV9zZXJ2aWNlLnByb3RvEgtwZXRzdG9yZS52MSKTAQoRTGlzdE9yZGVyc1JlcXVlc3QSHwoJcGFnZV9zaXplGAEgASgFQge6SAQaAigBSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRI7CgZzdGF0dXMYAyADKA4yGC5wZXRzdG9yZS52MS5PcmRlclN0YXR1c0IRukgOkgELEGQiB4IBBBABIABCDAoKX3BhZ2Vfc2l6ZSJRChJMaXN0T3JkZXJzUmVzcG9uc2USIgoGb3JkZXJzGAEgAygLMhIucGV0c3RvcmUudjEuT3JkZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMr4BCgxTdG9yZVNlcnZpY2USmwEKCkxpc3RPcmRlcnMSHi5wZXRzdG9yZS52MS5MaXN0T3JkZXJzUmVxdWVzdBofLnBldHN0b3JlLnYxLkxpc3RPcmRlcnNSZXNwb25zZSJMkAIBqtQYJQgBEgtvcmRlcnM6cmVhZCACKhJJTlZBTElEX1BBR0VfVE9LRU6C0+STAhpiBm9yZGVycxIQL3YxL3N0b3JlL29yZGVycxoQqtQYDFN0b3JlIG9yZGVyc2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_petstore_options_v1_options, file_petstore_v1_order]);
 
 /**
  * ListOrdersRequest selects the orders to return.
@@ -34,8 +34,8 @@ export type ListOrdersRequest = Message<"petstore.v1.ListOrdersRequest"> & {
   pageSize?: number | undefined;
 
   /**
-   * The page to return, as announced by the answer before it. It belongs to the filter that it was
-   * issued for.
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
+   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -85,7 +85,7 @@ export const ListOrdersResponseSchema: GenMessage<ListOrdersResponse> = /*@__PUR
   messageDesc(file_petstore_v1_store_service, 1);
 
 /**
- * StoreService lists the orders of the store.
+ * The orders of the store.
  *
  * @generated from service petstore.v1.StoreService
  */

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/options.proto.
  */
 export const file_petstore_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEi/AEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2UiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqRQoGQ2hhcmdlEhYKEkNIQVJHRV9VTlNQRUNJRklFRBAAEhIKDkNIQVJHRV9DT1VOVEVEEAESDwoLQ0hBUkdFX0ZSRUUQAipICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uOjkKB2V4YW1wbGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMWKAyABKAlSB2V4YW1wbGViBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEi/AEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2UiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqRQoGQ2hhcmdlEhYKEkNIQVJHRV9VTlNQRUNJRklFRBAAEhIKDkNIQVJHRV9DT1VOVEVEEAESDwoLQ0hBUkdFX0ZSRUUQAipICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uOjkKB2V4YW1wbGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMWKAyABKAlSB2V4YW1wbGU6NwoFdGl0bGUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYxYoDIAEoCVIFdGl0bGViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Operation is what the service promises about one method.
@@ -254,4 +254,12 @@ export const operation: GenExtension<MethodOptions, Operation> = /*@__PURE__*/
  */
 export const example: GenExtension<FieldOptions, string> = /*@__PURE__*/
   extDesc(file_petstore_options_v1_options, 1);
+
+/**
+ * The title of a service in the reference, such as `Store orders`. Every service of the API carries it.
+ *
+ * @generated from extension: string title = 50501;
+ */
+export const title: GenExtension<ServiceOptions, string> = /*@__PURE__*/
+  extDesc(file_petstore_options_v1_options, 2);
 
