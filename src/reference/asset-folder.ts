@@ -1,14 +1,15 @@
 import { hash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 
 import { createAsset, type Page } from "./asset.ts";
+import { readReferenceFiles } from "./reference-file.ts";
 
 /** The files of the page: styles, scripts, the icon. */
 export interface AssetFolder {
   /** The path of the folder, without a slash at the end. It holds a hash of all that is in it. */
   readonly path: string;
+  /** The paths of the modules within it, which the page has fetched together. */
+  readonly modules: readonly string[];
   readonly pages: ReadonlyMap<string, Page>;
 }
 
@@ -21,24 +22,31 @@ const mediaTypes: Readonly<Record<string, string>> = {
 /** What is found under a path with its hash never changes. Source: RFC 8246 */
 const cacheControl = "public, max-age=31536000, immutable";
 
-/** Reads the files in `assets/`, and Swagger UI. One hash for all lets them name each other by relative paths. */
+/** The style sheets as one, in this order: what stands on colours and typography comes after them. */
+const styles = ["theme", "layout", "header", "search", "prose", "code", "operation", "fields", "answer", "print"];
+
+/** The script that runs before the page is painted, and is no module. */
+export const earlyScript = "early.js";
+
+/** Reads the files in `assets/`. One hash for all lets them name each other by relative paths. */
 export function readAssetFolder(): AssetFolder {
-  const files = readFiles();
+  const files = withOneStyle(readReferenceFiles("assets"));
   const digest = hash("sha256", Buffer.concat([...files].flatMap(([name, body]) => [Buffer.from(name), body])), "hex");
   const path = `/docs/assets/${digest.slice(0, 16)}`;
-  const pages = [...files].map(([name, body]): [string, Page] => {
-    const type = mediaTypes[extname(name)] ?? "application/octet-stream";
-    return [
-      `${path}/${name}`,
-      createAsset({ type, body, cacheControl, header: { "x-content-type-options": "nosniff" } }),
-    ];
+  const pages = [...files].flatMap(([name, body]): [string, Page][] => {
+    const type = mediaTypes[extname(name)];
+    const header = { "x-content-type-options": "nosniff" };
+    return type === undefined ? [] : [[`${path}/${name}`, createAsset({ type, body, cacheControl, header })]];
   });
-  return { path, pages: new Map(pages) };
+  const modules = [...files.keys()].filter((name) => name.endsWith(".js") && name !== earlyScript);
+  return { path, modules, pages: new Map(pages) };
 }
 
-function readFiles(): Map<string, Buffer> {
-  const folder = join(import.meta.dirname, "assets");
-  const own = readdirSync(folder).map((name): [string, Buffer] => [name, readFileSync(join(folder, name))]);
-  const swaggerUi = createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui-bundle.js");
-  return new Map([...own, ["swagger-ui-bundle.js", readFileSync(swaggerUi)]]);
+function withOneStyle(files: ReadonlyMap<string, Buffer>): Map<string, Buffer> {
+  const sheets = styles.map((name) => files.get(`styles/${name}.css`));
+  if (sheets.includes(undefined)) {
+    throw new Error("a style sheet is missing");
+  }
+  const others = [...files].filter(([name]) => !name.startsWith("styles/"));
+  return new Map([...others, ["reference.css", Buffer.concat(sheets as Buffer[])]]);
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { renderMarkdown, toSlug } from "./markdown.ts";
+import { arrangeBlocks } from "./chapter-layout.ts";
+import { createMarkdownRenderer, parseMarkdown, toSlug } from "./markdown.ts";
+import { readReferenceFile } from "./reference-file.ts";
 
 /** A chapter of the reference's prose. */
 export interface Chapter {
@@ -10,37 +10,45 @@ export interface Chapter {
   readonly html: string;
 }
 
-/** The chapters' files in `pages/`, in the order of reading. */
-const files = ["overview.md", "authentication.md", "limits.md", "errors.md", "versioning.md", "rpc.md"];
-
-/** The project's own changelog is the last chapter. */
-const changelog = join(import.meta.dirname, "../../CHANGELOG.md");
-
 /** What stands for `{{name}}` in the prose: tables and samples, from the one source of each. */
 export interface Placeholders {
   /** Markdown, which is put in before the chapter is rendered. */
   readonly markdown: Readonly<Record<string, string>>;
-  /** HTML, which stands in a paragraph of its own, and is put in afterwards. */
-  readonly html: Readonly<Record<string, string>>;
+  /** HTML of code, which stands in a paragraph of its own. */
+  readonly code: Readonly<Record<string, string>>;
+  /** HTML that needs the whole width, likewise. */
+  readonly wide: Readonly<Record<string, string>>;
 }
+
+/** The chapters in `pages/`, in the order of reading. The first one comes before the operations, the others after. */
+const names = ["overview", "authentication", "conventions", "limits", "errors", "rpc", "versioning"];
 
 /** Reads and renders all chapters. Throws when one names a placeholder that there is not, or has no title. */
 export function readChapters(placeholders: Placeholders): Chapter[] {
-  const paths = [...files.map((file) => join(import.meta.dirname, "pages", file)), changelog];
-  return paths.map((path) => renderChapter(readFileSync(path, "utf8"), placeholders));
+  return names.map((name, i) =>
+    renderChapter(readReferenceFile("pages", `${name}.md`).toString(), placeholders, i === 0 ? 1 : 2),
+  );
 }
 
-/** Renders a chapter: its title is the first line, `# Title`. */
-export function renderChapter(text: string, { markdown, html }: Placeholders): Chapter {
+/** Renders a chapter: its title is the first line, `# Title`, and a heading of the page of `level`, by default the second. */
+export function renderChapter(text: string, placeholders: Placeholders, level = 2): Chapter {
   const [, title, prose] = /^# ([^\n]+)\n(.*)$/s.exec(text) ?? [];
   if (title === undefined || prose === undefined) {
     throw new Error(`a chapter begins without a title: ${text.slice(0, 40)}`);
   }
   const id = toSlug(title);
-  const rendered = renderMarkdown(fill(prose, inText, markdown), id);
-  const filled = fill(rendered, inParagraph, html);
-  assertFilled(filled);
-  return { id, title, html: filled };
+  const { markdown, code, wide } = placeholders;
+  const filled = fill(prose, inText, markdown);
+  const html = fill(
+    arrangeBlocks(parseMarkdown(filled), createMarkdownRenderer({ id, level }), placeholders),
+    inParagraph,
+    {
+      ...code,
+      ...wide,
+    },
+  );
+  assertFilled(html);
+  return { id, title, html };
 }
 
 const inText = /\{\{([\w-]+)\}\}/g;

@@ -1,22 +1,18 @@
-import { highlight } from "./highlight.ts";
-import { escapeHtml } from "./html.ts";
+import { highlight } from "./assets/highlight.js";
+import { escapeHtml } from "./assets/html.js";
 
-/** A block of code, which `assets/code-block.js` gives a button to copy it. It can be scrolled by keyboard. */
+/** A block of code, to which `assets/copy.js` gives a button that copies it. It can be scrolled by keyboard. */
 export function codeBlock(code: string, language: string): string {
-  return `<code-block><pre tabindex="0"><code>${highlight(code, language)}</code></pre></code-block>`;
+  return `<div class="code"><pre tabindex="0"><code>${highlight(code, language)}</code></pre></div>`;
 }
 
-/** One tab's worth of code. */
-export interface CodeTab {
-  readonly label: string;
-  readonly syntax: string;
-  readonly code: string;
-}
-
-/** Blocks of code, which `assets/code-tabs.js` turns into tabs; without scripts they stand below one another. */
-export function codeTabs(name: string, tabs: readonly CodeTab[]): string {
-  const panels = tabs.map(
-    ({ label, syntax, code }) => `<section data-label="${escapeHtml(label)}">${codeBlock(code, syntax)}</section>`,
+/** Blocks of code below one another, each under its name, as one. */
+export function codeBlocks(
+  blocks: readonly { readonly label: string; readonly code: string }[],
+  language: string,
+): string {
+  const titled = blocks.map(
+    ({ label, code }) => `<div class="caption">${escapeHtml(label)}</div>${codeBlock(code, language)}`,
   );
-  return `<code-tabs aria-label="${escapeHtml(name)}">${panels.join("")}</code-tabs>`;
+  return `<div class="panel">${titled.join("")}</div>`;
 }

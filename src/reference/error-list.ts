@@ -1,19 +1,15 @@
-import { escapeHtml } from "./html.ts";
 import type { OpenApiDocument, OpenApiErrorReason } from "./openapi-view.ts";
+import { inline } from "./prose.ts";
 
 /** Every error code with its meaning and what to do, as HTML; each has its name as an anchor. */
 export function errorList(document: OpenApiDocument): string {
-  return document["x-error-reasons"].map(writeReason).join("\n");
+  return `<div class="errors">${document["x-error-reasons"].map(writeReason).join("\n")}</div>`;
 }
 
 function writeReason({ code, status, canonical, meaning, remedy }: OpenApiErrorReason): string {
-  const paragraphs = [meaning, remedy].map((text) => `<p>${writeInline(text)}</p>`);
   return (
-    `<div class="error" id="${code}"><h4><span class="status">${status}</span> <a class="anchor" href="#${code}">${code}</a>` +
-    ` <span class="canonical">${canonical}</span></h4>${paragraphs.join("")}</div>`
+    `<div class="error" id="${code}"><h4><a class="anchor" href="#${code}">${code}</a></h4>` +
+    `<p class="statuses"><span class="status s${Math.floor(status / 100)}">${status}</span> <span class="canonical">${canonical}</span></p>` +
+    `<p>${inline(meaning)}</p><p>${inline(remedy)}</p></div>`
   );
-}
-
-function writeInline(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }

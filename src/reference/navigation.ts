@@ -1,24 +1,38 @@
+import { escapeHtml } from "./assets/html.js";
 import { operationBadge } from "./badge.ts";
 import type { Chapter } from "./chapter.ts";
-import { escapeHtml } from "./html.ts";
-import { anchorOf, type OperationEntry } from "./operation-entry.ts";
+import type { OperationEntry } from "./operation-entry.ts";
+import type { OperationGroup } from "./operation-group.ts";
 
 /** The links to all chapters and operations, as HTML. */
-export function navigation(chapters: readonly Chapter[], operations: readonly OperationEntry[]): string {
-  const guides = chapters.map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`);
-  const calls = operations.map(
-    (entry) =>
-      `<li><a href="${anchorOf(entry)}"><span class="method ${entry.method.toLowerCase()}">${entry.method}</span>` +
-      ` <span class="path">${entry.path}</span>${marker(entry)}</a></li>`,
-  );
+export function navigation(groups: readonly OperationGroup[], overview: Chapter, guides: readonly Chapter[]): string {
   return [
-    `<h2>Guides</h2><ul>${guides.join("")}</ul>`,
-    `<h2><a href="#operations">Operations</a></h2><ul class="calls">${calls.join("")}</ul>`,
-    `<h2>For tools</h2><ul><li><a href="/openapi.json">openapi.json</a></li></ul>`,
+    list("Get started", [
+      `<a href="#${overview.id}">${escapeHtml(overview.title)}</a>`,
+      `<a href="#${overview.id}-quick-start">Quick start</a>`,
+    ]),
+    ...groups.map(({ id, title, entries }) => list(`<a href="#${id}">${title}</a>`, entries.map(operationLink))),
+    list(
+      "Guides",
+      guides.map(({ id, title }) => `<a href="#${id}">${escapeHtml(title)}</a>`),
+    ),
+    list("For tools", ['<a href="/openapi.json">openapi.json</a>']),
   ].join("\n");
 }
 
-/** Stable operations need no mention. */
+function list(title: string, links: readonly string[]): string {
+  return `<h2>${title}</h2><ul>${links.map((link) => `<li>${link}</li>`).join("")}</ul>`;
+}
+
+function operationLink(entry: OperationEntry): string {
+  return (
+    `<a href="#${entry.id}" data-path="${entry.method} ${entry.path}"><span>${entry.title}</span>${marker(entry)}` +
+    `<span class="method ${entry.method.toLowerCase()}">${entry.method}</span></a>`
+  );
+}
+
+/** Stable operations need no mention, and a date has no room here. */
 function marker({ operation }: OperationEntry): string {
-  return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : ` ${operationBadge(operation)}`;
+  const badge = operationBadge(operation);
+  return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : badge.replace(/ · [^<]*/, "");
 }

@@ -2,11 +2,13 @@
 export interface OpenApiDocument {
   readonly info: { readonly version: string };
   readonly servers: readonly OpenApiServer[];
+  readonly tags: readonly OpenApiTag[];
   readonly "x-error-reasons": readonly OpenApiErrorReason[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: {
     readonly headers: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
-    readonly responses: Readonly<Record<string, { readonly headers: Readonly<Record<string, unknown>> }>>;
+    readonly responses: Readonly<Record<string, OpenApiResponse>>;
+    readonly schemas: Readonly<Record<string, OpenApiSchema>>;
   };
 }
 
@@ -15,24 +17,76 @@ export interface OpenApiServer {
   readonly description?: string;
 }
 
+export interface OpenApiTag {
+  readonly name: string;
+  /** The tag's title, for people. */
+  readonly "x-displayName": string;
+  readonly description: string;
+}
+
 export interface OpenApiOperation {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly summary: string;
+  readonly description?: string;
   readonly deprecated?: boolean;
   /** The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`. */
   readonly "x-rpc": string;
   /** Left out where any key will do. */
   readonly "x-scope"?: string;
   readonly "x-stability": string;
+  readonly "x-deprecated-since"?: string;
   readonly "x-sunset"?: string;
+  readonly "x-try-it-out": boolean;
   readonly parameters?: readonly OpenApiParameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example: unknown }>> };
+  readonly requestBody?: {
+    readonly description: string;
+    readonly content: Readonly<Record<string, { readonly schema: OpenApiSchema; readonly example: unknown }>>;
+  };
+  readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>;
 }
 
 export interface OpenApiParameter {
   readonly name: string;
-  readonly in: string;
+  readonly in: "path" | "query" | "header";
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: OpenApiSchema;
   readonly example?: unknown;
+}
+
+export interface OpenApiResponse {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<
+    Record<
+      string,
+      {
+        readonly schema: OpenApiSchema;
+        readonly example?: unknown;
+        readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+      }
+    >
+  >;
+}
+
+export interface OpenApiReference {
+  readonly $ref: string;
+}
+
+/** A schema, or a reference to one with a description of its own. */
+export interface OpenApiSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly items?: OpenApiSchema;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
 }
 
 /** Why requests fail, with the statuses of it and what the protos say about it. */
@@ -44,4 +98,26 @@ export interface OpenApiErrorReason {
   readonly canonical: string;
   readonly meaning: string;
   readonly remedy: string;
+}
+
+/** The response of a status, be it the operation's own or one that operations share. */
+export function responseOf(
+  { components }: OpenApiDocument,
+  response: OpenApiResponse | OpenApiReference,
+): OpenApiResponse {
+  return "$ref" in response ? find(components.responses, response.$ref) : response;
+}
+
+/** The schema behind a reference, under the description of the reference where it has one. */
+export function schemaOf({ components }: OpenApiDocument, schema: OpenApiSchema): OpenApiSchema {
+  const { $ref, ...own } = schema;
+  return $ref === undefined ? schema : { ...find(components.schemas, $ref), ...own };
+}
+
+function find<T>(components: Readonly<Record<string, T>>, $ref: string): T {
+  const found = components[$ref.slice($ref.lastIndexOf("/") + 1)];
+  if (found === undefined) {
+    throw new Error(`the description has no ${$ref}`);
+  }
+  return found;
 }

@@ -1,8 +1,13 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { referenceAnchor } from "../interceptors/operation.ts";
 import type { OpenApiDocument, OpenApiOperation } from "./openapi-view.ts";
 
 /** An operation of the API, from its OpenAPI description and its descriptor. */
 export interface OperationEntry {
+  /** Its anchor on the page, which its `Link` headers name, too. */
+  readonly id: string;
+  /** Its name for people, such as `List inventory`. */
+  readonly title: string;
   readonly method: string;
   /** Relative to the base address, such as `/inventory/{petId}`. */
   readonly path: string;
@@ -13,18 +18,14 @@ export interface OperationEntry {
 /** The operations of a description, in its order. Throws when one belongs to none of the services. */
 export function listOperations(document: OpenApiDocument, services: readonly DescService[]): OperationEntry[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation,
-      rpc: rpcOf(operation, services),
-    })),
+    Object.entries(item).map(([method, operation]) => {
+      const rpc = rpcOf(operation, services);
+      const id = referenceAnchor(rpc);
+      const words = id.replaceAll("-", " ");
+      const title = words.charAt(0).toUpperCase() + words.slice(1);
+      return { id, title, method: method.toUpperCase(), path, operation, rpc };
+    }),
   );
-}
-
-/** The anchor of an operation, which its `Link` headers name, too. */
-export function anchorOf({ rpc }: OperationEntry): string {
-  return `#/${rpc.parent.name}/${rpc.localName}`;
 }
 
 function rpcOf({ operationId }: OpenApiOperation, services: readonly DescService[]): DescMethod {

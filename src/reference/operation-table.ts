@@ -1,6 +1,6 @@
 import { isFree } from "../interceptors/operation.ts";
 import { operationBadge } from "./badge.ts";
-import { anchorOf, type OperationEntry } from "./operation-entry.ts";
+import type { OperationEntry } from "./operation-entry.ts";
 
 /** Each operation with its stability, as a Markdown table. */
 export function stabilityTable(entries: readonly OperationEntry[]): string {
@@ -18,7 +18,10 @@ function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
 
 /** Each operation with the path of its RPC, as a Markdown table. */
 export function rpcTable(entries: readonly OperationEntry[]): string {
-  return table(["REST", "RPC"], entries, (entry) => [operationLink(entry), `\`${entry.operation["x-rpc"]}\``]);
+  return table(["REST", "RPC"], entries, (entry) => [
+    operationLink(entry),
+    `<code>${entry.operation["x-rpc"].replace(/[./]/g, "$&<wbr>")}</code>`,
+  ]);
 }
 
 /** The operations whose calls are not counted, as Markdown links. */
@@ -30,7 +33,7 @@ export function freeOperations(entries: readonly OperationEntry[]): string {
 }
 
 function operationLink(entry: OperationEntry): string {
-  return `[\`${entry.method} ${entry.path}\`](${anchorOf(entry)})`;
+  return `[\`${entry.method} ${entry.path}\`](#${entry.id})`;
 }
 
 function table(

@@ -2,10 +2,11 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
 import { readAssetFolder } from "./asset-folder.ts";
 import { readChapters } from "./chapter.ts";
+import { chapterParts } from "./chapter-parts.ts";
 import type { OpenApiDocument } from "./openapi-view.ts";
 import { listOperations } from "./operation-entry.ts";
-import { writePage } from "./page.ts";
-import { proseParts } from "./prose-part.ts";
+import { groupOperations } from "./operation-group.ts";
+import { type PageParts, writePage } from "./page.ts";
 import { securityHeader } from "./security-header.ts";
 import { foreignOrigins, listServers } from "./server-list.ts";
 
@@ -26,10 +27,14 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
   const baseUrl = servers[0]?.url ?? "";
   const origins = foreignOrigins(document);
   const body = writePage({
-    version: document.info.version,
-    assets: assets.path,
-    chapters: readChapters(proseParts({ document, operations, servers, baseUrl })),
+    document,
+    assets,
+    chapters: readChapters(
+      chapterParts({ document, operations, servers, baseUrl }),
+    ) as unknown as PageParts["chapters"],
+    groups: groupOperations(document, operations),
     operations,
+    servers,
     baseUrl,
     ownOrigin: origins.length === 0 ? new URL(ownOrigin).origin : undefined,
   });

@@ -19,9 +19,3 @@ export function listServers({ servers }: OpenApiDocument, ownOrigin: string): Ap
 export function foreignOrigins({ servers }: OpenApiDocument): string[] {
   return servers.filter(({ url }) => URL.canParse(url)).map(({ url }) => new URL(url).origin);
 }
-
-/** The servers and their base addresses, as a Markdown table. */
-export function serverTable(servers: readonly ApiServer[]): string {
-  const rows = servers.map(({ name, url }) => `| ${name} | \`${url}\` |`);
-  return ["| Deployment | Base address |", "| --- | --- |", ...rows].join("\n");
-}

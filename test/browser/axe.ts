@@ -6,25 +6,16 @@ const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 
 interface AxeViolation {
   readonly id: string;
-  readonly impact: string;
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** Which of axe's rules a page is held to: of colours, which take it longest, or of all else. */
-export type AxeRules = "all" | "colours" | "all but colours";
-
-const options: Readonly<Record<AxeRules, object>> = {
-  all: {},
-  colours: { runOnly: ["color-contrast"] },
-  "all but colours": { rules: { "color-contrast": { enabled: false } } },
-};
-
-/** What axe finds seriously wrong with a page for those who do not see it, or use no mouse: one line a fault. */
-export async function seriousFaults(page: Page, rules: AxeRules): Promise<string[]> {
+/** What axe finds wrong with a page for those who do not see it, or use no mouse: one line a fault. */
+export async function axeFaults(page: Page): Promise<string[]> {
   await page.evaluate(source);
-  const run = `axe.run(${JSON.stringify({ ...options[rules], resultTypes: ["violations"] })})`;
-  const { violations } = (await page.evaluate(run)) as { violations: readonly AxeViolation[] };
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+  const { violations } = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as {
+    violations: readonly AxeViolation[];
+  };
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
 }

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 import { browserMissing, launchBrowser } from "./browser.ts";
-import { executed, openOperation, operation, useKey } from "./reference-page.ts";
+import { operation, sent, shownSample, useKey } from "./reference-page.ts";
 import { createReader, visit } from "./visit.ts";
 
 let server: TestServer;
@@ -33,13 +33,24 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
       `${server.origin}/docs?url=//evil.example/x.json#/%E0%A4%A/${script}`,
     );
     expect([await isHarmed(page), complaints]).toEqual([false, []]);
-    await openOperation(page, "listInventory");
+    await useKey(page, (await server.store.mintKey()).key);
     for (const contentType of ["application/json", "text/html", "image/svg+xml"]) {
       const body = contentType.endsWith("json") ? JSON.stringify({ code: script, message: script }) : script;
-      await page.route("**/v1/inventory", (route) => route.fulfill({ status: 418, contentType, body }), { times: 1 });
-      expect(await executed(page, "listInventory")).toBe(418);
+      const headers = { "x-request-id": script, "retry-after": script };
+      await page.route("**/v1/inventory", (route) => route.fulfill({ status: 418, contentType, headers, body }), {
+        times: 1,
+      });
+      expect(await sent(page, "listInventory")).toBe(418);
       expect([contentType, await isHarmed(page)]).toEqual([contentType, false]);
     }
+  });
+
+  it("takes what the reader enters for text", async () => {
+    const { page, complaints } = await visit(reader, `${server.origin}/docs`);
+    await operation(page, "updateInventory").getByLabel("petId").fill(script);
+    await operation(page, "updateInventory").locator("textarea").fill(`{"quantity": "${script}'; rm"}`);
+    expect([await isHarmed(page), complaints]).toEqual([false, []]);
+    expect(await shownSample(page, "updateInventory")).toContain("'\\''; rm");
   });
 
   it("runs no script that somebody has put into it, and stands in no frame", async () => {
@@ -58,12 +69,11 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
   it("keeps the key out of addresses, of what other pages can read, and of what is shown", async () => {
     const { key } = await server.store.mintKey();
     const { page } = await visit(reader, `${server.origin}/docs`);
-    const sent: string[] = [];
-    page.on("request", (request) => sent.push(`${request.url()} ${request.headers().referer ?? ""}`));
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(`${request.url()} ${request.headers().referer ?? ""}`));
     await useKey(page, key);
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(200);
-    expect(sent.filter((text) => text.includes(key) || text.includes("/docs "))).toEqual([]);
+    expect(await sent(page, "listInventory")).toBe(200);
+    expect(requests.filter((text) => text.includes(key) || text.includes("/docs "))).toEqual([]);
     expect(
       await page.evaluate("JSON.stringify(localStorage) + document.cookie + location + document.body.outerHTML"),
     ).not.toContain(key);
@@ -77,12 +87,9 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
     const { page, complaints } = await visit(strict, `${server.origin}/docs`);
     await page.getByRole("button", { name: "Switch to dark colours" }).click();
     await useKey(page, (await server.store.mintKey()).key);
-    await openOperation(page, "listInventory");
     await operation(page, "listInventory").getByRole("tab", { name: "Go" }).click();
-    expect(await operation(page, "listInventory").getByRole("tabpanel").first().textContent()).toContain(
-      "package main",
-    );
-    expect(await executed(page, "listInventory")).toBe(200);
+    expect(await shownSample(page, "listInventory")).toContain("package main");
+    expect(await sent(page, "listInventory")).toBe(200);
     expect(complaints).toEqual([]);
     await strict.close();
   });

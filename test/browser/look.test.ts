@@ -1,9 +1,9 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { seriousFaults } from "./axe.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { axeFaults } from "./axe.ts";
 import { browserMissing, launchBrowser } from "./browser.ts";
-import { executed, openOperation, useKey } from "./reference-page.ts";
+import { enterKey, operation, sendButton, sent, useKey } from "./reference-page.ts";
 import { createReader, visit } from "./visit.ts";
 
 let server: TestServer;
@@ -11,7 +11,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([serve(new TestStore(), { flags: ["--demo"] }), launchBrowser()]);
+    [server, browser] = await Promise.all([startServer(), launchBrowser()]);
   }
 });
 
@@ -20,33 +20,87 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const phone = { viewport: { width: 375, height: 812 } };
+const phone = { viewport: { width: 390, height: 844 } };
 
 const ground = "getComputedStyle(document.body).backgroundColor";
 const light = "rgb(255, 255, 255)";
 
-// A page of this size takes its time where several tests share a core.
-describe.skipIf(browserMissing !== undefined)("the look of the reference", { timeout: 60_000 }, () => {
-  it("can be used by everybody, in light and dark colours and on a phone, where it fits", async () => {
-    const { page } = await visit(await createReader(browser, { colorScheme: "light" }), `${server.origin}/docs`);
-    await useKey(page, (await server.store.mintQuota(1, 100)).key);
-    for (const operationId of ["updateInventory", "getPet", "listOrders", "listInventory"]) {
-      await openOperation(page, operationId);
+const schemes = ["light", "dark"] as const;
+const widths = [390, 768, 1440, 1920];
+
+/** Has the page show all that it can show: answers of all kinds, what is folded up, and what is wrong with a field. */
+async function showAll(page: Page): Promise<void> {
+  await enterKey(page, "psk_wrong");
+  await useKey(page, (await server.store.mintQuota(2, 100)).key);
+  await sent(page, "updateInventory");
+  await operation(page, "listInventory").getByLabel("pageSize").fill("0");
+  await sent(page, "listInventory");
+  await sent(page, "getPet");
+  await page.locator("details:not(.headers)").evaluateAll((all) => {
+    for (const details of all as unknown as { open: boolean }[]) {
+      details.open = true;
     }
-    await executed(page, "listInventory");
-    await executed(page, "listInventory");
-    await page.locator(".notice").waitFor();
-    expect(await page.evaluate(ground)).toBe(light);
-    expect(await seriousFaults(page, "all")).toEqual([]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    await expect.poll(() => page.evaluate(ground), { timeout: 10_000 }).not.toBe(light);
-    expect(await seriousFaults(page, "colours")).toEqual([]);
-    await page.setViewportSize(phone.viewport);
-    expect(await seriousFaults(page, "all but colours")).toEqual([]);
-    for (const width of [375, 320]) {
-      await page.setViewportSize({ ...phone.viewport, width });
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+  });
+}
+
+/** Where something reaches beyond the page's edge, though the page itself cannot be scrolled there. */
+const overhang = `[...document.querySelectorAll("main *")].filter((element) => {
+  const { right, width } = element.getBoundingClientRect();
+  return width > 0 && right > innerWidth && !element.closest("pre, .scroll, [role=tablist]");
+}).map((element) => element.outerHTML.slice(0, 120))`;
+
+describe.skipIf(browserMissing !== undefined)("the look of the reference", { timeout: 120_000 }, () => {
+  it.each(schemes)("can be used by everybody, and fits, at every width, in %s colours", async (colorScheme) => {
+    const { page } = await visit(await createReader(browser, { colorScheme }), `${server.origin}/docs`);
+    await showAll(page);
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await axeFaults(page)]).toEqual([width, []]);
     }
+    for (const width of [...widths, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([width, width]);
+      expect([width, await page.evaluate(overhang)]).toEqual([width, []]);
+    }
+  });
+
+  it.each(schemes)("can be used by everybody with its dialogs open, in %s colours", async (colorScheme) => {
+    const reader = await createReader(browser, { ...phone, colorScheme });
+    const { page } = await visit(reader, `${server.origin}/docs`);
+    await page.getByRole("button", { name: "Menu" }).click();
+    expect(await axeFaults(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await enterKey(page, "psk_wrong");
+    expect(await axeFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Search" }).click();
+    expect(await axeFaults(page)).toEqual([]);
+  });
+
+  it("has two columns that use the width of a wide screen", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    for (const [width, isWide] of [
+      [1199, false],
+      [1200, true],
+      [1920, true],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      const [left, right] = await Promise.all(
+        [".explained", ".shown"].map((part) => operation(page, "updateInventory").locator(part).boundingBox()),
+      );
+      expect([width, (right?.y ?? 0) < (left?.y ?? 0) + 50]).toEqual([width, isWide]);
+      expect((right?.x ?? 0) + (right?.width ?? 0)).toBeGreaterThan(width * 0.93);
+    }
+  });
+
+  it("keeps the call in sight while its explanation is read", async () => {
+    const { page } = await visit(
+      await createReader(browser, { viewport: { width: 1440, height: 900 } }),
+      `${server.origin}/docs`,
+    );
+    await operation(page, "updateInventory").locator("h4", { hasText: "Errors" }).scrollIntoViewIfNeeded();
+    const send = await sendButton(page, "updateInventory").boundingBox();
+    expect(send?.y).toBeGreaterThan(56);
+    expect(send?.y).toBeLessThan(900);
   });
 
   it("has its navigation behind a button on a phone", async () => {
@@ -74,11 +128,37 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     expect(await page.evaluate(ground)).toBe(light);
   });
 
-  it("lets a keyboard skip the navigation", async () => {
+  it("lets a keyboard skip the navigation, and shows where it is", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForURL(/#content$/);
     expect(await page.evaluate("document.activeElement.id")).toBe("content");
+    for (let i = 0; i < 12; i++) {
+      await page.keyboard.press("Tab");
+      const focus = `(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))`;
+      expect(await page.evaluate(focus)).not.toEqual(["none", "0px"]);
+      const top = (await page.evaluate("document.activeElement.getBoundingClientRect().top")) as number;
+      expect(top).toBeGreaterThanOrEqual(56);
+    }
+  });
+
+  it("can be read without scripts", async () => {
+    const { page } = await visit(
+      await createReader(browser, { javaScriptEnabled: false }),
+      `${server.origin}/docs#get-pet`,
+    );
+    for (const text of ["import urllib.request", "package main", "grpcurl -plaintext", "buf curl"]) {
+      expect(await operation(page, "getPet").locator(".code", { hasText: text }).isVisible()).toBe(true);
+    }
+    expect(await page.locator("button:visible, input:visible, select:visible").count()).toBe(0);
+    expect(await page.getByRole("navigation").isVisible()).toBe(true);
+  });
+
+  it("is printed with all that is read, and nothing that is clicked", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator("button:visible, input:visible, nav:visible").count()).toBe(0);
+    expect(await operation(page, "getPet").locator(".code", { hasText: "curl http" }).first().isVisible()).toBe(true);
   });
 });

@@ -1,40 +1,66 @@
 import type { Locator, Page } from "playwright-core";
 
-/** The panel of an operation on the page. */
+/** An operation on the page, by its operation id. */
 export function operation(page: Page, operationId: string): Locator {
-  return page.locator(`.opblock[id$="-${operationId}"]`);
+  return page.locator(`#${operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
 }
 
-/** Opens an operation, as readers do, if it is not open, and waits for what is in it. */
-export async function openOperation(page: Page, operationId: string): Promise<void> {
-  const panel = operation(page, operationId);
-  if ((await panel.locator("code-tabs").count()) === 0) {
-    await panel.locator(".opblock-summary-control").click();
-  }
-  await panel.locator("code-tabs").waitFor();
-  await panel.evaluate((element) => element.scrollIntoView());
-}
-
-/** Enters an API key. */
+/** Enters an API key, in the place of the one in use, and waits until the service has accepted it. */
 export async function useKey(page: Page, key: string): Promise<void> {
-  await page.getByLabel("Your API key").fill(key);
-  await page.getByRole("button", { name: "Use this key" }).click();
+  await openKeyPanel(page);
+  const forget = page.getByRole("button", { name: "Forget key" });
+  if (await forget.isVisible()) {
+    await forget.click();
+  }
+  await enterKey(page, key);
+  await page.locator("form.key[hidden]").waitFor({ state: "attached" });
 }
 
-/** Tries an open operation out, as it is filled in, and tells the status of the answer. */
-export async function executed(page: Page, operationId: string): Promise<number> {
-  const panel = operation(page, operationId);
-  const start = panel.getByRole("button", { name: "Try it out" });
-  if (await start.isVisible()) {
-    await start.click();
+/** Enters what may be no key at all. */
+export async function enterKey(page: Page, key: string): Promise<void> {
+  await openKeyPanel(page);
+  await page.getByLabel("Your API key").fill(key);
+  await page.getByRole("button", { name: "Use key" }).click();
+}
+
+/** On a narrow screen the key has its place behind a button. */
+async function openKeyPanel(page: Page): Promise<void> {
+  const toggle = page.locator(".key-toggle");
+  if ((await toggle.isVisible()) && (await toggle.getAttribute("aria-expanded")) === "false") {
+    await toggle.click();
   }
-  const clear = panel.getByRole("button", { name: "Clear" });
-  if (await clear.isVisible()) {
-    await clear.click();
-  }
-  const answered = page.waitForResponse((response) => new URL(response.url()).pathname.startsWith("/v1/"));
-  await panel.getByRole("button", { name: "Execute" }).click();
+}
+
+/** The button that sends an operation. */
+export function sendButton(page: Page, operationId: string): Locator {
+  return operation(page, operationId).locator("button[type=submit]");
+}
+
+/** Sends an operation as it is filled in, and tells the status of the answer once that is shown. */
+export async function sent(page: Page, operationId: string): Promise<number> {
+  const answered = page.waitForResponse(
+    (response) => new URL(response.url()).pathname.startsWith("/v1/") && response.request().method() !== "OPTIONS",
+  );
+  await sendButton(page, operationId).click();
   const status = (await answered).status();
-  await panel.locator(".live-responses-table .response-col_status", { hasText: String(status) }).waitFor();
+  await operation(page, operationId)
+    .locator(".answer .bar .status", { hasText: String(status) })
+    .waitFor();
   return status;
+}
+
+/** The body of an operation's answer, as it is shown. */
+export async function shownBody(page: Page, operationId: string): Promise<string> {
+  return (await operation(page, operationId).locator(".answer .body code").textContent()) ?? "";
+}
+
+/** The sample of an operation that is shown. */
+export async function shownSample(page: Page, operationId: string): Promise<string> {
+  const panels = operation(page, operationId).getByRole("tabpanel");
+  return (await panels.filter({ visible: true }).locator("code").textContent()) ?? "";
+}
+
+/** What the page says about the failed answer of an operation. */
+export async function notice(page: Page, operationId: string): Promise<string> {
+  return (await operation(page, operationId).locator(".notice").textContent()) ?? "";
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { browserMissing, launchBrowser } from "./browser.ts";
-import { executed, openOperation, operation, useKey } from "./reference-page.ts";
+import { notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
 import { createReader, openReference, type Visit, visit } from "./visit.ts";
 
 let server: TestServer;
@@ -31,20 +31,10 @@ if (browserMissing !== undefined) {
   console.warn(`the tests of the reference in a browser are skipped: ${browserMissing}`);
 }
 
-/** What an operation shows as the body of its answer. */
-async function shownBody(page: Page, operationId: string): Promise<string> {
-  return (await operation(page, operationId).locator("pre.body").textContent()) ?? "";
-}
-
 /** The stock entries, by the API itself. */
 async function inventoryText(): Promise<string> {
   const response = await fetch(`${server.origin}/v1/inventory`, { headers: { authorization: `Bearer ${key}` } });
   return response.text();
-}
-
-/** What the page says about the failed answer of an operation. */
-function notice(page: Page): Promise<string | null> {
-  return page.locator(".notice").textContent();
 }
 
 // A page of this size takes its time where several tests share a core: all of these look at one, in turn.
@@ -58,79 +48,59 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
   });
 
   it("marks what is not stable, and by when what is deprecated may end", async () => {
-    const badges = (operationId: string) => operation(page, operationId).locator(".badge").allTextContents();
+    const badges = (operationId: string) => operation(page, operationId).locator("h3 .badge").allTextContents();
     expect(await badges("listInventory")).toEqual(["stable"]);
     expect(await badges("updateInventory")).toEqual(["experimental"]);
+    expect(await badges("getLimits")).toEqual(["beta"]);
     expect(await badges("getPet")).toEqual(["deprecated · sunset 2027-06-01"]);
     expect(await badges("listOrders")).toEqual(["stable"]);
   });
 
-  it("does not offer to try the orders", async () => {
-    await openOperation(page, "listOrders");
-    expect(await operation(page, "listOrders").getByRole("button", { name: "Try it out" }).count()).toBe(0);
-    expect(await operation(page, "listOrders").getByRole("button", { name: "Execute" }).count()).toBe(0);
-    await openOperation(page, "getPet");
-    expect(await operation(page, "getPet").getByRole("button", { name: "Try it out" }).count()).toBe(1);
-  });
-
-  it("shows code in the language that was chosen, everywhere, by mouse and by keyboard", async () => {
-    await openOperation(page, "updateInventory");
-    const samples = operation(page, "updateInventory").locator("code-tabs");
-    const inOverview = page.locator("#overview code-tabs").first().getByRole("tabpanel");
-    await samples.getByRole("tab", { name: "Python" }).click();
-    expect(await samples.getByRole("tabpanel").textContent()).toContain("urllib.request");
-    await page.keyboard.press("ArrowRight");
-    expect(await samples.getByRole("tabpanel").textContent()).toContain("http.NewRequest");
-    expect(await inOverview.textContent()).toContain("package main");
-    await page.keyboard.press("Home");
-    await page.keyboard.press("ArrowLeft");
-    expect(await samples.getByRole("tabpanel").textContent()).toContain("grpcurl");
-  });
-
-  it("keeps the language though a tab of another kind is chosen", async () => {
-    await page.locator("#grpc-and-connect").getByRole("tab", { name: "Describe" }).click();
-    expect(await page.locator("#grpc-and-connect").getByRole("tabpanel").first().textContent()).toContain(" describe ");
-    const inOverview = page.locator("#overview code-tabs").first().getByRole("tabpanel");
-    expect(await inOverview.textContent()).toContain("grpcurl");
-  });
-
-  it("has in its samples the address by which the reader has come", async () => {
-    const { page } = await visit(reader, docs.replace("127.0.0.1", "localhost"));
-    await openOperation(page, "listInventory");
-    const samples = operation(page, "listInventory").locator("code-tabs");
-    expect(await samples.getByRole("tabpanel").textContent()).toContain(
-      `curl http://localhost:${server.port}/v1/inventory`,
-    );
-    await samples.getByRole("tab", { name: "grpcurl" }).click();
-    expect(await samples.getByRole("tabpanel").textContent()).toContain(`localhost:${server.port} petstore.v1`);
-    expect(await page.locator("#overview").textContent()).not.toContain("127.0.0.1");
+  it("has nothing to enter or to send for the orders, and says so", async () => {
+    const orders = operation(page, "listOrders");
+    expect(await orders.locator("input, textarea, button[type=submit]").count()).toBe(0);
+    expect(await orders.locator(".untriable").textContent()).toBe("This operation cannot be sent from this page.");
+    expect(await sendButton(page, "updateInventory").count()).toBe(1);
   });
 
   it("lists the inventory with the reader's key, with all digits of its integers", async () => {
     await useKey(page, key);
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(200);
+    expect(await sent(page, "listInventory")).toBe(200);
     expect(await shownBody(page, "listInventory")).toContain(`"quantity": ${beyondDouble}`);
-    expect(JSON.stringify(JSON.parse(await shownBody(page, "listInventory")))).toBe(
-      JSON.stringify(JSON.parse(await inventoryText())),
+    expect((await shownBody(page, "listInventory")).replaceAll(/\s/g, "")).toBe(await inventoryText());
+  });
+
+  it("tells of an answer its time, its size and its headers", async () => {
+    const answer = operation(page, "listInventory").locator(".answer");
+    const bytes = Buffer.byteLength(await inventoryText());
+    expect(await answer.locator(".facts").textContent()).toMatch(
+      new RegExp(`^\\d+ ms · ${bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`}$`),
     );
+    await answer.locator("summary").click();
+    expect(await answer.locator("dl").textContent()).toMatch(/x-ratelimit-remaining\d+x-/);
   });
 
   it("updates the stock of a pet whose id and quantity no double can hold", async () => {
-    await useKey(page, key);
-    await openOperation(page, "updateInventory");
     const panel = operation(page, "updateInventory");
-    await panel.getByRole("button", { name: "Try it out" }).click();
-    await panel.getByPlaceholder("petId").fill(String(beyondDouble));
+    await panel.getByLabel("petId").fill(String(beyondDouble));
     await panel.locator("textarea").fill(`{"quantity": ${beyondDouble + 2n}}`);
-    expect(await executed(page, "updateInventory")).toBe(200);
+    expect(await sent(page, "updateInventory")).toBe(200);
     expect(await shownBody(page, "updateInventory")).toContain(`"quantity": ${beyondDouble + 2n}`);
-    expect(await panel.locator(".sent pre").textContent()).toBe(
-      `curl '${server.origin}/v1/inventory/${beyondDouble}' \\\n  -X PATCH \\\n  -H 'accept: */*' \\\n` +
-        `  -H "Authorization: Bearer $PETSTORE_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n` +
-        `  -d '{"quantity": ${beyondDouble + 2n}}'`,
-    );
     expect(await inventoryText()).toContain(`{"petId":${beyondDouble},"quantity":${beyondDouble + 2n},`);
+  });
+
+  it("sends what is chosen and entered as the query and the headers", async () => {
+    const panel = operation(page, "listInventory");
+    await panel.getByLabel("sold").check();
+    await panel.getByLabel("pending").check();
+    await panel.getByLabel("If-None-Match").fill('"other"');
+    const asked = page.waitForRequest("**/v1/inventory?*");
+    expect(await sent(page, "listInventory")).toBe(200);
+    const request = await asked;
+    expect(new URL(request.url()).search).toBe("?status=pending&status=sold");
+    expect(request.headers()["if-none-match"]).toBe('"other"');
+    expect(await shownBody(page, "listInventory")).not.toContain('"available"');
+    await page.reload();
   });
 
   it("loads and answers without a complaint, and without a request to another host", () => {
@@ -138,26 +108,61 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     expect([...visited.origins]).toEqual([server.origin]);
   });
 
-  it("shows a 429 for what it is: the limit, the wait, and that the key is not banned", async () => {
-    await useKey(page, (await server.store.mintQuota(1, 100)).key);
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(200);
-    expect(await executed(page, "listInventory")).toBe(429);
-    expect(await notice(page)).toMatch(/The one request of this minute is used up\. Wait [3-6]\d seconds/);
-    expect(await notice(page)).toMatch(/Limit1Remaining0Retry-After[3-6]\d sBannedno/);
-    expect(await notice(page)).toMatch(/Time left: \d\d seconds/);
+  it.each<[title: string, operationId: string, field: string, value: string, message: RegExp]>([
+    ["a parameter of the query", "listInventory", "pageSize", "0", /greater than or equal to 1/],
+    ["a parameter of the path", "updateInventory", "petId", "seven", /64-bit integer/],
+    ["a token", "listInventory", "pageToken", "made-up", /page token/],
+    [
+      "a field of the body",
+      "updateInventory",
+      "JSON to send",
+      '{"quantity": 3.5}',
+      /^quantity: must be a 64-bit integer/,
+    ],
+    ["a body that is no JSON", "updateInventory", "JSON to send", "{", /must be valid JSON/],
+  ])("says what is wrong with %s beside it, and leads there", async (_title, operationId, field, value, message) => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    const panel = operation(page, operationId);
+    const control = panel.getByLabel(field);
+    await control.fill(value);
+    expect(await sent(page, operationId)).toBe(400);
+    const fault = panel.locator(".fault");
+    expect(await fault.textContent()).toMatch(message);
+    expect(await control.getAttribute("aria-describedby")).toBe(await fault.getAttribute("id"));
+    expect(await control.evaluate((element) => element.matches(":focus"))).toBe(true);
+    expect(await control.getAttribute("aria-invalid")).toBe("true");
+    expect(await panel.locator(".notice").count()).toBe(0);
+    await control.fill("7");
+    expect(await fault.count()).toBe(0);
   });
 
-  it("shows a ban for what it is", async () => {
-    const small = (await server.store.mintQuota(1, 100)).key;
-    const headers = { authorization: `Bearer ${small}` };
-    for (let i = 0; i < 21; i++) {
-      await fetch(`${server.origin}/v1/inventory`, { headers });
-    }
-    await useKey(page, small);
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(429);
-    expect(await notice(page)).toMatch(/This key is banned.*Send nothing for (2 minutes|1[01]\d seconds|9\d seconds)/s);
+  it("takes the former answer away when it refuses to send, and when it sends again", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    const panel = operation(page, "updateInventory");
+    expect(await sent(page, "updateInventory")).toBe(200);
+    await panel.getByLabel("petId").fill("");
+    await sendButton(page, "updateInventory").click();
+    expect(await panel.locator(".fault").textContent()).toBe("petId is needed: it is part of the path.");
+    expect(await panel.locator(".answer").isVisible()).toBe(false);
+    await panel.getByLabel("petId").fill("7");
+    expect(await sent(page, "updateInventory")).toBe(200);
+    await page.route("**/v1/inventory/7", () => undefined, { times: 1 });
+    await sendButton(page, "updateInventory").click();
+    await expect.poll(() => panel.locator(".answer").isVisible()).toBe(false);
+    expect(await sendButton(page, "updateInventory").textContent()).toBe("Sending …");
+  });
+
+  it("says of a request that gets no answer where it went, and what to check", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    await page.route("**/v1/inventory", (route) => route.abort(), { times: 1 });
+    await sendButton(page, "listInventory").click();
+    await operation(page, "listInventory").locator(".notice").waitFor();
+    expect(await notice(page, "listInventory")).toBe(
+      `The server at ${server.origin} did not answer. Check that it is running, and that you are online.`,
+    );
   });
 
   it("shows the beginning of a long answer, and saves all of it", async () => {
@@ -166,40 +171,24 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
       (_, i) => `{"petId":${beyondDouble + BigInt(i)},"quantity":1,"status":"sold"}`,
     );
     const body = `[${items.join(",")}]`;
-    const contentType = "application/json";
-    await page.route("**/v1/inventory", (route) => route.fulfill({ contentType, body }), { times: 1 });
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(200);
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    await page.route("**/v1/inventory", (route) => route.fulfill({ contentType: "application/json", body }), {
+      times: 1,
+    });
+    expect(await sent(page, "listInventory")).toBe(200);
     expect((await shownBody(page, "listInventory")).split("\n")).toHaveLength(1_000);
     const saving = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save the whole answer (2.8 MB)" }).click();
     expect(readFileSync(await (await saving).path(), "utf8")).toBe(body);
   });
 
-  it("keeps the key in the tab alone, and forgets it when told so", async () => {
-    await useKey(page, key);
-    expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(key);
-    await page.reload();
-    await openOperation(page, "listInventory");
-    expect(await executed(page, "listInventory")).toBe(200);
-    await page.getByRole("button", { name: "Forget it" }).click();
-    expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(key);
-    expect(await executed(page, "listInventory")).toBe(401);
-    expect(await notice(page)).toMatch(/API_KEY_MISSING.*Enter your API key/s);
-  });
-
-  it("opens the operation that a link names, at once and later", async () => {
-    const { page } = await visit(reader, `${docs}#/PetService/getPet`);
-    await operation(page, "getPet").locator("code-tabs").waitFor();
-    expect(await operation(page, "listOrders").locator("code-tabs").count()).toBe(0);
-    await page.getByRole("navigation").getByText("/store/orders").click();
-    await operation(page, "listOrders").locator("code-tabs").waitFor();
-    expect(new URL(page.url()).hash).toBe("#/StoreService/listOrders");
-  });
-
-  it("leaves the anchors of the chapters as they are", async () => {
-    const { page } = await visit(reader, `${docs}#API_KEY_BANNED`);
-    expect(new URL(page.url()).hash).toBe("#API_KEY_BANNED");
-    expect(await page.locator("#API_KEY_BANNED").isVisible()).toBe(true);
+  it("shows the answer of each error among its examples", async () => {
+    const panel = operation(page, "getPet");
+    await panel.getByLabel("Response").selectOption({ label: "404 PET_NOT_FOUND" });
+    expect(JSON.parse((await panel.locator(".example code").textContent()) ?? "")).toMatchObject({
+      code: "PET_NOT_FOUND",
+      status: 404,
+    });
   });
 });

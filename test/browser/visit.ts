@@ -22,7 +22,7 @@ export async function visit(reader: BrowserContext, address: string): Promise<Vi
   return visited;
 }
 
-/** Opens the reference in a tab, and waits for its operations. `address` begins with the origin. */
+/** Opens the reference in a tab, and waits until its scripts have run. `address` begins with the origin. */
 export async function openReference(reader: BrowserContext, address: string): Promise<Visit> {
   const page = await reader.newPage();
   page.setDefaultTimeout(10_000);
@@ -35,7 +35,6 @@ export async function openReference(reader: BrowserContext, address: string): Pr
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => origins.add(new URL(request.url()).origin));
-  await page.goto(address);
-  await page.locator(".opblock").nth(3).waitFor();
+  await page.goto(address, { waitUntil: "load" });
   return { page, complaints, origins };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { importPageScript } from "./page-script.ts";
+import { describeAnswer } from "../../src/reference/assets/answer-notice.js";
+import { writeMoment, writeWait } from "../../src/reference/assets/wait.js";
 
 /** An answer as the page has it. */
 interface Shown {
@@ -7,14 +8,6 @@ interface Shown {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
-
-const { describeAnswer } = (await importPageScript("answer-notice")) as {
-  readonly describeAnswer: (answer: Shown) => Record<string, unknown> | undefined;
-};
-const { writeWait, writeMoment } = (await importPageScript("wait")) as {
-  readonly writeWait: (seconds: number) => string;
-  readonly writeMoment: (seconds: number) => string;
-};
 
 beforeEach(() => vi.useFakeTimers({ now: new Date(2026, 0, 1, 12, 0, 0) }));
 afterEach(() => vi.useRealTimers());
@@ -37,9 +30,15 @@ describe("what the page says of an answer", () => {
   });
 
   it.each([
-    ["API_KEY_REVOKED", 401, "Enter your API key at the top of the operations."],
-    ["PET_NOT_FOUND", 404, "The message below says what to do next."],
-    ["RATE_LIMIT_EXCEEDED", 429, "The message below says what to do next."],
+    ["API_KEY_MISSING", 401, "Enter your API key at the top of the page."],
+    [
+      "API_KEY_INVALID",
+      401,
+      "The service does not know this key. Forget it at the top of the page, and enter another.",
+    ],
+    ["API_KEY_REVOKED", 401, "This key has been revoked. Forget it at the top of the page, and enter another."],
+    ["PET_NOT_FOUND", 404, "no"],
+    ["RATE_LIMIT_EXCEEDED", 429, "no"],
   ])("leads from %s, where it names no wait, to the code", (code, status, text) => {
     expect(describeAnswer(failure(code, status))).toMatchObject({ title: code, text, href: `#${code}` });
   });

@@ -1,18 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { highlight } from "../../src/reference/assets/highlight.js";
 import { operationBadge } from "../../src/reference/badge.ts";
 import { renderChapter } from "../../src/reference/chapter.ts";
-import { highlight } from "../../src/reference/highlight.ts";
 import { listServers } from "../../src/reference/server-list.ts";
-import { importPageScript } from "./page-script.ts";
-
-const { jsonLines } = (await importPageScript("json-lines")) as {
-  readonly jsonLines: (text: string) => Iterable<string>;
-};
-
-function formatJson(text: string): string {
-  return [...jsonLines(text)].join("\n");
-}
 
 const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
@@ -31,25 +22,13 @@ describe("highlighting", () => {
       "curl -H 'a' # b",
       '<span class="keyword">curl</span> <span class="keyword">-H</span> <span class="string">\'a\'</span> <span class="comment"># b</span>',
     ],
-    ["json", '{"a": 1}', '{<span class="string">&quot;a&quot;</span>: <span class="number">1</span>}'],
+    ["json", '{"a": 1}', '{<span class="keyword">&quot;a&quot;</span>: <span class="number">1</span>}'],
+    ["json", '["a", null]', '[<span class="string">&quot;a&quot;</span>, <span class="keyword">null</span>]'],
+    ["ts", "f({ id: 7n })", 'f({ id: <span class="number">7n</span> })'],
     ["http", "retry-after: 18", '<span class="keyword">retry-after</span>: <span class="number">18</span>'],
     ["sh", "http://127.0.0.1:80/7", "http://127.0.0.1:80/7"],
   ])("tells the parts of %s apart: %s", (language, code, html) => {
     expect(highlight(code, language)).toBe(html);
-  });
-});
-
-describe("JSON as it is shown", () => {
-  it("is indented as JSON.stringify does it", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => formatJson(JSON.stringify(value)) === JSON.stringify(value, null, 2)),
-    );
-  });
-
-  it("keeps the digits of integers", () => {
-    expect(formatJson('[{"petId":9007199254740993},-9223372036854775808]')).toBe(
-      '[\n  {\n    "petId": 9007199254740993\n  },\n  -9223372036854775808\n]',
-    );
   });
 });
 
@@ -67,19 +46,43 @@ describe("the badge of an operation", () => {
 });
 
 describe("a chapter", () => {
-  const placeholders = { markdown: { plans: "**many**" }, html: { sample: "<pre>a\n\nb</pre>" } };
+  const placeholders = {
+    markdown: { plans: "**many**" },
+    code: { sample: "<pre>a\n\nb</pre>" },
+    wide: { list: "<div>list</div>" },
+  };
+
+  const render = (text: string) => renderChapter(text, placeholders);
 
   it("is rendered with what it names", () => {
-    const { id, title, html } = renderChapter("# Plans and limits\n\n{{plans}}\n\n{{sample}}\n", placeholders);
+    const { id, title, html } = render("# Plans and limits\n\n{{plans}}\n\n{{sample}}\n");
     expect([id, title]).toEqual(["plans-and-limits", "Plans and limits"]);
-    expect(html).toBe("<p><strong>many</strong></p>\n<pre>a\n\nb</pre>\n");
+    expect(textOf(html).replaceAll(/\s+/g, " ").trim()).toBe("many a b");
+    expect(html).toContain("<p><strong>many</strong></p>");
+    expect(html).toContain("<pre>a\n\nb</pre>");
+  });
+
+  it("has its code beside the prose about it, and is in the order of the text", () => {
+    const { html } = render("# T\n\none\n\n## Two\n\nthree\n\n{{sample}}\n\nfour\n\nfive\n\n```\nsix\n```\n\nseven\n");
+    expect(html.replaceAll(/<\/?(?:p|a|h3|code|pre)\b[^>]*>|\s+/g, "")).toBe(
+      '<divclass="cards"><divclass="card">one</div></div>' +
+        '<divclass="splitprose"><divclass="before">Twothree</div><divclass="shown">ab</div><divclass="after">four</div></div>' +
+        '<divclass="splitprose"><divclass="before">five</div><divclass="shown"><divclass="code">six</div></div><divclass="after">seven</div></div>',
+    );
+  });
+
+  it("has what needs the whole width by itself, and the rest side by side", () => {
+    const { html } = render("# T\n\n## A\n\na\n\n## B\n\nb\n\n## C\n\n{{list}}\n");
+    expect(html.match(/class="\w+"/g)).toEqual(
+      ["cards", "card", "anchor", "card", "anchor", "wide", "anchor"].map((name) => `class="${name}"`),
+    );
   });
 
   it.each([
     ["# T\n\n{{nothing}}\n", "a chapter names {{nothing}}, which there is not"],
     ["no title", "a chapter begins without a title: no title"],
   ])("must name what there is: %j", (text, message) => {
-    expect(() => renderChapter(text, placeholders)).toThrow(message);
+    expect(() => render(text)).toThrow(message);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Timestamp } from "../timestamp.ts";
 import type { UnknownEnum } from "../unknown-enum.ts";
 
 /**
- * InventoryService tracks the stock levels of the pets in the store.
+ * The stock levels of the pets in the store.
  */
 export interface InventoryClient {
   /**
@@ -29,7 +29,7 @@ export interface InventoryClient {
 }
 
 /**
- * LimitService tells callers of their limits.
+ * The limits of an API key: its plan, and what is left of it.
  */
 export interface LimitClient {
   /**
@@ -44,7 +44,7 @@ export interface LimitClient {
 }
 
 /**
- * PetService describes the pets of the store.
+ * What the store knows of its pets.
  */
 export interface PetClient {
   /**
@@ -60,7 +60,7 @@ export interface PetClient {
 }
 
 /**
- * StoreService lists the orders of the store.
+ * The orders of the store.
  */
 export interface StoreClient {
   /**
@@ -85,7 +85,8 @@ export interface ListInventoryRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return, as announced by the answer before it. It belongs to the filter that it was issued for.
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
+   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 
@@ -147,7 +148,8 @@ export interface ListOrdersRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return, as announced by the answer before it. It belongs to the filter that it was issued for.
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
+   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 

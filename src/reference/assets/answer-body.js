@@ -1,31 +1,32 @@
+import { addCopyButton } from "./copy.js";
+import { highlight } from "./highlight.js";
 import { jsonLines } from "./json-lines.js";
+import { writeSize } from "./size.js";
 
 /** How many lines of an answer are shown: browsers stand still over the hundred thousands that a whole list may have. */
 const maxLines = 1_000;
 
-/** An answer's JSON, indented; of a long one the beginning, and a button that saves all of it. */
-export function answerBody(React) {
-  const h = React.createElement;
-  return function AnswerBody({ text }) {
-    const { shown, isWhole } = React.useMemo(() => beginningOf(text), [text]);
-    return h(
-      "div",
-      null,
-      h("h5", null, "Response body"),
-      h("pre", { className: "body", tabIndex: 0 }, shown),
-      !isWhole && h("p", { className: "cut" }, `These are the first ${maxLines} lines.`, h(SaveButton, { text })),
-    );
-  };
-
-  function SaveButton({ text }) {
-    const label = `Save the whole answer (${writeSize(new Blob([text]).size)})`;
-    return h("button", { type: "button", className: "btn", onClick: () => save(text) }, label);
-  }
+/** An answer's body: JSON indented and coloured; of a long one the beginning, and a button that saves all of it. */
+export function createBody(text, contentType) {
+  const isJson = /json/.test(contentType);
+  const { shown, isWhole } = beginningOf(isJson ? jsonLines(text) : text.split("\n"));
+  const body = document.createElement("div");
+  const block = document.createElement("div");
+  block.className = "code body";
+  const pre = document.createElement("pre");
+  pre.tabIndex = 0;
+  const code = document.createElement("code");
+  code.innerHTML = highlight(shown, isJson ? "json" : "text");
+  pre.append(code);
+  block.append(pre);
+  addCopyButton(block);
+  body.append(block, ...(isWhole ? [] : [createRest(text)]));
+  return body;
 }
 
-function beginningOf(text) {
+function beginningOf(allLines) {
   const lines = [];
-  for (const line of jsonLines(text)) {
+  for (const line of allLines) {
     if (lines.length === maxLines) {
       return { shown: lines.join("\n"), isWhole: false };
     }
@@ -34,8 +35,16 @@ function beginningOf(text) {
   return { shown: lines.join("\n"), isWhole: true };
 }
 
-function writeSize(bytes) {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+function createRest(text) {
+  const rest = document.createElement("p");
+  rest.className = "rest";
+  rest.textContent = `These are the first ${maxLines.toLocaleString("en")} lines. `;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = `Save the whole answer (${writeSize(new Blob([text]).size)})`;
+  button.addEventListener("click", () => save(text));
+  rest.append(button);
+  return rest;
 }
 
 function save(text) {

@@ -1,31 +1,39 @@
 import { writeMoment, writeWait } from "./wait.js";
 
+/** What to do about keys that are refused, where the message of the service cannot know the page. */
+const keyAdvice = {
+  API_KEY_MISSING: "Enter your API key at the top of the page.",
+  API_KEY_INVALID: "The service does not know this key. Forget it at the top of the page, and enter another.",
+  API_KEY_EXPIRED: "This key has expired. Forget it at the top of the page, and enter another.",
+  API_KEY_REVOKED: "This key has been revoked. Forget it at the top of the page, and enter another.",
+};
+
 /**
  * What a failed answer means, and what to do about it; undefined of one that has not failed, or that is not the API's.
  * `waitSeconds` is set where the answer says how long to wait.
  */
 export function describeAnswer({ status, headers, text }) {
-  const code = codeOf(text);
+  const { code, message } = failureOf(text);
   if (status < 400 || code === undefined) {
     return undefined;
   }
   const waitSeconds = Number.parseInt(headers["retry-after"], 10);
-  return status === 429 && waitSeconds >= 0 ? describeRefusal({ code, headers, waitSeconds }) : describeFailure(code);
+  return status === 429 && waitSeconds >= 0
+    ? describeRefusal({ code, headers, waitSeconds })
+    : describeFailure(code, message);
 }
 
-function codeOf(text) {
+function failureOf(text) {
   try {
-    const { code } = JSON.parse(text);
-    return /^[A-Z_]+$/.test(code) ? code : undefined;
+    const { code, message } = JSON.parse(text);
+    return /^[A-Z_]+$/.test(code) ? { code, message: String(message) } : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-function describeFailure(code) {
-  const text = code.startsWith("API_KEY_")
-    ? "Enter your API key at the top of the operations."
-    : "The message below says what to do next.";
+function describeFailure(code, message) {
+  const text = Object.hasOwn(keyAdvice, code) ? keyAdvice[code] : message;
   return { title: code, text, facts: [], href: `#${code}`, linkText: `More about ${code}` };
 }
 

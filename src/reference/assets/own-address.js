@@ -3,16 +3,15 @@
  * behind a proxy the two differ, and code is there to be copied. `ownOrigin` is undefined where addresses are configured.
  */
 export function showOwnAddress(ownOrigin) {
-  if (ownOrigin === undefined) {
+  if (ownOrigin === undefined || ownOrigin === location.origin) {
     return;
   }
   const isEncrypted = location.protocol === "https:";
-  const roots = [document, ...[...document.querySelectorAll("template")].map(({ content }) => content)];
-  for (const text of roots.flatMap(codeTexts)) {
+  for (const text of codeTexts(document)) {
     const shown = text.data
       .replaceAll(ownOrigin, location.origin)
       .replaceAll(target(new URL(ownOrigin)), target(location));
-    text.data = isEncrypted && shown === "-plaintext" ? "" : shown;
+    text.data = isEncrypted && /^-plaintext|--http2-prior-knowledge$/.test(shown) ? "" : shown;
   }
 }
 

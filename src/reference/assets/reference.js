@@ -1,31 +1,23 @@
-import "./code-block.js";
-import "./code-tabs.js";
-import "./count-down.js";
-import { answerPlugin } from "./answer-plugin.js";
-import { connectKeyForm } from "./key-form.js";
-import { layoutPlugin } from "./layout-plugin.js";
-import { dropMalformedFragment, linkPlugin } from "./link-plugin.js";
+import { connectCopyButtons } from "./copy.js";
+import { connectExamples } from "./example.js";
+import { followFormerAnchors } from "./former-anchors.js";
+import { connectKeyBar } from "./key-bar.js";
+import { connectLanguages } from "./languages.js";
 import { connectNavigation } from "./navigation.js";
-import { operationPlugin } from "./operation-plugin.js";
+import { connectOperations } from "./operation.js";
 import { showOwnAddress } from "./own-address.js";
+import { connectSearch } from "./search.js";
 
-dropMalformedFragment();
-showOwnAddress(document.body.dataset.ownOrigin);
+const { baseUrl, ownOrigin } = document.body.dataset;
 
-const ui = globalThis.SwaggerUIBundle({
-  url: "/openapi.json",
-  dom_id: "#swagger-ui",
-  layout: "ReferenceLayout",
-  deepLinking: true,
-  docExpansion: "list",
-  defaultModelExpandDepth: 3,
-  // The colours of code are the page's own.
-  syntaxHighlight: { activated: false },
-  // No other host is asked whether the description is valid.
-  validatorUrl: null,
-  plugins: [layoutPlugin, operationPlugin, answerPlugin, linkPlugin],
-  onComplete: () => connectKeyForm(ui),
-});
-
+followFormerAnchors();
+showOwnAddress(ownOrigin);
+connectLanguages();
+connectCopyButtons();
+connectExamples();
 connectNavigation();
-addEventListener("hashchange", () => ui.layoutActions.parseDeepLinkHash(location.hash));
+connectSearch();
+
+// Behind a proxy the browser knows the server by another address than the server itself.
+const api = connectKeyBar(ownOrigin === undefined ? baseUrl : baseUrl.replace(ownOrigin, location.origin));
+connectOperations(api);

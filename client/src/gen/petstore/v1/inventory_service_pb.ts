@@ -33,8 +33,8 @@ export type ListInventoryRequest = Message<"petstore.v1.ListInventoryRequest"> &
   pageSize?: number | undefined;
 
   /**
-   * The page to return, as announced by the answer before it. It belongs to the filter that it was
-   * issued for.
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
+   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -133,7 +133,7 @@ export const UpdateInventoryResponseSchema: GenMessage<UpdateInventoryResponse> 
   messageDesc(file_petstore_v1_inventory_service, 3);
 
 /**
- * InventoryService tracks the stock levels of the pets in the store.
+ * The stock levels of the pets in the store.
  *
  * @generated from service petstore.v1.InventoryService
  */

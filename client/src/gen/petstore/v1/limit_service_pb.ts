@@ -53,7 +53,7 @@ export const GetLimitsResponseSchema: GenMessage<GetLimitsResponse> = /*@__PURE_
   messageDesc(file_petstore_v1_limit_service, 1);
 
 /**
- * LimitService tells callers of their limits.
+ * The limits of an API key: its plan, and what is left of it.
  *
  * @generated from service petstore.v1.LimitService
  */

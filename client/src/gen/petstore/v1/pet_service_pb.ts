@@ -59,7 +59,7 @@ export const GetPetResponseSchema: GenMessage<GetPetResponse> = /*@__PURE__*/
   messageDesc(file_petstore_v1_pet_service, 1);
 
 /**
- * PetService describes the pets of the store.
+ * What the store knows of its pets.
  *
  * @generated from service petstore.v1.PetService
  */

@@ -31,8 +31,8 @@ export type ListOrdersRequest = Message<"petstore.v1.ListOrdersRequest"> & {
   pageSize?: number | undefined;
 
   /**
-   * The page to return, as announced by the answer before it. It belongs to the filter that it was
-   * issued for.
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
+   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -82,7 +82,7 @@ export const ListOrdersResponseSchema: GenMessage<ListOrdersResponse> = /*@__PUR
   messageDesc(file_petstore_v1_store_service, 1);
 
 /**
- * StoreService lists the orders of the store.
+ * The orders of the store.
  *
  * @generated from service petstore.v1.StoreService
  */

@@ -1,0 +1,95 @@
+import { parseWindows } from "./limits.js";
+
+/** A request that got no answer. Its message is for people. */
+export class NoAnswer extends Error {}
+
+/**
+ * The API as the page calls it: with the reader's key, and with what its answers told of the key. It dispatches `change`
+ * when any of that does.
+ */
+export class Api extends EventTarget {
+  /** The address that is called, ending in `/v1`. */
+  baseUrl;
+  /** The key in use: one that the service has accepted. */
+  key;
+  plan;
+  windows;
+  /** From when on the key is admitted again, as a time of `Date.now()`. */
+  pausedUntilMs = 0;
+
+  constructor(baseUrl) {
+    super();
+    this.baseUrl = baseUrl;
+  }
+
+  /** Calls another server: the key is that of the former one no longer. */
+  useServer(baseUrl) {
+    this.baseUrl = baseUrl;
+    this.forget();
+  }
+
+  use({ key, plan, windows, pausedUntilMs = 0 }) {
+    Object.assign(this, { key, plan, windows, pausedUntilMs });
+    this.#changed();
+  }
+
+  forget() {
+    this.use({});
+  }
+
+  /** How many seconds are left before the key may be used again; 0 when it may be used now. */
+  get pausedSeconds() {
+    return Math.max(0, Math.ceil((this.pausedUntilMs - Date.now()) / 1_000));
+  }
+
+  /** Sends a request with the key in use, and remembers what the answer tells of it. Throws `NoAnswer`. */
+  async send(request) {
+    const { key } = this;
+    const answer = await sendRequest(request, key);
+    if (key === this.key) {
+      this.#learn(answer);
+    }
+    return answer;
+  }
+
+  #learn({ status, headers }) {
+    this.windows = parseWindows(headers, Date.now()) ?? this.windows;
+    const seconds = Number.parseInt(headers["retry-after"], 10);
+    if (status === 429 && seconds >= 0) {
+      this.pausedUntilMs = Date.now() + seconds * 1_000;
+    }
+    this.#changed();
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+/** Sends a request with a key. The answer's body is text: reading its numbers would lose digits. Throws `NoAnswer`. */
+export async function sendRequest({ method, url, headers = [], body }, key) {
+  const startedAtMs = performance.now();
+  const authorization = key === undefined ? [] : [["Authorization", `Bearer ${key}`]];
+  const mediaType = body === undefined ? [] : [["Content-Type", "application/json"]];
+  const sent = [...headers, ...mediaType, ...authorization];
+  try {
+    const response = await fetch(url, { method, headers: sent, body, cache: "no-store", credentials: "omit" });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      text,
+      durationMs: performance.now() - startedAtMs,
+    };
+  } catch {
+    throw new NoAnswer(explainSilence(url));
+  }
+}
+
+/** A browser does not tell a page why a request failed. */
+function explainSilence(url) {
+  const { origin } = new URL(url);
+  return origin === location.origin
+    ? `The server at ${origin} did not answer. Check that it is running, and that you are online.`
+    : `The server at ${origin} did not answer this page. Either it is not reachable, or it does not allow calls from ${location.origin} (CORS).`;
+}

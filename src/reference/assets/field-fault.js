@@ -1,0 +1,60 @@
+/**
+ * The field that a refusal points to, by its name among the parameters, or `body`; with what is wrong with it. Undefined
+ * where it points to none.
+ */
+export function faultOfAnswer({ status, text }, { parameters, bodyField, request }) {
+  const { code, message } = status === 400 ? parse(text) : {};
+  if (typeof message !== "string") {
+    return undefined;
+  }
+  if (code === "INVALID_PAGE_TOKEN") {
+    return { name: "pageToken", message };
+  }
+  const [, path = ""] = /^([\w.]+)(?:\[\d+\])?: /.exec(message) ?? [];
+  const name = path.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+  if (parameters.some((parameter) => parameter.name === name)) {
+    const what = message.slice(message.indexOf(": ") + 2);
+    return { name, message: what.charAt(0).toUpperCase() + what.slice(1) };
+  }
+  const first = name.split(".")[0];
+  const isInBody = first !== "" && (first === bodyField || Object.hasOwn(request[bodyField]?.fields ?? {}, first));
+  return isInBody || (bodyField !== undefined && message.startsWith("The request body"))
+    ? { name: "body", message }
+    : undefined;
+}
+
+/** Says beside a field what is wrong with it, and leads the reader there. */
+export function showFault(section, name, message) {
+  const field = section.querySelector(`form [data-field="${CSS.escape(name)}"]`);
+  const control = field?.querySelector("input, textarea") ?? null;
+  if (control === null) {
+    return;
+  }
+  const note = document.createElement("p");
+  note.className = "fault";
+  note.id = `${section.id}-${name}-fault`;
+  note.textContent = message;
+  (field.querySelector(".entry") ?? field).append(note);
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", note.id);
+  control.focus();
+}
+
+/** Takes back what was said about the fields within an element. */
+export function clearFaults(element) {
+  for (const note of element?.querySelectorAll(".fault") ?? []) {
+    note.remove();
+  }
+  for (const control of element?.querySelectorAll("[aria-invalid]") ?? []) {
+    control.removeAttribute("aria-invalid");
+    control.removeAttribute("aria-describedby");
+  }
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,122 @@
+import { Api } from "./api.js";
+import { checkKey } from "./key-check.js";
+import { describeWindows } from "./limits.js";
+import { createMemory } from "./memory.js";
+import { writeWait } from "./wait.js";
+
+const memory = createMemory("sessionStorage");
+const bar = document.querySelector(".key-bar");
+const toggle = bar.querySelector(".key-toggle");
+const form = bar.querySelector("form");
+const input = form.querySelector("input");
+const submit = form.querySelector("button");
+const plan = bar.querySelector(".plan");
+const note = bar.querySelector("[role=status]");
+const server = bar.querySelector("select");
+
+/** The reader's key in the head of the page: it is checked, kept for this tab alone, and shown with what it has left. */
+export function connectKeyBar(baseUrl) {
+  const api = new Api(baseUrl);
+  const use = async (key) => {
+    submit.disabled = true;
+    say("Checking the key …");
+    const { fault, isFinal, ...checked } = await checkKey(key, api.baseUrl);
+    submit.disabled = false;
+    if (fault === undefined) {
+      memory.remember("api-key", key);
+      input.value = "";
+      say("");
+      open(false);
+      api.use(checked);
+    } else {
+      if (isFinal) {
+        memory.forget("api-key");
+      }
+      refuse(fault);
+    }
+  };
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const key = input.value.trim();
+    return key === "" ? refuse("Enter your API key first.") : void use(key);
+  });
+  input.addEventListener("input", () => {
+    input.removeAttribute("aria-invalid");
+    say("");
+  });
+  bar.querySelector(".forget").addEventListener("click", () => {
+    memory.forget("api-key");
+    api.forget();
+    say("The key is forgotten.");
+    input.focus();
+  });
+  server?.addEventListener("change", () => {
+    memory.forget("api-key");
+    api.useServer(server.value);
+  });
+  connectPanel();
+  api.addEventListener("change", () => show(api));
+  // A window that ends leaves all of it, and a ban is over, without another answer.
+  setInterval(() => show(api), 1_000);
+
+  const known = memory.recall("api-key");
+  if (known !== undefined) {
+    void use(known);
+  }
+  return api;
+}
+
+/** Where the reader enters a key: the bar is folded up on a phone. */
+export function askForKey(text) {
+  open(true);
+  refuse(text);
+}
+
+function refuse(text) {
+  input.setAttribute("aria-invalid", "true");
+  say(text);
+  input.focus();
+}
+
+function say(text) {
+  setText(note, text);
+}
+
+function show(api) {
+  const isKnown = api.key !== undefined;
+  form.hidden = isKnown;
+  plan.hidden = !isKnown;
+  if (!isKnown) {
+    setText(toggle, "API key");
+    return;
+  }
+  const name = api.plan.charAt(0).toUpperCase() + api.plan.slice(1);
+  const left = describeWindows(api.windows ?? [], Date.now());
+  const pause = api.pausedSeconds;
+  setText(plan.querySelector(".name"), name);
+  setText(plan.querySelector(".left"), pause > 0 ? `wait ${writeWait(pause)}` : left.join(" · "));
+  setText(toggle, pause > 0 ? `${name} · wait` : `${name} · ${(left[0] ?? "").split(" ")[0]} left`);
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+function connectPanel() {
+  toggle.addEventListener("click", () => open(toggle.getAttribute("aria-expanded") === "false"));
+  bar.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && toggle.getAttribute("aria-expanded") === "true") {
+      open(false);
+      toggle.focus();
+    }
+  });
+  document.querySelector("main").addEventListener("click", ({ target }) => target.closest("button, a") ?? open(false));
+}
+
+function open(isOpen) {
+  toggle.setAttribute("aria-expanded", String(isOpen));
+  bar.classList.toggle("open", isOpen);
+}

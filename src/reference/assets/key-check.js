@@ -1,0 +1,53 @@
+import { NoAnswer, sendRequest } from "./api.js";
+import { isSecret } from "./key-secret.js";
+import { parseWindows } from "./limits.js";
+
+/** Why keys are refused, by the codes of the service. */
+const refusals = {
+  API_KEY_INVALID: "The service does not know this key.",
+  API_KEY_EXPIRED: "This key has expired. Ask for a new one.",
+  API_KEY_REVOKED: "This key has been revoked. Ask for a new one.",
+};
+
+/**
+ * Checks a key by asking for its limits, which is free of charge. Resolves to what `Api.use` takes; or to a `fault`, and
+ * whether it is `final`: the key itself is to blame, and not the way to the service.
+ */
+export async function checkKey(key, baseUrl) {
+  if (!isSecret(key)) {
+    return { fault: "This is not a whole API key: it is cut off or mistyped.", isFinal: true };
+  }
+  try {
+    return judge(key, await sendRequest({ method: "GET", url: `${baseUrl}/limits` }, key));
+  } catch (reason) {
+    if (reason instanceof NoAnswer) {
+      return { fault: reason.message, isFinal: false };
+    }
+    throw reason;
+  }
+}
+
+function judge(key, { status, headers, text }) {
+  const { code, plan, ban } = parse(text);
+  if (status === 200 && typeof plan === "string") {
+    const pausedUntilMs = ban === undefined ? 0 : Date.parse(ban.endTime);
+    return { key, plan, windows: parseWindows(headers, Date.now()), pausedUntilMs };
+  }
+  if (status === 429) {
+    return { fault: `Too many attempts. Wait ${headers["retry-after"]} seconds.`, isFinal: false };
+  }
+  const fault = Object.hasOwn(refusals, code) ? refusals[code] : undefined;
+  return {
+    fault: fault ?? `The service could not check the key: it answered ${status}.`,
+    isFinal: fault !== undefined,
+  };
+}
+
+/** None of what is read here is a number. */
+function parse(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}

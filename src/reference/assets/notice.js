@@ -1,0 +1,51 @@
+import { writeWait } from "./wait.js";
+
+/** What `describeAnswer` says, as an element. Its countdown ends with it. */
+export function createNotice({ title, text, facts = [], waitSeconds, href, linkText }) {
+  const notice = document.createElement("div");
+  notice.className = "notice";
+  notice.setAttribute("role", "status");
+  if (title !== undefined) {
+    append(notice, "strong", title);
+  }
+  append(notice, "p", text);
+  if (facts.length > 0) {
+    const list = append(notice, "dl", "");
+    for (const [name, value] of facts) {
+      const pair = append(list, "div");
+      append(pair, "dt", name);
+      append(pair, "dd", value);
+    }
+  }
+  if (waitSeconds !== undefined) {
+    // As a timer it is not read aloud each second.
+    const timer = append(notice, "p");
+    timer.setAttribute("role", "timer");
+    countDown(timer, waitSeconds);
+  }
+  if (href !== undefined) {
+    append(notice, "a", linkText).href = href;
+  }
+  return notice;
+}
+
+function append(parent, name, text = "") {
+  const child = document.createElement(name);
+  child.textContent = text;
+  parent.append(child);
+  return child;
+}
+
+function countDown(element, seconds) {
+  const endsAtMs = Date.now() + seconds * 1_000;
+  const show = () => {
+    const left = Math.max(0, Math.ceil((endsAtMs - Date.now()) / 1_000));
+    element.textContent = left > 0 ? `Time left: ${writeWait(left)}` : "The wait is over: send it again.";
+    if (left === 0 || (timer !== undefined && !element.isConnected)) {
+      clearInterval(timer);
+    }
+  };
+  let timer;
+  show();
+  timer = setInterval(show, 1_000);
+}

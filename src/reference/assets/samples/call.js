@@ -1,0 +1,105 @@
+// @ts-check
+import { createMessage } from "./message.js";
+
+/**
+ * What the reference knows of an operation in order to show calls of it.
+ *
+ * @typedef {object} CallableOperation
+ * @property {string} method
+ * @property {string} path Relative to the base address, such as `/inventory/{petId}`.
+ * @property {readonly CallParameter[]} parameters
+ * @property {string} [bodyField] The field of the request message that the body fills; left out where there is none.
+ * @property {string} rpc The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`.
+ * @property {import("./message.js").MessageShape} request
+ * @property {string} result The first field of the answer's message.
+ * @property {boolean} isPaged Whether the answer is one page of a list.
+ */
+
+/**
+ * @typedef {object} CallParameter
+ * @property {string} name
+ * @property {"path" | "query" | "header"} in
+ */
+
+/**
+ * What a reader has entered: the values of each parameter by its name, and the JSON text of the body.
+ *
+ * @typedef {object} CallInput
+ * @property {Readonly<Record<string, readonly string[]>>} values
+ * @property {string} [body]
+ */
+
+/**
+ * One call of an operation, as the code samples show it.
+ *
+ * @typedef {object} SampleCall
+ * @property {string} method
+ * @property {string} baseUrl
+ * @property {string} url The whole address over REST.
+ * @property {readonly (readonly [name: string, value: string])[]} headers Those beside the key and the media type.
+ * @property {string} [body] The JSON text of the body over REST; left out where there is none.
+ * @property {string} rpc
+ * @property {import("./message.js").SampleMessage} message
+ * @property {string} result
+ * @property {boolean} isPaged
+ */
+
+/** The environment variable from which every sample takes the API key. */
+export const keyVariable = "PETSTORE_API_KEY";
+
+/**
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ * @param {string} baseUrl
+ * @returns {SampleCall}
+ */
+export function createCall(operation, input, baseUrl) {
+  const { method, rpc, result, isPaged, bodyField } = operation;
+  return {
+    method,
+    baseUrl,
+    url: baseUrl + writePath(operation, input) + writeQuery(operation, input),
+    headers: entered(operation, input, "header").flatMap(([name, values]) =>
+      values.map((value) => /** @type {const} */ ([name, value])),
+    ),
+    ...(bodyField !== undefined && { body: input.body ?? "" }),
+    rpc,
+    message: createMessage(operation, input),
+    result,
+    isPaged,
+  };
+}
+
+/**
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ */
+function writePath({ path }, { values }) {
+  return path.replace(/\{([\w.]+)\}/g, (whole, name) => {
+    const value = values[name]?.[0] ?? "";
+    return value === "" ? whole : encodeURIComponent(value);
+  });
+}
+
+/**
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ */
+function writeQuery(operation, input) {
+  const pairs = entered(operation, input, "query").flatMap(([name, values]) => values.map((value) => [name, value]));
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+/**
+ * The parameters of a place that have values, with them.
+ *
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ * @param {CallParameter["in"]} place
+ * @returns {[name: string, values: readonly string[]][]}
+ */
+function entered({ parameters }, { values }, place) {
+  return parameters
+    .filter((parameter) => parameter.in === place)
+    .map(({ name }) => [name, (values[name] ?? []).filter((value) => value !== "")]);
+}

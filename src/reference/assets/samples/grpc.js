@@ -1,0 +1,61 @@
+// @ts-check
+import { authorization, joinLines, quote } from "./shell.js";
+
+/**
+ * The call by grpcurl, which learns the API by reflection.
+ *
+ * @param {import("./call.js").SampleCall} call
+ */
+export function writeGrpcurl({ baseUrl, rpc, message }) {
+  return message.fault === undefined
+    ? joinLines([...grpcurl(baseUrl), ...data(message), `${hostOf(baseUrl)} ${rpc}`])
+    : `# ${message.fault}`;
+}
+
+/**
+ * How grpcurl lists what a server has, and describes one of its services.
+ *
+ * @param {import("./call.js").SampleCall} call
+ */
+export function writeReflection({ baseUrl, rpc }) {
+  const [program] = grpcurl(baseUrl);
+  const service = rpc.slice(0, rpc.indexOf("/"));
+  return `${program} ${hostOf(baseUrl)} list\n${program} ${hostOf(baseUrl)} describe ${service}`;
+}
+
+/**
+ * The call by `buf curl`, over gRPC.
+ *
+ * @param {import("./call.js").SampleCall} call
+ */
+export function writeBufCurl({ baseUrl, rpc, message }) {
+  const { protocol, origin } = new URL(baseUrl);
+  return message.fault === undefined
+    ? joinLines([
+        `buf curl --protocol grpc${protocol === "https:" ? "" : " --http2-prior-knowledge"}`,
+        authorization,
+        ...data(message),
+        `${origin}/${rpc}`,
+      ])
+    : `# ${message.fault}`;
+}
+
+/** @param {string} baseUrl */
+function grpcurl(baseUrl) {
+  return [new URL(baseUrl).protocol === "https:" ? "grpcurl" : "grpcurl -plaintext", authorization];
+}
+
+/** @param {import("./message.js").SampleMessage} message */
+function data({ json }) {
+  return json === "{}" ? [] : [`-d ${quote(json)}`];
+}
+
+/**
+ * The host with its port, as gRPC wants it even where it is the usual one.
+ *
+ * @param {string} baseUrl
+ */
+function hostOf(baseUrl) {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+}

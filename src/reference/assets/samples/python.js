@@ -1,0 +1,37 @@
+// @ts-check
+import { keyVariable } from "./call.js";
+
+/**
+ * The call by Python's own library, whose integers have all digits.
+ *
+ * @param {import("./call.js").SampleCall} call
+ */
+export function writePython({ method, url, headers, body }) {
+  return [
+    "import json",
+    "import os",
+    "import urllib.request",
+    "",
+    "request = urllib.request.Request(",
+    `    ${JSON.stringify(url)},`,
+    `    method="${method}",`,
+    "    headers={",
+    `        "Authorization": f"Bearer {os.environ['${keyVariable}']}",`,
+    ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${writeText(value)},`),
+    ...(body === undefined ? [] : [`        "Content-Type": "application/json",`]),
+    "    },",
+    ...(body === undefined ? [] : [`    data=${writeText(body)}.encode(),`]),
+    ")",
+    "with urllib.request.urlopen(request) as response:",
+    "    print(json.load(response))",
+  ].join("\n");
+}
+
+/**
+ * A string in single quotes, where it needs no escapes. The escapes of JSON are those of Python.
+ *
+ * @param {string} text
+ */
+function writeText(text) {
+  return /^[^'\\\p{C}]*$/u.test(text) ? `'${text}'` : JSON.stringify(text);
+}

@@ -1,0 +1,46 @@
+// @ts-check
+import { keyVariable } from "./call.js";
+
+/**
+ * What the client calls each service.
+ *
+ * @type {Readonly<Record<string, string>>}
+ */
+const members = { InventoryService: "inventory", LimitService: "keyLimits", PetService: "pets", StoreService: "store" };
+
+/**
+ * The call by the project's client, whose 64-bit integers are `bigint`s.
+ *
+ * @param {import("./call.js").SampleCall} call
+ */
+export function writeTypeScript(call) {
+  const { baseUrl, message } = call;
+  if (message.fault !== undefined) {
+    return `// ${message.fault}`;
+  }
+  return [
+    `import { ${["createPetstoreClient", ...message.enums].join(", ")} } from "petstore-inventory-client";`,
+    "",
+    "const petstore = createPetstoreClient({",
+    `  baseUrl: ${JSON.stringify(baseUrl)},`,
+    `  apiKey: process.env.${keyVariable} ?? "",`,
+    "});",
+    "",
+    ...writeUse(call),
+  ].join("\n");
+}
+
+/** @param {import("./call.js").SampleCall} call */
+function writeUse({ rpc, message, result, isPaged }) {
+  const [service = "", name = ""] = rpc.slice(rpc.lastIndexOf(".") + 1).split("/");
+  const method = name.charAt(0).toLowerCase() + name.slice(1);
+  if (isPaged) {
+    const item = result.replace(/s$/, "");
+    const request = message.typescript === "{}" ? "" : message.typescript;
+    return [`for await (const ${item} of petstore.${method}(${request})) {`, `  console.log(${item});`, "}"];
+  }
+  return [
+    `const { ${result} } = await petstore.${members[service]}.${method}(${message.typescript});`,
+    `console.log(${result});`,
+  ];
+}

@@ -1,0 +1,126 @@
+/** How many results are shown: more would be no help. */
+const maxResults = 12;
+
+/**
+ * Searches operations, guides and error codes: `/` opens it, arrows choose, Enter goes there.
+ *
+ * Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
+ */
+export function connectSearch() {
+  const dialog = document.createElement("dialog");
+  dialog.className = "search";
+  dialog.setAttribute("aria-label", "Search");
+  dialog.innerHTML =
+    '<input type="text" role="combobox" aria-label="Search operations, guides and error codes" aria-controls="found"' +
+    ' aria-expanded="true" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search operations, guides, error codes">' +
+    '<ul id="found" role="listbox" aria-label="Results"></ul><p class="none" role="status"></p>';
+  document.body.append(dialog);
+  const [input, list, none] = ["input", "ul", "p"].map((name) => dialog.querySelector(name));
+  const places = listPlaces();
+  let chosen = 0;
+
+  function show() {
+    const found = search(places, input.value).slice(0, maxResults);
+    list.replaceChildren(...found.map(createResult));
+    none.textContent = found.length === 0 ? `Nothing is called “${input.value}”.` : "";
+    choose(0);
+  }
+
+  function choose(index) {
+    const results = [...list.children];
+    chosen = results.length === 0 ? 0 : (index + results.length) % results.length;
+    for (const [i, result] of results.entries()) {
+      result.setAttribute("aria-selected", String(i === chosen));
+    }
+    results[chosen]?.scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", results[chosen]?.id ?? "");
+  }
+
+  function open() {
+    if (!dialog.open) {
+      input.value = "";
+      dialog.showModal();
+      show();
+    }
+  }
+
+  function go(result) {
+    if (result !== undefined && result !== null) {
+      dialog.close();
+      location.hash = result.dataset.id;
+    }
+  }
+
+  input.addEventListener("input", show);
+  input.addEventListener("keydown", (event) => {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (move !== undefined) {
+      event.preventDefault();
+      choose(chosen + move);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      go(list.children[chosen]);
+    }
+  });
+  list.addEventListener("click", ({ target }) => go(target.closest("li")));
+  // A click beside the dialog is one on the dialog itself, which its content covers.
+  dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
+  document.querySelector("button.find").addEventListener("click", open);
+  addEventListener("keydown", (event) => {
+    if (event.key === "/" && !isEntering(event.target)) {
+      event.preventDefault();
+      open();
+    }
+  });
+}
+
+function isEntering(element) {
+  return element.matches?.("input, textarea, select") ?? false;
+}
+
+/** All that can be found, by what the page itself says. */
+function listPlaces() {
+  const operations = [...document.querySelectorAll("nav a[data-path]")].map((link) => ({
+    id: link.getAttribute("href").slice(1),
+    title: link.querySelector("span").textContent,
+    detail: link.dataset.path,
+  }));
+  const guides = [...document.querySelectorAll(".guide h2 a, .guide h3 a, .group > .opening h2 a")].map((link) => ({
+    id: link.getAttribute("href").slice(1),
+    title: link.textContent,
+    detail: link.closest("section").getAttribute("aria-label"),
+  }));
+  const errors = [...document.querySelectorAll(".error")].map((error) => ({
+    id: error.id,
+    title: error.id,
+    detail: `Error ${error.querySelector(".status").textContent}`,
+  }));
+  return [...operations, ...guides, ...errors];
+}
+
+/** The places that have each word, those first whose title begins with the first one. */
+export function search(places, text) {
+  const words = text
+    .toLowerCase()
+    .split(/[\s_]+/)
+    .filter(Boolean);
+  const rank = ({ title }) => Number(!title.toLowerCase().startsWith(words[0] ?? ""));
+  return places
+    .filter(({ title, detail }) => {
+      const said = `${title} ${detail}`.toLowerCase();
+      return words.every((word) => said.includes(word));
+    })
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+function createResult({ id, title, detail }, i) {
+  const item = document.createElement("li");
+  item.id = `found-${i}`;
+  item.dataset.id = id;
+  item.setAttribute("role", "option");
+  const [name, kind] = [document.createElement("span"), document.createElement("small")];
+  name.textContent = title;
+  kind.textContent = detail;
+  item.append(name, kind);
+  return item;
+}

@@ -1,0 +1,26 @@
+/** HTTP/2 sends no texts of statuses. Source: RFC 9110, 15 */
+const texts = {
+  200: "OK",
+  204: "No Content",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  410: "Gone",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** What a status is called; empty for one that has no name here. */
+export function statusText(status) {
+  return texts[status] ?? "";
+}

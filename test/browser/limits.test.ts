@@ -1,0 +1,160 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { enterKey, notice, operation, sendButton, sent, useKey } from "./reference-page.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+let reader: BrowserContext;
+let docs: string;
+let key: string;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([startServer(), launchBrowser()]);
+    reader = await createReader(browser, { viewport: { width: 1440, height: 900 } });
+    docs = `${server.origin}/docs`;
+    key = (await server.store.mintKey("--plan", "pro")).key;
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const keyNote = (page: Page) => page.locator("#key-note").textContent();
+const plan = (page: Page) => page.locator(".plan").textContent();
+
+describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeout: 60_000 }, () => {
+  it("is shown with its plan and what is left of it, and costs nothing to enter", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    expect(await plan(page)).toMatch(/^Pro300 of 300 left this minute · 10,000 of 10,000 left todayForget key$/);
+    expect(await sent(page, "listInventory")).toBe(200);
+    expect(await plan(page)).toMatch(/^Pro299 of 300 left this minute · 9,999 of 10,000 left today/);
+    expect(await sent(page, "getLimits")).toBe(200);
+    expect(await plan(page)).toContain("299 of 300");
+  });
+
+  it.each([
+    ["", "Enter your API key first."],
+    ["psk_wrong", "This is not a whole API key: it is cut off or mistyped."],
+    [`psk_${"0".repeat(36)}`, "This is not a whole API key: it is cut off or mistyped."],
+  ])("is refused in one line, and not sent, where it is none: %j", async (text, line) => {
+    const { page } = await visit(reader, docs);
+    const sentTo: string[] = [];
+    page.on("request", (request) => sentTo.push(request.url()));
+    await enterKey(page, text);
+    await expect.poll(() => keyNote(page)).toBe(line);
+    expect(sentTo.filter((url) => url.includes("/v1/"))).toEqual([]);
+  });
+
+  it("is said to be unknown, revoked or expired where it is", async () => {
+    const { page } = await visit(reader, docs);
+    const revoked = await server.store.mintKey();
+    await server.store.run("keys", "revoke", revoked.id);
+    await enterKey(page, revoked.key);
+    await expect.poll(() => keyNote(page)).toBe("This key has been revoked. Ask for a new one.");
+    const strange = await startServer();
+    const { key: unknown } = await strange.store.mintKey();
+    await strange.stop();
+    await enterKey(page, unknown);
+    await expect.poll(() => keyNote(page)).toBe("The service does not know this key.");
+    expect(await page.locator("form.key").isVisible()).toBe(true);
+  });
+
+  it("is said to be revoked by what it is sent with later", async () => {
+    const { page } = await visit(reader, docs);
+    const { id, key: short } = await server.store.mintKey();
+    await useKey(page, short);
+    await server.store.run("keys", "revoke", id);
+    await expect.poll(() => sent(page, "listInventory"), { timeout: 5_000 }).toBe(401);
+    expect(await notice(page, "listInventory")).toMatch(/API_KEY_REVOKED.*This key has been revoked\. Forget it/s);
+  });
+
+  it("is asked for where one is needed to send", async () => {
+    const fresh = await createReader(browser);
+    const { page } = await visit(fresh, docs);
+    await sendButton(page, "listInventory").click();
+    expect(await keyNote(page)).toBe("Enter your API key first.");
+    expect(await page.getByLabel("Your API key").evaluate((input) => input.matches(":focus"))).toBe(true);
+    await fresh.close();
+  });
+
+  it("stays in the tab alone, through a reload, and is forgotten when told so", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(key);
+    await page.reload();
+    await page.locator(".plan").waitFor();
+    expect(await sent(page, "listInventory")).toBe(200);
+    const { page: other } = await visit(reader, docs);
+    expect(await other.locator("form.key").isVisible()).toBe(true);
+    await page.getByRole("button", { name: "Forget key" }).click();
+    expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(key);
+    expect(await page.locator("form.key").isVisible()).toBe(true);
+  });
+});
+
+describe.skipIf(browserMissing !== undefined)("a limit in the reference", { timeout: 60_000 }, () => {
+  it("is shown for what it is when it is exceeded, and nothing more is sent until the wait is over", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, (await server.store.mintQuota(1, 100)).key);
+    expect(await sent(page, "listInventory")).toBe(200);
+    expect(await sent(page, "listInventory")).toBe(429);
+    const text = await notice(page, "listInventory");
+    expect(text).toMatch(/The one request of this minute is used up\. Wait [3-6]\d seconds/);
+    expect(text).toMatch(/Limit1Remaining0Retry-After[3-6]\d sBannedno/);
+    expect(text).toMatch(/Time left: \d\d seconds/);
+    const calls: string[] = [];
+    page.on("request", (request) => calls.push(request.url()));
+    for (const operationId of ["listInventory", "updateInventory"]) {
+      const button = sendButton(page, operationId);
+      await expect.poll(() => button.textContent()).toMatch(/^Wait \d\d s$/);
+      await button.dispatchEvent("click");
+    }
+    await operation(page, "updateInventory").getByLabel("petId").press("Enter");
+    expect(calls).toEqual([]);
+    expect(await notice(page, "listInventory")).toMatch(/Time left/);
+    // What is free is answered meanwhile.
+    expect(await sent(page, "getLimits")).toBe(200);
+    await useKey(page, key);
+    await expect.poll(() => sendButton(page, "listInventory").textContent()).toBe("Send");
+  });
+
+  it("is sent against again when the wait is over", async () => {
+    const { page } = await visit(reader, docs);
+    await useKey(page, key);
+    const refusal = { code: "RATE_LIMIT_EXCEEDED", message: "Wait.", status: 429 };
+    await page.route(
+      "**/v1/inventory",
+      (route) => route.fulfill({ status: 429, headers: { "retry-after": "1" }, json: refusal }),
+      { times: 1 },
+    );
+    expect(await sent(page, "listInventory")).toBe(429);
+    await expect.poll(() => sendButton(page, "listInventory").textContent()).toBe("Wait 1 s");
+    await expect.poll(() => sendButton(page, "listInventory").textContent(), { timeout: 5_000 }).toBe("Send");
+    await expect.poll(() => notice(page, "listInventory"), { timeout: 5_000 }).toContain("The wait is over");
+    expect(await sent(page, "listInventory")).toBe(200);
+  });
+
+  it("has banned a key that went on, which is told when the key is entered, too", async () => {
+    const small = (await server.store.mintQuota(1, 100)).key;
+    const { page } = await visit(reader, docs);
+    await useKey(page, small);
+    const headers = { authorization: `Bearer ${small}` };
+    for (let i = 0; i < 21; i++) {
+      await fetch(`${server.origin}/v1/inventory`, { headers });
+    }
+    expect(await sent(page, "listInventory")).toBe(429);
+    expect(await notice(page, "listInventory")).toMatch(
+      /This key is banned.*Send nothing for (2 minutes|1[01]\d seconds|9\d seconds)/s,
+    );
+    await page.reload();
+    await expect.poll(() => plan(page)).toMatch(/wait (2 minutes|1[01]\d seconds|9\d seconds)/);
+    expect(await sendButton(page, "listInventory").textContent()).toMatch(/^Wait /);
+  });
+});

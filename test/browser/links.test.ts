@@ -1,0 +1,133 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { anchorsOf, expectInSight } from "./link-target.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+let docs: string;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
+    docs = `${server.origin}/docs`;
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const screens = {
+  desktop: { viewport: { width: 1440, height: 900 } },
+  phone: { viewport: { width: 390, height: 844 } },
+} as const satisfies Record<string, BrowserContextOptions>;
+
+const readers = Object.entries(screens).flatMap(([screen, options]) =>
+  (["no-preference", "reduce"] as const).map((reducedMotion) => ({ screen, reducedMotion, options })),
+);
+
+/** Clicks a link as a reader does; one in the folded navigation once that is open. */
+async function clickInNavigation(page: Page, href: string): Promise<void> {
+  const menu = page.getByRole("button", { name: "Menu" });
+  if (await menu.isVisible()) {
+    await menu.click();
+  }
+  await page.locator(`nav a[href="${href}"]`).click();
+}
+
+describe.skipIf(browserMissing !== undefined).each(readers)(
+  "a link in the reference, on a $screen, with motion: $reducedMotion,",
+  { timeout: 120_000 },
+  ({ reducedMotion, options }) => {
+    let reader: BrowserContext;
+
+    beforeAll(async () => {
+      reader = await createReader(browser, { ...options, reducedMotion });
+    });
+
+    afterAll(() => reader?.close());
+
+    it("has its target in sight when it is clicked, and is one entry in the history", async () => {
+      const { page } = await visit(reader, docs);
+      await page.evaluate(`
+        globalThis.entries = [];
+        navigation.addEventListener("navigate", ({ navigationType }) => entries.push(navigationType));
+      `);
+      const count = (await page.evaluate(
+        `document.querySelectorAll('main a[href^="#"], nav a[href^="#"]').length`,
+      )) as number;
+      expect(count).toBeGreaterThan(80);
+      for (let i = 0; i < count; i++) {
+        const id = (await page.evaluate(`{
+          entries.length = 0;
+          history.replaceState(null, "", location.pathname);
+          entries.length = 0;
+          const link = document.querySelectorAll('main a[href^="#"], nav a[href^="#"]')[${i}];
+          link.click();
+          link.getAttribute("href").slice(1);
+        }`)) as string;
+        await expectInSight(page, id);
+        expect([id, await page.evaluate("entries")]).toEqual([id, ["push"]]);
+      }
+    });
+
+    it("has its target in sight when it is opened at first", async () => {
+      const { page } = await visit(reader, docs);
+      const anchors = await anchorsOf(page);
+      expect(anchors.length).toBeGreaterThan(35);
+      for (const id of anchors) {
+        await page.goto("about:blank");
+        await page.goto(`${docs}#${id}`);
+        await expectInSight(page, id);
+      }
+    });
+
+    it.each([
+      ["/PetService/getPet", "get-pet"],
+      ["/InventoryService/updateInventory", "update-inventory"],
+      ["operations-tag-PetService", "operations"],
+      ["overview-good-to-know", "conventions"],
+      ["errors-in-which-order-a-request-is-judged", "errors-the-order-of-checks"],
+    ])("leads from its former anchor %s to where that is now", async (former, id) => {
+      const { page } = await visit(reader, `${docs}#${former}`);
+      await expectInSight(page, id);
+      expect(new URL(page.url()).hash).toBe(`#${id}`);
+      await page.evaluate(`location.hash = "#overview"`);
+      await page.evaluate(`location.hash = "#${former}"`);
+      await expectInSight(page, id);
+    });
+
+    it("is left by going back", async () => {
+      const { page } = await visit(reader, docs);
+      await page.evaluate("scrollTo(0, 700)");
+      await clickInNavigation(page, "#get-pet");
+      await expectInSight(page, "get-pet");
+      await clickInNavigation(page, "#versioning-and-stability");
+      await expectInSight(page, "versioning-and-stability");
+      await page.goBack();
+      await expectInSight(page, "get-pet");
+      await page.goBack();
+      await expect.poll(() => page.evaluate("scrollY")).toBe(700);
+    });
+
+    it("marks in the navigation what it leads to", async () => {
+      const { page } = await visit(reader, docs);
+      const marked = () =>
+        page.locator("nav [aria-current]").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+      for (const href of [
+        "#update-inventory",
+        "#errors",
+        "#overview",
+        "#versioning-and-stability",
+        "#overview-quick-start",
+      ]) {
+        await clickInNavigation(page, href);
+        await expect.poll(marked).toEqual([href]);
+      }
+    });
+  },
+);

@@ -1,0 +1,120 @@
+import type { Browser, BrowserContext } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beyondDouble } from "../support/fixture.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { operation, shownSample } from "./reference-page.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+let reader: BrowserContext;
+let docs: string;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
+    reader = await createReader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    docs = `${server.origin}/docs`;
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+describe.skipIf(browserMissing !== undefined)("the samples in the reference", { timeout: 60_000 }, () => {
+  it("are in the language that was chosen, everywhere and the next time, by mouse and by keyboard", async () => {
+    const { page } = await visit(reader, docs);
+    const tabs = operation(page, "updateInventory");
+    await tabs.getByRole("tab", { name: "Python" }).click();
+    expect(await shownSample(page, "updateInventory")).toContain("urllib.request");
+    await page.keyboard.press("ArrowRight");
+    expect(await shownSample(page, "updateInventory")).toContain("http.NewRequest");
+    expect(await shownSample(page, "getPet")).toContain("package main");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowLeft");
+    expect(await shownSample(page, "updateInventory")).toContain("buf curl");
+    await page.reload();
+    expect(await shownSample(page, "listOrders")).toContain("buf curl");
+    await tabs.getByRole("tab", { name: "curl", exact: true }).click();
+  });
+
+  it("stay where they are on the screen when the language is chosen", async () => {
+    const { page } = await visit(await createReader(browser, { viewport: { width: 390, height: 844 } }), docs);
+    const tab = operation(page, "listOrders").getByRole("tab", { name: "Go" });
+    await tab.scrollIntoViewIfNeeded();
+    const before = await tab.boundingBox();
+    await tab.click();
+    expect((await tab.boundingBox())?.y).toBeCloseTo(before?.y ?? 0, -1);
+  });
+
+  it.each<[language: string, texts: readonly string[]]>([
+    ["curl", [`/v1/inventory/${beyondDouble} \\\n  -X PATCH`, `--json '{"quantity": ${beyondDouble + 2n}}'`]],
+    ["TypeScript", [`petId: ${beyondDouble}n, update: { quantity: ${beyondDouble + 2n}n }`]],
+    ["Python", [`/v1/inventory/${beyondDouble}"`, `data='{"quantity": ${beyondDouble + 2n}}'.encode()`]],
+    ["Go", [`/v1/inventory/${beyondDouble}"`, `strings.NewReader(\`{"quantity": ${beyondDouble + 2n}}\`)`]],
+    ["grpcurl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
+    ["buf curl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
+  ])("in %s follow what is entered, with all digits", async (language, texts) => {
+    const { page } = await visit(reader, docs);
+    const panel = operation(page, "updateInventory");
+    await panel.getByRole("tab", { name: language, exact: true }).click();
+    await panel.getByLabel("petId").fill(String(beyondDouble));
+    await panel.locator("textarea").fill(`{"quantity": ${beyondDouble + 2n}}`);
+    for (const text of texts) {
+      expect(await shownSample(page, "updateInventory")).toContain(text);
+    }
+    expect(
+      await panel.locator(".request .code :is(.number, .string)").filter({ visible: true }).count(),
+    ).toBeGreaterThan(0);
+  });
+
+  it("follow the filter", async () => {
+    const { page } = await visit(reader, docs);
+    const panel = operation(page, "listInventory");
+    await panel.getByRole("tab", { name: "TypeScript" }).click();
+    await panel.getByLabel("sold").check();
+    await panel.getByLabel("pageSize").fill("50");
+    expect(await shownSample(page, "listInventory")).toContain(
+      "petstore.listInventory({ pageSize: 50, status: [PetStatus.SOLD] })",
+    );
+    await panel.getByRole("tab", { name: "curl", exact: true }).click();
+    expect(await shownSample(page, "listInventory")).toContain("'http://127.0.0.1:");
+    expect(await shownSample(page, "listInventory")).toContain("/v1/inventory?pageSize=50&status=sold");
+  });
+
+  it("are copied as they are", async () => {
+    const { page } = await visit(reader, docs);
+    const panel = operation(page, "getPet");
+    await panel.locator(".request .code").filter({ visible: true }).hover();
+    await panel.getByRole("button", { name: "Copy" }).filter({ visible: true }).first().click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await shownSample(page, "getPet"));
+    expect(await panel.getByRole("button", { name: "Copied" }).count()).toBe(1);
+  });
+
+  it("call the server that is chosen, which does not get the key of the other", async () => {
+    const flags = ["--base-url", "https://api.pets.example/v1", "--staging-base-url", `${server.origin}/v1`];
+    const other = await serve(new TestStore(), { flags });
+    onTestFinished(() => other.stop());
+    const { page } = await visit(reader, `${other.origin}/docs`);
+    expect(await shownSample(page, "getPet")).toContain("curl https://api.pets.example/v1/pets/7");
+    await page.evaluate(`sessionStorage.setItem("api-key", "psk_")`);
+    await page.getByLabel("Server").selectOption({ label: "Staging" });
+    expect(await shownSample(page, "getPet")).toContain(`curl ${server.origin}/v1/pets/7`);
+    expect(await shownSample(page, "listOrders")).toContain(`curl ${server.origin}/v1/store/orders`);
+    expect(await page.evaluate(`sessionStorage.getItem("api-key")`)).toBeNull();
+  });
+
+  it("have the address by which the reader has come", async () => {
+    const { page } = await visit(reader, docs.replace("127.0.0.1", "localhost"));
+    const panel = operation(page, "listInventory");
+    expect(await shownSample(page, "listInventory")).toContain(`curl http://localhost:${server.port}/v1/inventory`);
+    await panel.getByRole("tab", { name: "grpcurl" }).click();
+    expect(await shownSample(page, "listInventory")).toContain(`localhost:${server.port} petstore.v1`);
+    await panel.getByLabel("sold").check();
+    expect(await shownSample(page, "listInventory")).toContain(`localhost:${server.port} petstore.v1`);
+    expect(await page.locator("main").textContent()).not.toContain("127.0.0.1");
+  });
+});

@@ -1,0 +1,60 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { browserMissing, launchBrowser } from "./browser.ts";
+import { expectInSight } from "./link-target.ts";
+import { operation } from "./reference-page.ts";
+import { createReader, visit } from "./visit.ts";
+
+let server: TestServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (browserMissing === undefined) {
+    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
+  }
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const results = (page: Page) => page.getByRole("option").locator("span").allTextContents();
+
+describe.skipIf(browserMissing !== undefined)("the search in the reference", { timeout: 60_000 }, () => {
+  it("finds operations, guides and error codes, and goes there by keyboard", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("banned");
+    expect(await results(page)).toEqual(["API_KEY_BANNED"]);
+    await page.keyboard.press("Enter");
+    await expectInSight(page, "API_KEY_BANNED");
+    await page.keyboard.press("/");
+    await page.keyboard.type("inventory");
+    const found = await results(page);
+    expect(found.slice(0, 3)).toEqual(["Inventory", "List inventory", "Update inventory"]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await expectInSight(page, "update-inventory");
+    await page.goBack();
+    await expectInSight(page, "API_KEY_BANNED");
+  });
+
+  it("is left by Escape, and says that nothing is found", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.keyboard.type("<b>elephant");
+    expect(await page.locator("dialog").textContent()).toBe("Nothing is called “<b>elephant”.");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("dialog").isVisible()).toBe(false);
+  });
+
+  it("leaves a slash to what is being entered", async () => {
+    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    await operation(page, "listInventory").getByLabel("pageToken").press("/");
+    expect(await page.locator("dialog").isVisible()).toBe(false);
+    expect(await operation(page, "listInventory").getByLabel("pageToken").inputValue()).toBe("/");
+  });
+});
