@@ -37,7 +37,9 @@ async function run(command: string, args: readonly string[], cwd = consumer): Pr
 
 beforeAll(async () => {
   await run(process.execPath, ["tools/build.ts"], projectRoot);
-  const report = JSON.parse(await run("npm", ["pack", "./dist", "--json", "--pack-destination", consumer], projectRoot));
+  const report = JSON.parse(
+    await run("npm", ["pack", "./dist", "--json", "--pack-destination", consumer], projectRoot),
+  );
   const [{ filename, files, size }] = Object.values(report) as [Packed];
   packed = files.map(({ path }) => path);
   packedBytes = size;
@@ -54,7 +56,7 @@ describe("the npm package", () => {
     expect(new Set(packed.map((path) => path.split("/")[0]))).toEqual(
       new Set([...papers, "bin", "lib", "package.json", "proto"]),
     );
-    expect(packed.filter((path) => /\.ts$/.test(path))).toEqual([]);
+    expect(packed.filter((path) => path.endsWith(".ts"))).toEqual([]);
     expect(packed).toContain("lib/src/cli/demo/pets.csv");
     expect(packedBytes).toBeLessThan(1_000_000);
   });

@@ -83,16 +83,20 @@ describe("a client that goes on sending", () => {
   it.each<[title: string, send: (stream: ClientHttp2Stream) => void, reset: number]>([
     ["goes on", (stream) => stream.write(envelope(Buffer.alloc(100_000), { length: 200_000 })), 0],
     ["has sent all", (stream) => stream.end(envelope(Buffer.alloc(60_000))), 0],
-  ])("holds no place when its stream is answered, and it %s", async (_title, send, reset) => {
-    for (let round = 0; round < 65; round += 1) {
-      const stream = open(reflection);
-      send(stream);
-      expect(await ended(stream)).toMatchObject({ reset, status: "8" });
-    }
-    // Nearly as many as one network may have: the server may be about to hear that the last ones are closed.
-    const streams = Array.from({ length: 60 }, () => open(reflection));
-    await Promise.all(streams.map(isAnswered));
-  }, 60_000);
+  ])(
+    "holds no place when its stream is answered, and it %s",
+    async (_title, send, reset) => {
+      for (let round = 0; round < 65; round += 1) {
+        const stream = open(reflection);
+        send(stream);
+        expect(await ended(stream)).toMatchObject({ reset, status: "8" });
+      }
+      // Nearly as many as one network may have: the server may be about to hear that the last ones are closed.
+      const streams = Array.from({ length: 60 }, () => open(reflection));
+      await Promise.all(streams.map(isAnswered));
+    },
+    60_000,
+  );
 });
 
 describe("the log of streams", () => {
