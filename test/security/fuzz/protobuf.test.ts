@@ -63,7 +63,7 @@ describe("an envelope", () => {
     if (refusal !== undefined) {
       refused();
       expect(refusal).toBeInstanceOf(ProtocolError);
-      expect((refusal as ProtocolError).kind).toMatch(/^(malformed|body_too_large)$/);
+      expect((refusal as ProtocolError).kind).toMatch(/^(cardinality|malformed|body_too_large|unnamed_compression)$/);
       return;
     }
     const message = openEnvelope(bytes, uncompressed, maxBytes) as Uint8Array;
