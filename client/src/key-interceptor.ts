@@ -28,6 +28,9 @@ export function createKeyInterceptor(apiKey: ApiKey, origin: string): Intercepto
 
 /** Throws an error that does not repeat the key. That of `Headers` would. */
 function assertApiKey(key: string): void {
+  if (key === "") {
+    throw new ConnectError("apiKey: it is empty. Is the variable set that it comes from?", Code.InvalidArgument);
+  }
   if (!tokenForm.test(key)) {
     throw new ConnectError("apiKey: this is no API key. Is there a space or a line break in it?", Code.InvalidArgument);
   }

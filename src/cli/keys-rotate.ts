@@ -45,6 +45,10 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
     throw revokedFailure(key, "create a new key");
   }
   printSecret(key, secret, options);
+  if (!options.json) {
+    const until = new Date(Date.now() + options.grace).toISOString();
+    process.stdout.write(options.grace === 0 ? "Old secrets no longer work.\n" : `Old secrets work until ${until}.\n`);
+  }
 }
 
 function assertNotExpired({ id, revokedAtMs, expiresAtMs = Number.POSITIVE_INFINITY }: Key, nowMs: number): void {

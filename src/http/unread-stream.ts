@@ -52,12 +52,23 @@ export function drainUnread(stream: ServerHttp2Stream): void {
   }
 }
 
+/**
+ * Resets a stream once its answer has left, and has Node let go of it: Node keeps a stream that is closed without an
+ * error until its request has been read, which nobody does any more. A stream whose answer has not left must not be
+ * destroyed: nghttp2 would ask for the rest of it for ever.
+ */
 function look(stream: ServerHttp2Stream, looks: number): void {
   if (isRead(stream)) {
     return;
   }
-  if (stream.state.localClose === 1 || looks * lookAgainMs > leaveMs) {
+  if (!stream.writableFinished) {
+    // It waits for the client to take the answer, which other limits bound.
+    stream.once("finish", () => look(stream, 1));
+  } else if (stream.state.localClose === 1) {
     reset(stream);
+    void setImmediate().then(() => stream.destroy());
+  } else if (looks * lookAgainMs > leaveMs) {
+    stream.close(constants.NGHTTP2_CANCEL);
   } else if (looks < looksInARow) {
     void setImmediate().then(() => look(stream, looks + 1));
   } else {
@@ -111,6 +122,4 @@ function reset(stream: ServerHttp2Stream): void {
   if (!stream.destroyed && stream.writableFinished) {
     native?.rstStream(constants.NGHTTP2_NO_ERROR);
   }
-  // Node keeps a stream that is closed without an error until its request has been read, which nobody does any more.
-  void setImmediate().then(() => stream.destroy());
 }

@@ -100,11 +100,11 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     onTestFinished(() => other.stop());
     const { page } = await visit(reader, `${other.origin}/docs`);
     expect(await shownSample(page, "getPet")).toContain("curl https://api.pets.example/v1/pets/7");
-    await page.evaluate(`sessionStorage.setItem("api-key", "psk_")`);
+    await page.evaluate(`sessionStorage.setItem("api-key https://api.pets.example/v1", "psk_")`);
     await page.getByLabel("Server").selectOption({ label: "Staging" });
     expect(await shownSample(page, "getPet")).toContain(`curl ${server.origin}/v1/pets/7`);
     expect(await shownSample(page, "listOrders")).toContain(`curl ${server.origin}/v1/store/orders`);
-    expect(await page.evaluate(`sessionStorage.getItem("api-key")`)).toBeNull();
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
   });
 
   it("have the address by which the reader has come", async () => {

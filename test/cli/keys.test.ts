@@ -106,6 +106,15 @@ it("revokes a key for good, and says when it was revoked already", async () => {
   }
 });
 
+it("tells how long the old secrets of a rotated key work", async () => {
+  const cwd = createFolder();
+  const { id } = await createKey(cwd, "--plan", "free");
+  const later = await petstore(["keys", "rotate", id, "--grace", "1h"], { cwd });
+  expect(later.stdout).toMatch(/\nOld secrets work until \d{4}-\d\d-\d\dT[\d:.]+Z\.\n$/);
+  const now = await petstore(["keys", "rotate", id, "--grace", "0s"], { cwd });
+  expect(now.stdout).toMatch(/\nOld secrets no longer work\.\n$/);
+});
+
 it("prints no secret for a key that is revoked while it is rotated", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");

@@ -25,10 +25,12 @@ interface Machine {
   /** The version of the Node that npm has installed, if it has, and below which folder. */
   readonly installed?: string;
   readonly below?: string;
+  /** Variables of the environment, by the folder of it all. */
+  readonly variables?: (folder: string) => NodeJS.ProcessEnv;
 }
 
 /** Runs `petstore keys list` by its link in `node_modules/.bin`, on a machine with these versions. */
-function launch({ own, installed, below = "project" }: Machine) {
+function launch({ own, installed, below = "project", variables }: Machine) {
   const folder = createFolder();
   const home = join(folder, "project/node_modules/petstore-inventory");
   cpSync(join(projectRoot, "bin"), join(home, "bin"), { recursive: true });
@@ -46,7 +48,12 @@ function launch({ own, installed, below = "project" }: Machine) {
   if (installed !== undefined) {
     writeNode(join(folder, below, `node_modules/${nodePackage}/bin/node`), installed);
   }
-  return spawnSync(link, ["keys", "list"], { env: { PATH: path }, encoding: "utf8" });
+  const env = { PATH: path, ...variables?.(folder) };
+  return spawnSync("node_modules/.bin/petstore", ["keys", "list"], {
+    cwd: join(folder, "project"),
+    env,
+    encoding: "utf8",
+  });
 }
 
 describe("the launcher", () => {
@@ -59,6 +66,21 @@ describe("the launcher", () => {
       "what npm has installed inside of the package",
       { installed: "v26.10.0", below: "project/node_modules/petstore-inventory" },
       "v26.10.0",
+    ],
+    [
+      "what npm has installed where its own folder is in PATH",
+      {
+        installed: "v26.10.0",
+        variables: (folder) => ({
+          PATH: `${join(folder, "project/node_modules/petstore-inventory/bin")}:${join(folder, "path")}`,
+        }),
+      },
+      "v26.10.0",
+    ],
+    [
+      "its own files, whatever CDPATH says",
+      { own: "v24.0.0", variables: (folder) => ({ PATH: join(folder, "path"), CDPATH: `.:${folder}` }) },
+      "v24.0.0",
     ],
     ["what npm has installed further up", { own: "v8.0.0", installed: "v26.10.0", below: "." }, "v26.10.0"],
   ])("runs %s", (_title, machine, version) => {

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
@@ -70,6 +71,23 @@ describe("a stream without a message", () => {
     // An empty DATA frame after the headers, as grpc-go sends it.
     stream.end();
     expect((await ended(stream)).status).toBe(status);
+  });
+});
+
+describe("a client that takes its answer late", () => {
+  it("gets all of it, though it has not sent all of its request", async () => {
+    session.destroy();
+    session = connect(server.origin, { settings: { initialWindowSize: 0 } });
+    const stream = session.request({ ":method": "PATCH", ":path": "/v1/inventory/7" });
+    stream.write("{");
+    const end = ended(stream);
+    // Longer than the rest of a request is waited for, and than it is looked whether an answer has left.
+    await setTimeout(2_500);
+    session.settings({ initialWindowSize: 65_535 });
+    const { text, reset } = await end;
+    expect(JSON.parse(text)).toMatchObject({ code: "API_KEY_MISSING" });
+    expect(reset).toBe(constants.NGHTTP2_NO_ERROR);
+    expect((await fetch(`${server.origin}/openapi.json`)).status).toBe(200);
   });
 });
 

@@ -17,20 +17,26 @@ const server = bar.querySelector("select");
 /** The reader's key in the head of the page: it is checked, kept for this tab alone, and shown with what it has left. */
 export function connectKeyBar(baseUrl) {
   const api = new Api(baseUrl);
+  // A key is one server's: no other is sent it, not even after a reload, which begins with the first server again.
+  const nameOfKey = () => `api-key ${api.baseUrl}`;
   const use = async (key) => {
+    const asked = api.baseUrl;
     submit.disabled = true;
     say("Checking the key …");
-    const { fault, isFinal, ...checked } = await checkKey(key, api.baseUrl);
+    const { fault, isFinal, ...checked } = await checkKey(key, asked);
     submit.disabled = false;
+    if (api.baseUrl !== asked) {
+      return;
+    }
     if (fault === undefined) {
-      memory.remember("api-key", key);
+      memory.remember(nameOfKey(), key);
       input.value = "";
       say("");
       open(false);
       api.use(checked);
     } else {
       if (isFinal) {
-        memory.forget("api-key");
+        memory.forget(nameOfKey());
       }
       refuse(fault);
     }
@@ -46,13 +52,13 @@ export function connectKeyBar(baseUrl) {
     say("");
   });
   bar.querySelector(".forget").addEventListener("click", () => {
-    memory.forget("api-key");
+    memory.forget(nameOfKey());
     api.forget();
     say("The key is forgotten.");
     input.focus();
   });
   server?.addEventListener("change", () => {
-    memory.forget("api-key");
+    memory.forget(nameOfKey());
     api.useServer(server.value);
   });
   connectPanel();
@@ -60,7 +66,7 @@ export function connectKeyBar(baseUrl) {
   // A window that ends leaves all of it, and a ban is over, without another answer.
   setInterval(() => show(api), 1_000);
 
-  const known = memory.recall("api-key");
+  const known = memory.recall(nameOfKey());
   if (known !== undefined) {
     void use(known);
   }
