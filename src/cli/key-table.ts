@@ -1,5 +1,5 @@
-import type { WindowStanding } from "../domain/judgement.ts";
 import { scopes } from "../domain/key.ts";
+import type { WindowStanding } from "../domain/rate-limit-decision.ts";
 import { describeState, type KeyStanding } from "./key-standing.ts";
 import { printable } from "./printable.ts";
 import { formatTable, truncate, widthOf } from "./table.ts";

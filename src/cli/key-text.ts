@@ -1,4 +1,4 @@
-import type { WindowStanding } from "../domain/judgement.ts";
+import type { WindowStanding } from "../domain/rate-limit-decision.ts";
 import { formatDuration } from "./duration.ts";
 import { describeEnd, describePlan, describeScopes } from "./key-settings-text.ts";
 import { describeState, type KeyStanding } from "./key-standing.ts";

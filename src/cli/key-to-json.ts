@@ -1,4 +1,4 @@
-import type { WindowStanding } from "../domain/judgement.ts";
+import type { WindowStanding } from "../domain/rate-limit-decision.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
 /** A key as `keys list --json` prints it: the fields that the contract names, and what it has used. */

@@ -1,6 +1,13 @@
 import { type Ban, banAt, imposeBan, liftBan } from "./ban.ts";
-import { admitted, banned, describeWindow, type Judgement, refused, type WindowStanding } from "./judgement.ts";
 import type { Plan, Quota } from "./plan.ts";
+import {
+  admitted,
+  banned,
+  describeWindow,
+  type Judgement,
+  refused,
+  type WindowStanding,
+} from "./rate-limit-decision.ts";
 import { countIn, day, minute, type Window, windowAt } from "./window.ts";
 
 /** What is known of the use of one key. `undefined` stands for a window that was never opened. */

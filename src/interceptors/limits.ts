@@ -1,8 +1,8 @@
 import { createContextKey, type Interceptor } from "@connectrpc/connect";
 import { apiKeyBanned, type DomainError, rateLimitExceeded } from "../domain/errors.ts";
-import type { Judgement, WindowStanding } from "../domain/judgement.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
+import type { Judgement, WindowStanding } from "../domain/rate-limit-decision.ts";
 import { answerHeaderOf, exchangeOf } from "../rpc/running-call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
-import type { Judgement } from "../domain/judgement.ts";
 import { plans } from "../domain/plan.ts";
+import type { Judgement } from "../domain/rate-limit-decision.ts";
 import type { Meter } from "../interceptors/limits.ts";
 import { addCounter } from "./instruments.ts";
 

@@ -1,4 +1,4 @@
-import { judgeStranger } from "../domain/stranger.ts";
+import { judgeStranger } from "../domain/anonymous-limit.ts";
 import { keyVariable, type SampleCall } from "./assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "./assets/samples/connect.js";
 import { writeCurl } from "./assets/samples/curl.js";

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
-import type { Judgement } from "../domain/judgement.ts";
 import { judge, noUsage, type Verdict } from "../domain/limits.ts";
 import { planQuotas } from "../domain/plan.ts";
+import type { Judgement } from "../domain/rate-limit-decision.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { requestIdHeader } from "../http/request-id.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";

@@ -26,7 +26,7 @@ import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
 import { restInventoryService } from "../services/rest-inventory.ts";
-import type { ForeignWrites } from "./foreign-writes.ts";
+import type { ForeignWrites } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";
 

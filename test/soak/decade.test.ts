@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { Judgement } from "../../src/domain/judgement.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Quota } from "../../src/domain/plan.ts";
-import { createKeyMeter, type KeyMeter } from "../../src/server/key-meter.ts";
+import type { Judgement } from "../../src/domain/rate-limit-decision.ts";
+import { createKeyMeter, type KeyMeter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { amount } from "../support/long.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 import { Random } from "../support/random.ts";

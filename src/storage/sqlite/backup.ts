@@ -1,11 +1,11 @@
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
-import { belongsToStore } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError } from "./database.ts";
 import { isTaken } from "./file-name.ts";
-import { GentleWrites } from "./gentle-writes.ts";
+import { GentleWrites } from "./paced-fsync.ts";
+import { belongsToStore } from "./sidecar-files.ts";
 import { syncFile, syncFolder } from "./sync.ts";
 
 /**

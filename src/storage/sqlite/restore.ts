@@ -3,12 +3,12 @@ import { dirname } from "node:path";
 import type { ReportProgress } from "../../domain/store.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
-import { keptFileOf, sqliteEnds } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError, toStoreFileError } from "./database.ts";
 import { isBusy, isMediumFailure } from "./driver-error.ts";
 import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
+import { keptFileOf, sqliteEnds } from "./sidecar-files.ts";
 import { syncFolder } from "./sync.ts";
 
 /** How long to wait for another process to leave the store, in milliseconds. */

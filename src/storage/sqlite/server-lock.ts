@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { lockFileOf } from "./companions.ts";
 import { Connection } from "./connection.ts";
 import { resolveDatabase, resolveStore, toStoreFileError } from "./database.ts";
 import { isBusy } from "./driver-error.ts";
+import { lockFileOf } from "./sidecar-files.ts";
 
 /** Another process serves this store already. */
 export class StoreHeldError extends Error {

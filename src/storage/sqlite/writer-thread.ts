@@ -3,7 +3,7 @@ import type { Connection, ConnectionOptions } from "./connection.ts";
 import { DamagedRowError } from "./damage.ts";
 import { openDatabase, StoreFileError } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
-import { FilePlace } from "./file-place.ts";
+import { FilePlace } from "./file-identity.ts";
 import { type CommittedGroup, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Usage } from "../../src/domain/limits.ts";
-import { createKeyMeter } from "../../src/server/key-meter.ts";
+import { createKeyMeter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
 function key(perMinute: number): Key {

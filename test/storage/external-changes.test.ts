@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchForeignWrites } from "../../src/server/foreign-writes.ts";
+import { watchForeignWrites } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

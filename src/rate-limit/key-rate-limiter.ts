@@ -1,8 +1,8 @@
-import type { Judgement } from "../domain/judgement.ts";
 import { type Key, quotaOf } from "../domain/key.ts";
 import { type Allowance, describeLimits, judge, type KeyLimits, noUsage, type Usage } from "../domain/limits.ts";
+import type { Judgement } from "../domain/rate-limit-decision.ts";
 import type { UsageStore } from "../domain/store.ts";
-import { Recent } from "./recent.ts";
+import { Recent } from "./two-generation-cache.ts";
 
 /**
  * A crash may forget one second of counting: to save four times in it leaves room for a slow disk, or a busy machine.

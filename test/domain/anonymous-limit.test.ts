@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeStranger } from "../../src/domain/stranger.ts";
+import { judgeStranger } from "../../src/domain/anonymous-limit.ts";
 import type { Window } from "../../src/domain/window.ts";
 
 const start = 1_700_000_000_250;

@@ -1,5 +1,5 @@
-import type { Judgement } from "../domain/judgement.ts";
-import { judgeStranger } from "../domain/stranger.ts";
+import { judgeStranger } from "../domain/anonymous-limit.ts";
+import type { Judgement } from "../domain/rate-limit-decision.ts";
 import type { Window } from "../domain/window.ts";
 import { clientNetwork } from "../http/client-address.ts";
 

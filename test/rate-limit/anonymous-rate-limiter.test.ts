@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createStrangerMeter } from "../../src/server/stranger-meter.ts";
+import { createStrangerMeter } from "../../src/rate-limit/anonymous-rate-limiter.ts";
 
 it("counts strangers by their network, 300 a minute", () => {
   let nowMs = 1_000_000;

@@ -2,7 +2,7 @@ import type { FoundKey } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
 import type { KeyStore } from "../domain/store.ts";
 import type { KeyFinder } from "../interceptors/auth.ts";
-import type { ForeignWrites } from "./foreign-writes.ts";
+import type { ForeignWrites } from "./external-changes.ts";
 
 /** The most keys that are remembered, some 5 MB. Past it those known for longest are forgotten. */
 const maxKeys = 10_000;

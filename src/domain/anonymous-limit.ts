@@ -1,4 +1,4 @@
-import { admitted, describeWindow, type Judgement, refused } from "./judgement.ts";
+import { admitted, describeWindow, type Judgement, refused } from "./rate-limit-decision.ts";
 import { countIn, minute, type Window, windowAt } from "./window.ts";
 
 /** How many requests without a valid key one client address may make in a minute. Source: the contract, Limits. */
