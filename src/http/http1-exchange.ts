@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
+import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
-import { Batch } from "./batch.ts";
 import type { Answer } from "./exchange.ts";
 import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
 import { type ConnectedRequest, discardUnread, holdUnread } from "./unread-body.ts";
@@ -99,7 +99,7 @@ export class Http1Exchange extends BaseExchange {
 }
 
 /** The answers that are there at a time are written one after the other: none of them waits for another turn. */
-const answers = new Batch<() => void>(
+const answers = new TurnBatcher<() => void>(
   (run) => process.nextTick(run),
   (write) => write(),
 );

@@ -7,10 +7,10 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { Batch } from "../http/batch.ts";
 import { giveUpStalled } from "../http/stalled-stream.ts";
 import { parseTarget } from "../http/target.ts";
 import { countUnsent, maxSessionMemory } from "../http/unsent-bytes.ts";
+import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { outliveStream, outliveStreams } from "./native-parts.ts";
 import { endStreamBursts } from "./stream-bursts.ts";
@@ -107,12 +107,15 @@ export function createDetachedHttp2Server({
   });
   // Each takes as long as ten others, which are answered between two rows. The compatibility layer is there before:
   // of an empty request it would never hear the end, which comes at once.
-  const connectCalls = new Batch<[Http2ServerRequest, Http2ServerResponse]>(setImmediate, ([request, response]) => {
-    const { stream } = request;
-    if (!stream.destroyed && !stream.closed) {
-      connectServices.handle(request as never, response as never);
-    }
-  });
+  const connectCalls = new TurnBatcher<[Http2ServerRequest, Http2ServerResponse]>(
+    setImmediate,
+    ([request, response]) => {
+      const { stream } = request;
+      if (!stream.destroyed && !stream.closed) {
+        connectServices.handle(request as never, response as never);
+      }
+    },
+  );
   // Node adds the compatibility layer as a listener of `stream`, when `request` is first listened to. Taken off, it
   // serves the paths that need it.
   server.on("request", (request, response) => connectCalls.add([request, response]));

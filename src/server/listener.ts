@@ -2,18 +2,18 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ExchangeOptions } from "../http/base-exchange.ts";
-import { Batch } from "../http/batch.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Http1Exchange } from "../http/http1-exchange.ts";
 import { Http2Exchange } from "../http/http2-exchange.ts";
-import { atMost } from "./at-most.ts";
+import { InFlight } from "../http/in-flight.ts";
+import { settlesWithin } from "../scheduling/settles-within.ts";
+import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { ConnectServices } from "./connect-services.ts";
 import { Connections } from "./connections.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { createDetachedHttp2Server } from "./http2-server.ts";
 import { Pipelines } from "./pipelines.ts";
 import { detectHttp2 } from "./preface.ts";
-import { UnderWay } from "./under-way.ts";
 
 /** How long what has been answered may take to leave after the last answer, in milliseconds. */
 const flushMs = 1_000;
@@ -48,9 +48,9 @@ export interface Listener {
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { connectServices, handle, reportBurst, requestTimeoutMs, tls } = options;
-  const underWay = new UnderWay();
-  const leave = () => underWay.leave();
-  const requests = new Batch<Exchange>(setImmediate, (exchange) => void handle(exchange));
+  const inFlight = new InFlight();
+  const leave = () => inFlight.leave();
+  const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void handle(exchange));
   const pipelines = new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
     if (connectServices.serves(exchange.path)) {
@@ -58,13 +58,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     } else {
       requests.add(exchange);
     }
-  }, underWay);
+  }, inFlight);
 
   const http2 = createDetachedHttp2Server({
     connectServices,
     reportBurst,
     onStream(stream) {
-      underWay.enter();
+      inFlight.enter();
       stream.on("close", leave);
     },
     handleStream: (stream, headers, rawHeaders) =>
@@ -115,10 +115,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       http1.close();
       pipelines.end();
       http2.close();
-      await atMost(graceMs, underWay.drain());
+      await settlesWithin(graceMs, inFlight.drain());
       http2.destroy();
       connections.end();
-      await atMost(flushMs, closed);
+      await settlesWithin(flushMs, closed);
       connections.destroy();
     },
   };

@@ -1,11 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endShredded } from "../http/body.ts";
+import type { InFlight } from "../http/in-flight.ts";
 import { parseInSteps } from "./small-steps.ts";
-import type { UnderWay } from "./under-way.ts";
 
 /** So many requests of a connection are under way at a time: the others' turn comes after a few of them, not all. */
-const maxUnderWay = 8;
+const maxInFlight = 8;
 
 /** So many may wait for their answers before no more is read from the connection. */
 const maxWaiting = 32;
@@ -14,7 +14,7 @@ const maxWaiting = 32;
 class Pipeline {
   readonly #socket: Socket;
   readonly #begin: RequestListener;
-  readonly #underWay: UnderWay;
+  readonly #inFlight: InFlight;
   readonly #answers: ServerResponse[] = [];
   /** Those of the requests that are not under way yet. */
   readonly #held: (() => void)[] = [];
@@ -23,10 +23,10 @@ class Pipeline {
   #isEnding = false;
   #isClosing = false;
 
-  constructor(socket: Socket, begin: RequestListener, underWay: UnderWay) {
+  constructor(socket: Socket, begin: RequestListener, inFlight: InFlight) {
     this.#socket = socket;
     this.#begin = begin;
-    this.#underWay = underWay;
+    this.#inFlight = inFlight;
   }
 
   add(request: IncomingMessage, answer: ServerResponse): void {
@@ -39,10 +39,10 @@ class Pipeline {
       keepAlive(answer, false);
     }
     this.#answers.push(answer);
-    this.#underWay.enter();
+    this.#inFlight.enter();
     // One that was abandoned may be closed twice.
     answer.once("close", () => this.#shift());
-    if (this.#answers.length <= maxUnderWay) {
+    if (this.#answers.length <= maxInFlight) {
       this.#begin(request, answer);
       return;
     }
@@ -96,7 +96,7 @@ class Pipeline {
 
   /** Answers leave in order. */
   #shift(): void {
-    this.#underWay.leave();
+    this.#inFlight.leave();
     this.#answers.shift();
     this.#held.shift()?.();
     if (this.#isPaused && this.#answers.length < maxWaiting) {
@@ -127,14 +127,14 @@ function keepAlive(answer: ServerResponse | undefined, isKept: boolean): void {
  */
 export class Pipelines {
   readonly #begin: RequestListener;
-  readonly #underWay: UnderWay;
+  readonly #inFlight: InFlight;
   readonly #bySocket = new Map<Socket, Pipeline>();
   #isEnding = false;
 
   /** `begin` is called with each request when its turn has come. */
-  constructor(begin: RequestListener, underWay: UnderWay) {
+  constructor(begin: RequestListener, inFlight: InFlight) {
     this.#begin = begin;
-    this.#underWay = underWay;
+    this.#inFlight = inFlight;
   }
 
   /** Takes a request that has been read, and the answer that is owed to it. */
@@ -161,7 +161,7 @@ export class Pipelines {
   }
 
   #open(socket: Socket): Pipeline {
-    const pipeline = new Pipeline(socket, this.#begin, this.#underWay);
+    const pipeline = new Pipeline(socket, this.#begin, this.#inFlight);
     this.#bySocket.set(socket, pipeline);
     socket.once("close", () => {
       this.#bySocket.delete(socket);

@@ -10,20 +10,20 @@ import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { createStrangerMeter } from "../rate-limit/anonymous-rate-limiter.ts";
 import { createKeyMeter } from "../rate-limit/key-rate-limiter.ts";
 import { createSite } from "../reference/site.ts";
+import { settlesWithin } from "../scheduling/settles-within.ts";
+import { throttle } from "../scheduling/throttle.ts";
 import { healthService } from "../services/health.ts";
 import { watchForeignWrites } from "../storage/external-changes.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { apiServices, createApi } from "./api.ts";
-import { atMost } from "./at-most.ts";
 import type { ServerConfig } from "./config.ts";
 import { createConnectServices, toolServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { createHealthCalls } from "./health-calls.ts";
 import { listen } from "./listener.ts";
 import { createLogger, written } from "./logger.ts";
-import { occasionally } from "./occasionally.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
 import { createRouter } from "./router.ts";
@@ -99,7 +99,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const keyMeter = createKeyMeter({
     store,
     clock,
-    report: occasionally(failureReportMs, (reason) =>
+    report: throttle(failureReportMs, (reason) =>
       logger.error({ err: reason }, "the counters could not be saved, and will be tried again"),
     ),
   });
@@ -129,7 +129,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
-  const reportUnaccepted = occasionally(failureReportMs, (reason: Error) =>
+  const reportUnaccepted = throttle(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   const health = healthService({
@@ -165,7 +165,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     ),
     connectServices,
     reportUnaccepted,
-    reportBurst: occasionally(failureReportMs, (peerAddress) =>
+    reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was ended: it began too many calls at once"),
     ),
     handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
@@ -193,7 +193,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     async stop() {
       grace.start();
       stopping.abort();
-      const isDone = await atMost(grace.leftMs + lastSaveMs, resources.disposeAsync());
+      const isDone = await settlesWithin(grace.leftMs + lastSaveMs, resources.disposeAsync());
       // To the last, it tells that the server is not ready.
       ops.close();
       if (isDone) {
@@ -203,7 +203,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
           "the server ends, though its disk has not answered: the last counts are lost, and perhaps updates",
         );
         // The process is to be killed, with the lines that are not yet written.
-        await atMost(lastLineMs, written(logger));
+        await settlesWithin(lastLineMs, written(logger));
       }
       return isDone;
     },

@@ -3,9 +3,9 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
+import { runInTurns } from "../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { type CommittedGroup, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
-import { inTurns } from "./in-turns.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
@@ -139,7 +139,7 @@ export class Writer {
         this.#committed?.(outcome);
       }
       const updates = this.#updates.splice(0, outcome.updates.length);
-      inTurns(updates.length, settledAtOnce(outcome), (index) => {
+      runInTurns(updates.length, settledAtOnce(outcome), (index) => {
         const { resolve, reject } = updates[index] as Waiter<PetStatus | undefined>;
         const code = outcome.updates[index];
         if (code === failedUpdate) {

@@ -1,5 +1,5 @@
-/** Waits for a promise, `ms` at most. Resolves to whether it was settled by then; rejects when it does. */
-export async function atMost(ms: number, promise: Promise<unknown>): Promise<boolean> {
+/** Waits for a promise, but no longer than `ms`. Resolves to whether it was fulfilled in time; rejects if it rejects. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, ms, false);
   try {

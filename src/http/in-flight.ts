@@ -1,7 +1,5 @@
-/**
- * Counts the answers that are under way, from a request's head on until the last byte has been handed to the system.
- */
-export class UnderWay {
+/** Counts the requests in flight: from the request's head until the last byte of its answer is with the system. */
+export class InFlight {
   #count = 0;
   #drained: (() => void) | undefined;
 
@@ -9,7 +7,7 @@ export class UnderWay {
     this.#count += 1;
   }
 
-  /** To be called once for each that has entered. */
+  /** To be called once for each `enter`. */
   leave(): void {
     this.#count -= 1;
     if (this.#count === 0) {
@@ -17,7 +15,7 @@ export class UnderWay {
     }
   }
 
-  /** Resolves when there are none. */
+  /** Resolves when no request is in flight. */
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve;

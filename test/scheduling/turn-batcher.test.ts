@@ -1,0 +1,94 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { runInTurns, TurnBatcher } from "../../src/scheduling/turn-batcher.ts";
+
+const afterTurn = (run: () => void) => void globalThis.setImmediate(run);
+
+/** A batcher that records each item with the turn of the event loop in which it was done. */
+function createBatcher() {
+  const done: [item: number, turn: number][] = [];
+  const loop = { turn: 0 };
+  const batcher = new TurnBatcher<number>(afterTurn, (item) => done.push([item, loop.turn]));
+  return { batcher, done, loop };
+}
+
+async function turns(loop: { turn: number }, count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await setImmediate();
+    loop.turn += 1;
+  }
+}
+
+describe("a turn batcher", () => {
+  it("starts at the end of the turn, and keeps the order", async () => {
+    const { batcher, done, loop } = createBatcher();
+    for (const item of [1, 2, 3]) {
+      batcher.add(item);
+    }
+    await Promise.resolve();
+    expect(done).toEqual([]);
+    await turns(loop, 1);
+    expect(done).toEqual([1, 2, 3].map((item) => [item, 0]));
+  });
+
+  it("does 16 items in a turn of the event loop", async () => {
+    const { batcher, done, loop } = createBatcher();
+    for (let item = 0; item < 40; item += 1) {
+      batcher.add(item);
+    }
+    await turns(loop, 6);
+    expect(done.map(([item]) => item)).toEqual(Array.from({ length: 40 }, (_, item) => item));
+    const batches = Map.groupBy(done, ([, turn]) => turn);
+    expect([...batches.values()].map((batch) => batch.length)).toEqual([16, 16, 8]);
+  });
+
+  it("starts after the promises that are settled, when it is deferred to the next tick", async () => {
+    const done: string[] = [];
+    const batcher = new TurnBatcher<string>(
+      (run) => process.nextTick(run),
+      (item) => done.push(item),
+    );
+    const seen: string[][] = [];
+    const first = setImmediate().then(() => {
+      batcher.add("one");
+      batcher.add("two");
+      seen.push([...done]);
+    });
+    // The second callback runs in the same turn, after the first.
+    await Promise.all([first, setImmediate().then(() => seen.push([...done]))]);
+    expect(seen).toEqual([[], ["one", "two"]]);
+  });
+
+  it("does items that are added while it works", async () => {
+    const done: number[] = [];
+    const batcher: TurnBatcher<number> = new TurnBatcher(afterTurn, (item) => {
+      done.push(item);
+      if (item < 3) {
+        batcher.add(item + 1);
+      }
+    });
+    batcher.add(0);
+    await turns({ turn: 0 }, 6);
+    expect(done).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe("runInTurns", () => {
+  it.each<[count: number, perTurn: number, turns: number[][]]>([
+    [0, 1, []],
+    [1, 1, [[0]]],
+    [3, 1, [[0], [1], [2]]],
+    [5, 2, [[0, 1], [2, 3], [4]]],
+    // biome-ignore format: one row a case
+    [4, 2, [[0, 1], [2, 3]]],
+    [3, 3, [[0, 1, 2]]],
+  ])("does %i items, %i in each turn, the first ones at once", async (count, perTurn, expected) => {
+    const done: number[][] = [[]];
+    runInTurns(count, perTurn, (index) => done.at(-1)?.push(index));
+    for (let turn = 0; turn < 4; turn++) {
+      done.push([]);
+      await setImmediate();
+    }
+    expect(done.filter((batch) => batch.length > 0)).toEqual(expected);
+  });
+});
