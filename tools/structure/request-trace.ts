@@ -1,0 +1,191 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+import { Inspector } from "./inspector.ts";
+
+/** What runs on the serving thread for one update over REST, once everything is warm. */
+export interface RequestTrace {
+  readonly functions: number;
+  readonly files: number;
+  /** How many times the way enters a file that it has been in before, from another one. */
+  readonly returns: number;
+  /** The files in the order in which their functions are entered. */
+  readonly way: readonly string[];
+}
+
+interface Coverage {
+  readonly result: readonly {
+    readonly scriptId: string;
+    readonly url: string;
+    readonly functions: readonly {
+      readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
+    }[];
+  }[];
+}
+
+interface EnteredFunction {
+  readonly scriptId: string;
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const warmUpCalls = 300;
+
+/** Starts a server of a checkout, sends it updates, and has V8 tell what the last ones run. */
+export async function traceUpdate(root: string): Promise<RequestTrace> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-structure-"));
+  try {
+    await using server = await startServer(root, folder);
+    const { update, inspector } = server;
+    for (let call = 0; call < warmUpCalls; call++) {
+      await update(call);
+    }
+    const functions = await coverUpdate(root, inspector, () => update(-1));
+    const way = await orderOf(functions, inspector, () => update(-2));
+    return {
+      functions: functions.length,
+      files: new Set(functions.map(({ file }) => file)).size,
+      returns: way.filter((file, index) => way.indexOf(file) < index).length,
+      way,
+    };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The functions of `src` that one update runs. */
+async function coverUpdate(
+  root: string,
+  inspector: Inspector,
+  update: () => Promise<void>,
+): Promise<EnteredFunction[]> {
+  await inspector.send("Profiler.enable");
+  await inspector.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  await update();
+  await inspector.send("Profiler.takePreciseCoverage");
+  await update();
+  const { result } = (await inspector.send("Profiler.takePreciseCoverage")) as Coverage;
+  await inspector.send("Profiler.stopPreciseCoverage");
+  const prefix = new URL(`file://${join(root, "src")}/`).href;
+  return result
+    .filter(({ url }) => url.startsWith(prefix))
+    .flatMap(({ scriptId, url, functions }) =>
+      functions
+        .map(({ ranges: [range] }) => range)
+        .filter((range) => range !== undefined && range.count > 0)
+        .map((range) => ({
+          scriptId,
+          file: url.slice(prefix.length),
+          start: range?.startOffset ?? 0,
+          end: range?.endOffset ?? 0,
+        })),
+    );
+}
+
+/** Sets a breakpoint in each function that never pauses, and notes in its condition that the function is entered. */
+async function orderOf(
+  functions: readonly EnteredFunction[],
+  inspector: Inspector,
+  update: () => Promise<void>,
+): Promise<string[]> {
+  await inspector.send("Debugger.enable");
+  const texts = new Map<string, string>();
+  for (const [index, { scriptId, start, end }] of functions.entries()) {
+    if (!texts.has(scriptId)) {
+      const { scriptSource } = (await inspector.send("Debugger.getScriptSource", { scriptId })) as Record<
+        string,
+        string
+      >;
+      texts.set(scriptId, scriptSource ?? "");
+    }
+    const text = texts.get(scriptId) ?? "";
+    const { locations } = (await inspector.send("Debugger.getPossibleBreakpoints", {
+      start: positionOf(scriptId, text, start),
+      end: positionOf(scriptId, text, end),
+      restrictToFunction: true,
+    })) as { locations: readonly object[] };
+    const condition = `(globalThis.enteredFunctions ??= []).push(${index}), false`;
+    if (locations[0] !== undefined) {
+      await inspector.send("Debugger.setBreakpoint", { location: locations[0], condition });
+    }
+  }
+  await update();
+  // What follows an answer, such as the metrics, belongs to the call before.
+  await setTimeout(100);
+  await inspector.evaluate("globalThis.enteredFunctions = []");
+  await update();
+  await setTimeout(100);
+  const entered = JSON.parse((await inspector.evaluate("JSON.stringify(globalThis.enteredFunctions)")) as string);
+  const files = (entered as number[]).map((index) => functions[index]?.file ?? "");
+  return files.filter((file, index) => file !== files[index - 1]);
+}
+
+function positionOf(scriptId: string, text: string, offset: number) {
+  const before = text.slice(0, offset).split("\n");
+  return { scriptId, lineNumber: before.length - 1, columnNumber: before.at(-1)?.length ?? 0 };
+}
+
+async function startServer(root: string, folder: string) {
+  const petstore = join(root, "bin/petstore");
+  const db = join(folder, "store.db");
+  const pets = join(folder, "pets.json");
+  writeFileSync(
+    pets,
+    JSON.stringify([
+      { id: 7, name: "Luna", category: "dogs", photoUrls: [], tags: [], status: "available", quantity: 5 },
+    ]),
+  );
+  const quota = ["--plan", "enterprise", "--per-minute", "1000000", "--per-day", "1000000"];
+  const { key } = JSON.parse(run(petstore, "keys", "create", "--json", "--db", db, ...quota)) as { key: string };
+  run(petstore, "import", pets, "--db", db);
+
+  const args = ["serve", "--db", db, "--port", "0", "--ops-port", "0", "--log-level", "silent"];
+  const env = { ...process.env, NODE_OPTIONS: "--inspect=127.0.0.1:0" };
+  const server = spawn(petstore, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const inspectorUrl = lineOf(server.stderr, /^Debugger listening on (\S+)$/);
+  const origin = await lineOf(server.stdout, /(https?:\/\/\S+:\d+)/);
+  const inspector = await Inspector.connect(await inspectorUrl);
+  return {
+    inspector,
+    update: async (quantity: number): Promise<void> => {
+      const answer = await fetch(`${origin}/v1/inventory/7`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ quantity: Math.abs(quantity) }),
+      });
+      if (!answer.ok) {
+        throw new Error(`the update is answered ${answer.status}: ${await answer.text()}`);
+      }
+      await answer.arrayBuffer();
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      inspector.close();
+      server.kill("SIGTERM");
+      await once(server, "exit");
+    },
+  };
+}
+
+function run(command: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  if (status !== 0) {
+    throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
+  }
+  return stdout;
+}
+
+async function lineOf(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<string> {
+  for await (const line of createInterface({ input: stream })) {
+    const found = pattern.exec(line)?.[1];
+    if (found !== undefined) {
+      stream.resume();
+      return found;
+    }
+  }
+  throw new Error(`the server has ended, and has not printed ${pattern}`);
+}
