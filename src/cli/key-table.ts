@@ -1,5 +1,5 @@
 import { scopes } from "../domain/key.ts";
-import type { WindowStanding } from "../domain/rate-limit-decision.ts";
+import type { WindowState } from "../domain/rate-limit-decision.ts";
 import { describeState, type KeyStanding } from "./key-standing.ts";
 import { printable } from "./printable.ts";
 import { formatTable, truncate, widthOf } from "./table.ts";
@@ -96,7 +96,7 @@ function deprecatedCallsToRows({ key, deprecatedCalls }: KeyStanding, nowMs: num
 }
 
 /** Such as `12/60` or `340/10k`. */
-function formatUse({ limit, remaining }: WindowStanding): string {
+function formatUse({ limit, remaining }: WindowState): string {
   return `${limit - remaining}/${formatLimit(limit)}`;
 }
 

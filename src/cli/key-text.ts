@@ -1,4 +1,4 @@
-import type { WindowStanding } from "../domain/rate-limit-decision.ts";
+import type { WindowState } from "../domain/rate-limit-decision.ts";
 import { formatDuration } from "./duration.ts";
 import { describeEnd, describePlan, describeScopes } from "./key-settings-text.ts";
 import { describeState, type KeyStanding } from "./key-standing.ts";
@@ -29,7 +29,7 @@ export function formatKey(standing: KeyStanding, nowMs: number): string {
 }
 
 /** Such as `12 of 60 used, all again in 41s`. */
-function describeWindow({ limit, remaining, resetAfterSeconds }: WindowStanding): string {
+function describeWindow({ limit, remaining, resetAfterSeconds }: WindowState): string {
   const used = `${write(limit - remaining)} of ${write(limit)}`;
   return remaining === limit ? used : `${used}, anew in ${formatDuration(resetAfterSeconds * 1_000)}`;
 }

@@ -1,4 +1,4 @@
-import type { WindowStanding } from "../domain/rate-limit-decision.ts";
+import type { WindowState } from "../domain/rate-limit-decision.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
 /** A key as `keys list --json` prints it: the fields that the contract names, and what it has used. */
@@ -24,7 +24,7 @@ export function keyToJson({ key, limits, deprecatedCalls }: KeyStanding): object
 }
 
 /** A window that nothing has been counted in resets at no time. */
-function windowToJson({ limit, remaining, resetAtMs }: WindowStanding): object {
+function windowToJson({ limit, remaining, resetAtMs }: WindowState): object {
   return { limit, used: limit - remaining, remaining, resetAt: remaining === limit ? null : timeToJson(resetAtMs) };
 }
 

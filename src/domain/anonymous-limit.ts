@@ -1,19 +1,19 @@
-import { admitted, describeWindow, type Judgement, refused } from "./rate-limit-decision.ts";
+import { admitted, describeWindow, type RateLimitDecision, refused } from "./rate-limit-decision.ts";
 import { countIn, minute, type Window, windowAt } from "./window.ts";
 
 /** How many requests without a valid key one client address may make in a minute. Source: the contract, Limits. */
-const strangerLimit = 300;
+const anonymousLimit = 300;
 
 /** What becomes of a request without a valid key, and of the count of its address. */
-export type StrangerVerdict = Judgement & {
+export type DecisionWithWindow = RateLimitDecision & {
   /** The window of the address from now on. */
   readonly window: Window;
 };
 
 /** Judges one request without a valid key, by what its address has used. Strangers are refused, but never banned. */
-export function judgeStranger(window: Window | undefined, nowMs: number): StrangerVerdict {
+export function decideAnonymous(window: Window | undefined, nowMs: number): DecisionWithWindow {
   const current = windowAt(window, minute.lengthMs, nowMs);
-  if (current !== undefined && current.count >= strangerLimit) {
+  if (current !== undefined && current.count >= anonymousLimit) {
     return { window: current, ...refused([describe(current, nowMs)]) };
   }
   const next = countIn(current, nowMs);
@@ -21,5 +21,5 @@ export function judgeStranger(window: Window | undefined, nowMs: number): Strang
 }
 
 function describe(window: Window, nowMs: number) {
-  return describeWindow(minute, window, { limit: strangerLimit, nowMs });
+  return describeWindow(minute, window, { limit: anonymousLimit, nowMs });
 }

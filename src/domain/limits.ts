@@ -4,9 +4,9 @@ import {
   admitted,
   banned,
   describeWindow,
-  type Judgement,
+  type RateLimitDecision,
   refused,
-  type WindowStanding,
+  type WindowState,
 } from "./rate-limit-decision.ts";
 import { countIn, day, minute, type Window, windowAt } from "./window.ts";
 
@@ -25,7 +25,7 @@ export interface Usage {
 export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
 
 /** What becomes of a request, and of the usage of its key. */
-export type Verdict = Judgement & {
+export type DecisionWithUsage = RateLimitDecision & {
   /** The usage from now on; the same object when nothing has changed. */
   readonly usage: Usage;
 };
@@ -44,14 +44,14 @@ const fewestRefusalsForBan = 20;
  * Judges one request of a key: admits and charges it, or refuses it, which may ban the key. Source: the contract,
  * Limits. `nowMs` is in whole milliseconds since the Unix epoch; it may go back, see `windowAt` and `banAt`.
  */
-export function judge(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Verdict {
+export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number): DecisionWithUsage {
   const current = usageAt(usage, unbans, nowMs);
   const ban = banInForce(current, nowMs);
   if (ban !== undefined) {
-    return banVerdict(current, ban, quota, nowMs);
+    return decideBanned(current, ban, quota, nowMs);
   }
   if ((current.minute?.count ?? 0) >= quota.perMinute || (current.day?.count ?? 0) >= quota.perDay) {
-    return refusalVerdict(current, quota, nowMs);
+    return decideRefused(current, quota, nowMs);
   }
   const next = { ...current, minute: countIn(current.minute, nowMs), day: countIn(current.day, nowMs) };
   return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
@@ -60,14 +60,14 @@ export function judge(usage: Usage, { quota, unbans }: Allowance, nowMs: number)
 /** How a key stands with its limits while it makes no request. */
 export interface Limits {
   /** The windows as they are, which a ban leaves so. */
-  readonly minute: WindowStanding;
-  readonly day: WindowStanding;
+  readonly minute: WindowState;
+  readonly day: WindowState;
   /** The refusals of late, of which so many remain until a ban. */
-  readonly strikes: WindowStanding;
+  readonly strikes: WindowState;
   /** The ban that is in force. */
   readonly ban: Ban | undefined;
   /** What the headers of an answer tell of it. */
-  readonly judgement: Judgement;
+  readonly decision: RateLimitDecision;
 }
 
 /** The same, with the plan that they come from. */
@@ -78,18 +78,18 @@ export interface KeyLimits extends Limits {
 /** Tells how a key stands at `nowMs`, and charges nothing. */
 export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Limits {
   const current = usageAt(usage, unbans, nowMs);
-  const [minuteStanding, dayStanding] = describeWindows(current, quota, nowMs);
+  const [minuteState, dayState] = describeWindows(current, quota, nowMs);
   return {
-    minute: minuteStanding,
-    day: dayStanding,
+    minute: minuteState,
+    day: dayState,
     strikes: describeWindow(minute, current.refusals, { limit: refusalsForBan(quota), nowMs }),
     ban: banInForce(current, nowMs),
-    judgement: judgementOf(current, quota, nowMs),
+    decision: decisionOf(current, quota, nowMs),
   };
 }
 
 /** What a request would be told that is not charged. */
-function judgementOf(usage: Usage, quota: Quota, nowMs: number): Judgement {
+function decisionOf(usage: Usage, quota: Quota, nowMs: number): RateLimitDecision {
   const windows = describeWindows(usage, quota, nowMs);
   const ban = banInForce(usage, nowMs);
   if (ban !== undefined) {
@@ -121,24 +121,24 @@ function isSame(a: Usage, b: Usage): boolean {
   );
 }
 
-function refusalVerdict(usage: Usage, quota: Quota, nowMs: number): Verdict {
+function decideRefused(usage: Usage, quota: Quota, nowMs: number): DecisionWithUsage {
   const refusals = countIn(usage.refusals, nowMs);
   if (refusals.count < refusalsForBan(quota)) {
     return { usage: { ...usage, refusals }, ...refused(describeWindows(usage, quota, nowMs)) };
   }
   const ban = imposeBan(usage.ban, nowMs);
-  return banVerdict({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
+  return decideBanned({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
 }
 
 function refusalsForBan({ perMinute }: Quota): number {
   return Math.max(fewestRefusalsForBan, perMinute);
 }
 
-function banVerdict(usage: Usage, ban: Ban, quota: Quota, nowMs: number): Verdict {
+function decideBanned(usage: Usage, ban: Ban, quota: Quota, nowMs: number): DecisionWithUsage {
   return { usage, ...banned(describeWindows(usage, quota, nowMs), ban.endsAtMs, nowMs) };
 }
 
-function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: WindowStanding, day: WindowStanding] {
+function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: WindowState, day: WindowState] {
   return [
     describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
     describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),

@@ -1,7 +1,7 @@
 import type { Window, WindowKind } from "./window.ts";
 
 /** One window of a caller, as it stands once the request is judged: what `RateLimit` and `RateLimit-Policy` show. */
-export interface WindowStanding {
+export interface WindowState {
   readonly name: WindowKind["name"];
   readonly lengthSeconds: number;
   readonly limit: number;
@@ -14,7 +14,7 @@ export interface WindowStanding {
 }
 
 /** What the `X-RateLimit-…` headers say. */
-export interface Standing {
+export interface LimitHeaderValues {
   readonly limit: number;
   readonly remaining: number;
   /** Unix time in whole seconds, rounded up. */
@@ -22,22 +22,22 @@ export interface Standing {
 }
 
 /** What every answer tells of the limits: of an admitted request, or of one that is not, and how long to wait. */
-export type Judgement = Admission | Refusal;
+export type RateLimitDecision = Admission | RateLimitRefusal;
 
 interface Admission extends Described {
   readonly outcome: "admitted";
   readonly retryAfterSeconds: undefined;
 }
 
-interface Refusal extends Described {
+interface RateLimitRefusal extends Described {
   readonly outcome: "refused" | "banned";
   /** Whole seconds, rounded up: a client that waits so long is admitted. */
   readonly retryAfterSeconds: number;
 }
 
 interface Described {
-  readonly standing: Standing;
-  readonly windows: readonly WindowStanding[];
+  readonly headerValues: LimitHeaderValues;
+  readonly windows: readonly WindowState[];
 }
 
 /** Tells how a window stands; one that is not in force has all of its limit left. */
@@ -45,7 +45,7 @@ export function describeWindow(
   kind: WindowKind,
   window: Window | undefined,
   { limit, nowMs }: { readonly limit: number; readonly nowMs: number },
-): WindowStanding {
+): WindowState {
   const resetAtMs = (window?.openedAtMs ?? nowMs) + kind.lengthMs;
   return {
     name: kind.name,
@@ -58,49 +58,59 @@ export function describeWindow(
 }
 
 /** An admitted request: described by the window with the fewest requests remaining, the longer one on a tie. */
-export function admitted(windows: readonly WindowStanding[]): Judgement {
-  return { outcome: "admitted", standing: standingOf(scarcest(windows)), windows, retryAfterSeconds: undefined };
+export function admitted(windows: readonly WindowState[]): RateLimitDecision {
+  return {
+    outcome: "admitted",
+    headerValues: headerValuesOf(scarcest(windows)),
+    windows,
+    retryAfterSeconds: undefined,
+  };
 }
 
 /** A refused request: described by the window that refuses, the one with the later reset if there are several. */
-export function refused(windows: readonly WindowStanding[]): Judgement {
+export function refused(windows: readonly WindowState[]): RateLimitDecision {
   const shown = lastToReset(usedUp(windows));
-  return { outcome: "refused", standing: standingOf(shown), windows, retryAfterSeconds: shown.resetAfterSeconds };
+  return {
+    outcome: "refused",
+    headerValues: headerValuesOf(shown),
+    windows,
+    retryAfterSeconds: shown.resetAfterSeconds,
+  };
 }
 
 /**
  * A request of a banned key: nothing remains in any window until the ban ends, or later, when a window that is used up
  * closes.
  */
-export function banned(windows: readonly WindowStanding[], endsAtMs: number, nowMs: number): Judgement {
+export function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
   const shown = refusing.length > 0 ? lastToReset(refusing) : scarcest(windows);
   const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));
   const resetAfterSeconds = secondsUp(resetAtMs - nowMs);
   return {
     outcome: "banned",
-    standing: { limit: shown.limit, remaining: 0, resetSeconds: secondsUp(resetAtMs) },
+    headerValues: { limit: shown.limit, remaining: 0, resetSeconds: secondsUp(resetAtMs) },
     windows: windows.map((window) => ({ ...window, remaining: 0, resetAtMs, resetAfterSeconds })),
     retryAfterSeconds: resetAfterSeconds,
   };
 }
 
-function usedUp(windows: readonly WindowStanding[]): readonly WindowStanding[] {
+function usedUp(windows: readonly WindowState[]): readonly WindowState[] {
   return windows.filter((window) => window.remaining === 0);
 }
 
-function lastToReset(windows: readonly WindowStanding[]): WindowStanding {
+function lastToReset(windows: readonly WindowState[]): WindowState {
   return windows.reduce((a, b) => (a.resetAtMs > b.resetAtMs ? a : b));
 }
 
 /** On a tie the longer window. */
-function scarcest(windows: readonly WindowStanding[]): WindowStanding {
+function scarcest(windows: readonly WindowState[]): WindowState {
   return windows.reduce((a, b) =>
     a.remaining < b.remaining || (a.remaining === b.remaining && a.lengthSeconds > b.lengthSeconds) ? a : b,
   );
 }
 
-function standingOf({ limit, remaining, resetAtMs }: WindowStanding): Standing {
+function headerValuesOf({ limit, remaining, resetAtMs }: WindowState): LimitHeaderValues {
   return { limit, remaining, resetSeconds: secondsUp(resetAtMs) };
 }
 

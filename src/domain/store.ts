@@ -35,7 +35,7 @@ export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
    * A number that changes when the store has been written to by others: by another process, or by an import. What this
    * store itself updates leaves it. It tells when a cache of what the store holds is out of date.
    */
-  foreignRevision(): Promise<number>;
+  externalChangeToken(): Promise<number>;
   /** Gives back what is held. The store must not be used afterwards. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { plans } from "../domain/plan.ts";
-import type { Judgement } from "../domain/rate-limit-decision.ts";
-import type { Meter } from "../interceptors/limits.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
+import type { RateLimiter } from "../interceptors/limits.ts";
 import { addCounter } from "./instruments.ts";
 
 /** In the place of a plan: requests without a valid key, which are counted by address. */
@@ -10,7 +10,7 @@ const noPlan = "none";
 /** A window is nearly used up when less than this part of it remains. */
 const nearPart = 0.2;
 
-const outcomes = ["admitted", "refused", "banned"] as const satisfies readonly Judgement["outcome"][];
+const outcomes = ["admitted", "refused", "banned"] as const satisfies readonly RateLimitDecision["outcome"][];
 
 type Outcome = (typeof outcomes)[number];
 
@@ -43,18 +43,16 @@ export class LimitMetrics {
     });
   }
 
-  /** The same meter, whose judgements are counted. */
-  watch(meter: Meter): Meter {
+  /** The same limiter, whose decisions are counted. */
+  watch(limiter: RateLimiter): RateLimiter {
     return {
-      ...meter,
-      judgeKey: (key) => {
-        const judgement = meter.judgeKey(key);
+      ...limiter,
+      decideForKey: (key) => {
+        const decision = limiter.decideForKey(key);
         const counts = this.#counts[key.plan] as PlanCounts;
-        return judgement instanceof Promise
-          ? judgement.then((later) => count(counts, later))
-          : count(counts, judgement);
+        return decision instanceof Promise ? decision.then((later) => count(counts, later)) : count(counts, decision);
       },
-      judgeStranger: (address) => count(this.#counts[noPlan] as PlanCounts, meter.judgeStranger(address)),
+      decideAnonymous: (address) => count(this.#counts[noPlan] as PlanCounts, limiter.decideAnonymous(address)),
     };
   }
 
@@ -70,14 +68,14 @@ function newCounts(): PlanCounts {
   return { admitted: 0, refused: 0, banned: 0, near: 0 };
 }
 
-function count(counts: PlanCounts, judgement: Judgement): Judgement {
-  counts[judgement.outcome] += 1;
-  if (judgement.outcome === "admitted" && judgement.windows.some(isNear)) {
+function count(counts: PlanCounts, decision: RateLimitDecision): RateLimitDecision {
+  counts[decision.outcome] += 1;
+  if (decision.outcome === "admitted" && decision.windows.some(isNear)) {
     counts.near += 1;
   }
-  return judgement;
+  return decision;
 }
 
-function isNear({ limit, remaining }: Judgement["windows"][number]): boolean {
+function isNear({ limit, remaining }: RateLimitDecision["windows"][number]): boolean {
   return remaining < nearPart * limit;
 }

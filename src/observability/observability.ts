@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import type { Meter } from "../interceptors/limits.ts";
+import type { RateLimiter } from "../interceptors/limits.ts";
 import type { ListCacheState } from "../services/inventory-blocks.ts";
 import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
@@ -51,9 +51,9 @@ export class Observability {
     this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
   }
 
-  /** The same meter, whose judgements are counted. */
-  watchMeter(meter: Meter): Meter {
-    return this.#limits.watch(meter);
+  /** The same limiter, whose decisions are counted. */
+  watchLimiter(limiter: RateLimiter): RateLimiter {
+    return this.#limits.watch(limiter);
   }
 
   /** Tells of a store: its keys, its room and its backups. */

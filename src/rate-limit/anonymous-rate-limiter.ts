@@ -1,5 +1,5 @@
-import { judgeStranger } from "../domain/anonymous-limit.ts";
-import type { Judgement } from "../domain/rate-limit-decision.ts";
+import { decideAnonymous } from "../domain/anonymous-limit.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import type { Window } from "../domain/window.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
@@ -7,24 +7,24 @@ import { clientNetwork } from "../http/client-address.ts";
 const maxNetworks = 100_000;
 
 /** Counts the requests that are made without a valid key, by the client's network, in memory alone. */
-export interface StrangerMeter {
+export interface AnonymousRateLimiter {
   /** Judges and charges a request from an address. */
-  judge(address: string): Judgement;
+  decide(address: string): RateLimitDecision;
 }
 
-export function createStrangerMeter(clock: () => number): StrangerMeter {
+export function createAnonymousRateLimiter(clock: () => number): AnonymousRateLimiter {
   const windows = new Map<string, Window>();
   return {
-    judge(address) {
+    decide(address) {
       const network = clientNetwork(address);
-      const verdict = judgeStranger(windows.get(network), clock());
+      const decision = decideAnonymous(windows.get(network), clock());
       // Put in anew, so that the map's order is that of the last requests.
       windows.delete(network);
-      windows.set(network, verdict.window);
+      windows.set(network, decision.window);
       if (windows.size > maxNetworks) {
         windows.delete(windows.keys().next().value as string);
       }
-      return verdict;
+      return decision;
     },
   };
 }

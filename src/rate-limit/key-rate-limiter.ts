@@ -1,8 +1,8 @@
 import { type Key, quotaOf } from "../domain/key.ts";
-import { type Allowance, describeLimits, judge, type KeyLimits, noUsage, type Usage } from "../domain/limits.ts";
-import type { Judgement } from "../domain/rate-limit-decision.ts";
+import { type Allowance, decide, describeLimits, type KeyLimits, noUsage, type Usage } from "../domain/limits.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import type { UsageStore } from "../domain/store.ts";
-import { Recent } from "./two-generation-cache.ts";
+import { TwoGenerationCache } from "./two-generation-cache.ts";
 
 /**
  * A crash may forget one second of counting: to save four times in it leaves room for a slow disk, or a busy machine.
@@ -14,10 +14,10 @@ const saveIntervalMs = 250;
 const idleMs = 5 * 60_000;
 
 /** Counts the requests that are made with keys, in memory, and has the store keep the counts. */
-export interface KeyMeter {
+export interface KeyRateLimiter {
   /** Judges and charges a request. It waits only for what the store knows of a key that was idle. */
-  judge(key: Key): Judgement | Promise<Judgement>;
-  /** Tells how a key stands, and charges nothing; but it counts as the key's last use. It waits as `judge` does. */
+  decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
+  /** Tells how a key stands, and charges nothing; but it counts as the key's last use. It waits as `decide` does. */
   describe(key: Key): KeyLimits | Promise<KeyLimits>;
   /** Notes that a key which was judged has called a deprecated method, which is told by its full name. */
   noteDeprecatedCall(key: Key, method: string): void;
@@ -25,8 +25,8 @@ export interface KeyMeter {
   close(): Promise<void>;
 }
 
-/** What a meter stands on. `report` hears of counts that the store did not take; they are offered again. */
-export interface KeyMeterOptions {
+/** What a limiter stands on. `report` hears of counts that the store did not take; they are offered again. */
+export interface KeyRateLimiterOptions {
   readonly store: UsageStore;
   readonly clock: () => number;
   readonly report: (reason: unknown) => void;
@@ -40,16 +40,16 @@ interface Entry {
   deprecatedCalls?: Map<string, number>;
 }
 
-/** Makes a meter, which saves what it has counted at short intervals. */
-export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMeter {
-  const entries = new Recent<Entry>();
+/** Makes a limiter, which saves what it has counted at short intervals. */
+export function createKeyRateLimiter({ store, clock, report }: KeyRateLimiterOptions): KeyRateLimiter {
+  const entries = new TwoGenerationCache<Entry>();
   let unsaved = new Map<string, Entry>();
 
-  function charge(entry: Entry, key: Key): Judgement {
+  function charge(entry: Entry, key: Key): RateLimitDecision {
     const nowMs = use(entry);
-    const verdict = judge(entry.usage, allowanceOf(key), nowMs);
-    entry.usage = verdict.usage;
-    return verdict;
+    const decision = decide(entry.usage, allowanceOf(key), nowMs);
+    entry.usage = decision.usage;
+    return decision;
   }
 
   /** Notes that a key is used now, and returns the time. */
@@ -88,7 +88,7 @@ export function createKeyMeter({ store, clock, report }: KeyMeterOptions): KeyMe
   const idleTimer = setInterval(() => entries.forgetIdle(), idleMs);
 
   return {
-    judge(key) {
+    decide(key) {
       const entry = find(key.id);
       return entry === undefined ? load(key.id).then((loaded) => charge(loaded, key)) : charge(entry, key);
     },

@@ -2,7 +2,7 @@
  * What was used of late, by its id. What has not been used between two calls of `forgetIdle` is forgotten by the
  * second: so nobody ever has to look through all of it.
  */
-export class Recent<Value> {
+export class TwoGenerationCache<Value> {
   #current = new Map<string, Value>();
   #previous = new Map<string, Value>();
 

@@ -1,5 +1,5 @@
 import { type Ban, imposeBan } from "../domain/ban.ts";
-import { judge, noUsage } from "../domain/limits.ts";
+import { decide, noUsage } from "../domain/limits.ts";
 
 /** How long each ban lasts, as a Markdown table: asked of the rule itself, until it grows no longer. */
 export function banTable(): string {
@@ -11,10 +11,10 @@ export function banTable(): string {
 /** How many refusals ban a key at least: asked of the rule itself, with the smallest quota. */
 export function fewestRefusals(): number {
   const allowance = { quota: { perMinute: 1, perDay: 1 }, unbans: 0 };
-  let { usage, outcome } = judge(noUsage, allowance, 0);
+  let { usage, outcome } = decide(noUsage, allowance, 0);
   let refusals = 0;
   while (outcome !== "banned") {
-    ({ usage, outcome } = judge(usage, allowance, 0));
+    ({ usage, outcome } = decide(usage, allowance, 0));
     refusals += 1;
   }
   return refusals;

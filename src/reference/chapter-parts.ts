@@ -1,4 +1,4 @@
-import { judgeStranger } from "../domain/anonymous-limit.ts";
+import { decideAnonymous } from "../domain/anonymous-limit.ts";
 import { keyVariable, type SampleCall } from "./assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "./assets/samples/connect.js";
 import { writeCurl } from "./assets/samples/curl.js";
@@ -44,7 +44,7 @@ export function chapterParts(subject: ChapterSubject): Placeholders {
       scopes: scopeTable(operations),
       "free-operations": freeOperations(operations),
       rpcs: rpcTable(operations),
-      "stranger-limit": String(judgeStranger(undefined, 0).standing.limit),
+      "anonymous-limit": String(decideAnonymous(undefined, 0).headerValues.limit),
       "refusal-limit": String(refusal.limit),
       "refusal-wait": String(refusal.waitSeconds),
       "refusal-reset": String(refusal.resetSeconds),

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
-import { judge, noUsage, type Verdict } from "../domain/limits.ts";
+import { type DecisionWithUsage, decide, noUsage } from "../domain/limits.ts";
 import { planQuotas } from "../domain/plan.ts";
-import type { Judgement } from "../domain/rate-limit-decision.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { requestIdHeader } from "../http/request-id.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
@@ -28,34 +28,34 @@ const refusedAfterMs = 42_000;
 export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);
-  const verdict = judgeAll([...admitted, openedAtMs + refusedAfterMs]);
-  const { resetSeconds } = verdict.standing;
+  const decision = decideAll([...admitted, openedAtMs + refusedAfterMs]);
+  const { resetSeconds } = decision.headerValues;
   return {
-    answer: writeAnswer(verdict, requestId),
+    answer: writeAnswer(decision, requestId),
     limit,
-    waitSeconds: verdict.retryAfterSeconds ?? 0,
+    waitSeconds: decision.retryAfterSeconds ?? 0,
     resetSeconds,
     resetTime: new Date(resetSeconds * 1_000).toISOString().slice(11, 19),
   };
 }
 
-function judgeAll(moments: readonly number[]): Verdict {
+function decideAll(moments: readonly number[]): DecisionWithUsage {
   const allowance = { quota: planQuotas.free, unbans: 0 };
-  let verdict = judge(noUsage, allowance, openedAtMs);
+  let decision = decide(noUsage, allowance, openedAtMs);
   for (const nowMs of moments.slice(1)) {
-    verdict = judge(verdict.usage, allowance, nowMs);
+    decision = decide(decision.usage, allowance, nowMs);
   }
-  return verdict;
+  return decision;
 }
 
-function writeAnswer(judgement: Judgement, requestId: string): string {
-  const error = limitError(judgement);
+function writeAnswer(decision: RateLimitDecision, requestId: string): string {
+  const error = limitError(decision);
   if (error === undefined) {
     throw new Error("the example is not refused");
   }
   const header = new HeaderList();
   header.append("content-type", "application/json");
-  appendLimits(header, judgement);
+  appendLimits(header, decision);
   header.append(requestIdHeader, requestId);
   const { status, body } = errorToRest(toConnectError(error));
   const lines = [...header].map(([name, value]) => `${name}: ${value}`);

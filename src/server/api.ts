@@ -12,7 +12,7 @@ import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorsInterceptor, errorToRest, type ToError } from "../interceptors/errors.ts";
-import { limitsInterceptor, limitsKey, type Meter } from "../interceptors/limits.ts";
+import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { EndpointOptions } from "../rpc/create-endpoint.ts";
@@ -26,7 +26,7 @@ import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
 import { restInventoryService } from "../services/rest-inventory.ts";
-import type { ForeignWrites } from "../storage/external-changes.ts";
+import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";
 
@@ -39,9 +39,9 @@ export const apiServices = [InventoryService, PetService, StoreService, LimitSer
 /** What the API stands on. */
 export interface ApiOptions {
   readonly store: Store;
-  readonly foreignWrites: ForeignWrites;
+  readonly externalChanges: ExternalChangeWatcher;
   readonly keys: KeyFinder;
-  readonly meter: Meter;
+  readonly limiter: RateLimiter;
   readonly noteDeprecatedCall: DeprecatedCallNote;
   readonly clock: () => number;
   readonly logger: Logger;
@@ -62,7 +62,7 @@ export interface Api {
 }
 
 export function createApi(options: ApiOptions): Api {
-  const { store, keys, meter, clock, logger, maxBodyBytes, enforceSunset } = options;
+  const { store, keys, limiter, clock, logger, maxBodyBytes, enforceSunset } = options;
   const toError = createErrorReporter(({ code, cause, requestId }) =>
     logger.error({ err: cause, code, requestId }, "a call failed"),
   );
@@ -70,7 +70,7 @@ export function createApi(options: ApiOptions): Api {
     errorsInterceptor(toError),
     deprecationInterceptor(options.noteDeprecatedCall),
     authInterceptor(keys, clock),
-    limitsInterceptor(meter),
+    limitsInterceptor(limiter),
     scopesInterceptor,
   ];
   const inputs = apiServices.flatMap(({ methods }) => methods.map(({ input }) => input));
@@ -107,7 +107,7 @@ export function createApi(options: ApiOptions): Api {
 }
 
 /** The inventory for REST, whose list is kept as JSON, and for RPCs. Updates of both, and of others, tell the list. */
-function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWriters) {
+function createInventory({ store, externalChanges }: ApiOptions, writers: JsonWriters) {
   const writeMessage = writers.message(InventoryItemSchema);
   const write = (item: InventoryItem) => writeMessage(inventoryItemToMessage(item));
   const version = new InventoryVersion();
@@ -119,7 +119,7 @@ function createInventory({ store, foreignWrites }: ApiOptions, writers: JsonWrit
     blocks.markStale(petId);
     version.raise();
   });
-  foreignWrites.subscribe(() => {
+  externalChanges.subscribe(() => {
     blocks.clear();
     version.raise();
   });

@@ -2,7 +2,7 @@ import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import { assertAuthority } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import { shownPath } from "../observability/shown-path.ts";
@@ -21,7 +21,7 @@ export interface RouterOptions {
   readonly health: RpcHandler;
   readonly site: Site;
   readonly cors: Cors;
-  readonly meter: Meter;
+  readonly limiter: RateLimiter;
   readonly logger: Logger;
   /** Is told of every request when it has been answered. */
   readonly observer: CallObserver;
@@ -32,7 +32,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
-  const { api, health, site, cors, meter, logger, observer } = options;
+  const { api, health, site, cors, limiter, logger, observer } = options;
   /** Pages need no key, and are not counted. */
   async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
     assertAuthority(exchange.authority);
@@ -46,7 +46,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
   function route(exchange: Exchange): Promise<void> {
     if (exchange.headerBytes > maxHeaderBytes) {
-      return exchange.respond(countStranger(exchange, meter, () => refuse(exchange, headersTooLarge())));
+      return exchange.respond(countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge())));
     }
     if (health.serves(exchange.path)) {
       return health.handle(exchange);
@@ -58,7 +58,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     cors.allow(exchange);
     if (cors.isPreflight(exchange)) {
       // Browsers send no key with a preflight.
-      return exchange.respond(countStranger(exchange, meter, () => cors.preflightAnswer(exchange)));
+      return exchange.respond(countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange)));
     }
     return isRest ? api.rest(exchange) : api.rpc.handle(exchange);
   }
@@ -80,11 +80,11 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 }
 
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
-function countStranger(exchange: Exchange, meter: Meter, answer: () => Answer): Answer {
-  const judgement = meter.judgeStranger(exchange.clientAddress);
-  const error = limitError(judgement);
+function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => Answer): Answer {
+  const decision = limiter.decideAnonymous(exchange.clientAddress);
+  const error = limitError(decision);
   const counted = error === undefined ? answer() : refuse(exchange, error);
-  appendLimits(counted.header, judgement);
+  appendLimits(counted.header, decision);
   return counted;
 }
 

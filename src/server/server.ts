@@ -7,13 +7,13 @@ import { createRequestIdReader } from "../http/request-id.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
-import { createStrangerMeter } from "../rate-limit/anonymous-rate-limiter.ts";
-import { createKeyMeter } from "../rate-limit/key-rate-limiter.ts";
+import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter.ts";
+import { createKeyRateLimiter } from "../rate-limit/key-rate-limiter.ts";
 import { createSite } from "../reference/site.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { healthService } from "../services/health.ts";
-import { watchForeignWrites } from "../storage/external-changes.ts";
+import { watchExternalChanges } from "../storage/external-changes.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
 import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
@@ -96,33 +96,33 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     },
   });
   held.defer(() => store.close());
-  const keyMeter = createKeyMeter({
+  const keyLimiter = createKeyRateLimiter({
     store,
     clock,
     report: throttle(failureReportMs, (reason) =>
       logger.error({ err: reason }, "the counters could not be saved, and will be tried again"),
     ),
   });
-  held.defer(() => keyMeter.close());
-  const strangerMeter = createStrangerMeter(clock);
-  const meter = observability.watchMeter({
-    judgeKey: (key) => keyMeter.judge(key),
-    judgeStranger: (address) => strangerMeter.judge(address),
-    describeKey: (key) => keyMeter.describe(key),
+  held.defer(() => keyLimiter.close());
+  const anonymousLimiter = createAnonymousRateLimiter(clock);
+  const limiter = observability.watchLimiter({
+    decideForKey: (key) => keyLimiter.decide(key),
+    decideAnonymous: (address) => anonymousLimiter.decide(address),
+    describeKey: (key) => keyLimiter.describe(key),
   });
 
-  const foreignWrites = watchForeignWrites(store);
-  held.defer(() => foreignWrites.close());
-  const keys = createKeyCache(store, foreignWrites);
+  const externalChanges = watchExternalChanges(store);
+  held.defer(() => externalChanges.close());
+  const keys = createKeyCache(store, externalChanges);
   const api = createApi({
     ...config,
     store,
-    foreignWrites,
+    externalChanges,
     keys,
-    meter,
+    limiter,
     clock,
     logger,
-    noteDeprecatedCall: (key, method) => keyMeter.noteDeprecatedCall(key, method),
+    noteDeprecatedCall: (key, method) => keyLimiter.noteDeprecatedCall(key, method),
   });
   observability.watchStore(store);
   observability.watchList(api.listCache);
@@ -158,7 +158,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         health: createHealthCalls(health, api.toError),
         site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
         cors: createCors(config.corsOrigins),
-        meter,
+        limiter,
         logger,
         observer,
       }),
@@ -168,7 +168,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was ended: it began too many calls at once"),
     ),
-    handleUnparsed: (error, socket) => answerUnparsed(error, socket, { meter, observer }),
+    handleUnparsed: (error, socket) => answerUnparsed(error, socket, { limiter, observer }),
   });
   held.defer(() => listener.close(grace.leftMs));
   const addresses = () => ({ url: ownUrl(), opsUrl: urlOf("http", config.opsHost, ops.address) });

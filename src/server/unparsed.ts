@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { type DomainError, headersTooLarge, malformedRequest, requestTimeout } from "../domain/errors.ts";
 import { CallRecord } from "../http/call-record.ts";
 import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
-import { appendLimits, limitError, type Meter } from "../interceptors/limits.ts";
+import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import { refusalAnswer } from "./refusal.ts";
 
@@ -12,7 +12,7 @@ const closeMs = 1_000;
 
 /** Who counts such requests, and who is told of them. */
 export interface UnparsedOptions {
-  readonly meter: Meter;
+  readonly limiter: RateLimiter;
   readonly observer: CallObserver;
 }
 
@@ -26,7 +26,7 @@ const refused = new WeakSet<Socket>();
 export function answerUnparsed(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  { meter, observer }: UnparsedOptions,
+  { limiter, observer }: UnparsedOptions,
 ): void {
   if (refused.has(socket)) {
     return;
@@ -38,10 +38,10 @@ export function answerUnparsed(
     return;
   }
   const clientAddress = socket.remoteAddress ?? "";
-  const judgement = meter.judgeStranger(clientAddress);
-  const { status, header, body, code } = refusalAnswer(limitError(judgement) ?? toDomainError(error));
+  const decision = limiter.decideAnonymous(clientAddress);
+  const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toDomainError(error));
   const requestId = makeRequestId();
-  appendLimits(header, judgement);
+  appendLimits(header, decision);
   header.set("content-length", String(body.length));
   header.set("connection", "close");
   header.set(requestIdHeader, requestId);

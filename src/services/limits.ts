@@ -2,7 +2,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ContextKey, ServiceImpl } from "@connectrpc/connect";
 import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import type { KeyLimits } from "../domain/limits.ts";
-import type { WindowStanding } from "../domain/rate-limit-decision.ts";
+import type { WindowState } from "../domain/rate-limit-decision.ts";
 import { planToMessage } from "./plan.ts";
 
 /** The RPCs of the limits. `limitsKey` is where a call has the limits of its key, as its answer's headers tell them. */
@@ -28,7 +28,7 @@ function limitsToMessage({ plan, minute, day, strikes, ban }: KeyLimits) {
   };
 }
 
-function windowToMessage({ limit, remaining, resetAtMs, lengthSeconds }: WindowStanding) {
+function windowToMessage({ limit, remaining, resetAtMs, lengthSeconds }: WindowState) {
   return {
     limit: BigInt(limit),
     remaining: BigInt(remaining),

@@ -4,7 +4,7 @@ import type { Store } from "../domain/store.ts";
 const intervalMs = 250;
 
 /** Tells when other processes may have written to the store, so that what was read before may no longer hold. */
-export interface ForeignWrites {
+export interface ExternalChangeWatcher {
   /** Calls back within a second of such a write; and at the beginning, when nobody knows what has been before. */
   subscribe(listener: () => void): void;
   /** Asks no more, and resolves when nothing is being asked. */
@@ -12,13 +12,13 @@ export interface ForeignWrites {
 }
 
 /** Asks the store at short intervals. While it does not answer, all that was read before counts as out of date. */
-export function watchForeignWrites(store: Pick<Store, "foreignRevision">): ForeignWrites {
+export function watchExternalChanges(store: Pick<Store, "externalChangeToken">): ExternalChangeWatcher {
   const listeners: (() => void)[] = [];
   let known: number | undefined;
   let asking: Promise<void> | undefined;
 
   async function ask(): Promise<void> {
-    const revision = await store.foreignRevision().catch(() => undefined);
+    const revision = await store.externalChangeToken().catch(() => undefined);
     if (revision === undefined || revision !== known) {
       known = revision;
       tell();

@@ -2,7 +2,7 @@ import type { FoundKey } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
 import type { KeyStore } from "../domain/store.ts";
 import type { KeyFinder } from "../interceptors/auth.ts";
-import type { ForeignWrites } from "./external-changes.ts";
+import type { ExternalChangeWatcher } from "./external-changes.ts";
 
 /** The most keys that are remembered, some 5 MB. Past it those known for longest are forgotten. */
 const maxKeys = 10_000;
@@ -11,10 +11,10 @@ const maxKeys = 10_000;
  * Finds keys by their secrets, and remembers those that it found: to hash a secret and look it up costs as much as all
  * the rest of a small request. Keys are only ever changed by other processes, so any write of theirs voids it all.
  */
-export function createKeyCache(store: KeyStore, foreignWrites: ForeignWrites): KeyFinder {
+export function createKeyCache(store: KeyStore, externalChanges: ExternalChangeWatcher): KeyFinder {
   const known = new Map<string, FoundKey>();
   let generation = 0;
-  foreignWrites.subscribe(() => {
+  externalChanges.subscribe(() => {
     generation += 1;
     known.clear();
   });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { judgeStranger } from "../../src/domain/anonymous-limit.ts";
+import { decideAnonymous } from "../../src/domain/anonymous-limit.ts";
 import type { Window } from "../../src/domain/window.ts";
 
 const start = 1_700_000_000_250;
 
 function ask(times: number, nowMs: number, window?: Window) {
-  let verdict = judgeStranger(window, nowMs);
+  let decision = decideAnonymous(window, nowMs);
   for (let n = 1; n < times; n += 1) {
-    verdict = judgeStranger(verdict.window, nowMs);
+    decision = decideAnonymous(decision.window, nowMs);
   }
-  return verdict;
+  return decision;
 }
 
 describe("a request without a valid key", () => {
@@ -17,7 +17,7 @@ describe("a request without a valid key", () => {
     expect(ask(1, start)).toEqual({
       outcome: "admitted",
       window: { openedAtMs: start, count: 1 },
-      standing: { limit: 300, remaining: 299, resetSeconds: 1_700_000_061 },
+      headerValues: { limit: 300, remaining: 299, resetSeconds: 1_700_000_061 },
       windows: [
         {
           name: "minute",
@@ -37,15 +37,15 @@ describe("a request without a valid key", () => {
     expect(ask(1_000, start)).toMatchObject({
       outcome: "refused",
       window: { count: 300 },
-      standing: { limit: 300, remaining: 0 },
+      headerValues: { limit: 300, remaining: 0 },
       retryAfterSeconds: 60,
     });
   });
 
   it("is admitted again after Retry-After", () => {
-    const { window, retryAfterSeconds = 0 } = judgeStranger(ask(300, start).window, start + 1_001);
+    const { window, retryAfterSeconds = 0 } = decideAnonymous(ask(300, start).window, start + 1_001);
     expect(retryAfterSeconds).toBe(59);
-    expect(judgeStranger(window, start + 1_001 + 59_000).outcome).toBe("admitted");
-    expect(judgeStranger(window, start + 59_999).outcome).toBe("refused");
+    expect(decideAnonymous(window, start + 1_001 + 59_000).outcome).toBe("admitted");
+    expect(decideAnonymous(window, start + 59_999).outcome).toBe("refused");
   });
 });

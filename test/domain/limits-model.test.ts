@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judge, noUsage } from "../../src/domain/limits.ts";
+import { decide, noUsage } from "../../src/domain/limits.ts";
 import type { Quota } from "../../src/domain/plan.ts";
 
 const minuteMs = 60_000;
@@ -18,7 +18,7 @@ class Model {
     this.#quota = quota;
   }
 
-  judge(nowMs: number): "admitted" | "refused" | "banned" {
+  decide(nowMs: number): "admitted" | "refused" | "banned" {
     if (nowMs < (this.#bans.at(-1)?.endMs ?? 0)) {
       return "banned";
     }
@@ -90,7 +90,7 @@ const quotas = fc.record({ perMinute: fc.integer({ min: 1, max: 25 }), perDay: f
 const starts = fc.integer({ min: 1_600_000_000_000, max: 1_900_000_000_000 });
 
 describe("the limits", () => {
-  it("judge any history as a naive model does", () => {
+  it("decide on any history as a naive model does", () => {
     fc.assert(
       fc.property(quotas, starts, fc.array(steps, { maxLength: 60 }), (quota, startMs, history) => {
         const model = new Model(quota);
@@ -99,23 +99,23 @@ describe("the limits", () => {
           if (step === "unban") {
             unbans += 1;
             model.unban(nowMs);
-            usage = judgeNothing(usage, unbans, nowMs);
+            usage = chargeNothing(usage, unbans, nowMs);
             continue;
           }
           nowMs += step.waitMs;
           for (let n = 0; n < step.times; n += 1) {
-            const verdict = judge(usage, { quota, unbans }, nowMs);
-            expect(verdict.outcome).toBe(model.judge(nowMs));
-            usage = verdict.usage;
+            const decision = decide(usage, { quota, unbans }, nowMs);
+            expect(decision.outcome).toBe(model.decide(nowMs));
+            usage = decision.usage;
           }
         }
       }),
       { numRuns: 400 },
     );
 
-    /** Lifts the ban at the moment of the unban, as the model does, by a judgement that can charge nothing. */
-    function judgeNothing(usage: typeof noUsage, unbans: number, nowMs: number) {
-      const { ban } = judge(usage, { quota: { perMinute: 0, perDay: 0 }, unbans }, nowMs).usage;
+    /** Lifts the ban at the moment of the unban, as the model does, by a decision that can charge nothing. */
+    function chargeNothing(usage: typeof noUsage, unbans: number, nowMs: number) {
+      const { ban } = decide(usage, { quota: { perMinute: 0, perDay: 0 }, unbans }, nowMs).usage;
       return { ...usage, ban, refusals: undefined, unbans };
     }
   });
@@ -124,18 +124,18 @@ describe("the limits", () => {
     fc.assert(
       fc.property(quotas, starts, fc.array(steps, { maxLength: 40 }), (quota, startMs, history) => {
         let [usage, nowMs] = [noUsage, startMs];
-        const outcomeAt = (ms: number) => judge(usage, { quota, unbans: 0 }, ms).outcome;
+        const outcomeAt = (ms: number) => decide(usage, { quota, unbans: 0 }, ms).outcome;
         for (const step of history.filter((each) => each !== "unban")) {
           nowMs += step.waitMs;
           for (let n = 0; n < step.times; n += 1) {
-            const verdict = judge(usage, { quota, unbans: 0 }, nowMs);
-            usage = verdict.usage;
-            if (verdict.retryAfterSeconds !== undefined) {
-              expect(verdict.standing.remaining).toBe(0);
-              expect(outcomeAt(nowMs + verdict.retryAfterSeconds * 1_000)).toBe("admitted");
-              expect(outcomeAt(verdict.standing.resetSeconds * 1_000)).toBe("admitted");
-              expect(outcomeAt(nowMs + (verdict.retryAfterSeconds - 1) * 1_000)).not.toBe("admitted");
-              expect(outcomeAt((verdict.standing.resetSeconds - 1) * 1_000)).not.toBe("admitted");
+            const decision = decide(usage, { quota, unbans: 0 }, nowMs);
+            usage = decision.usage;
+            if (decision.retryAfterSeconds !== undefined) {
+              expect(decision.headerValues.remaining).toBe(0);
+              expect(outcomeAt(nowMs + decision.retryAfterSeconds * 1_000)).toBe("admitted");
+              expect(outcomeAt(decision.headerValues.resetSeconds * 1_000)).toBe("admitted");
+              expect(outcomeAt(nowMs + (decision.retryAfterSeconds - 1) * 1_000)).not.toBe("admitted");
+              expect(outcomeAt((decision.headerValues.resetSeconds - 1) * 1_000)).not.toBe("admitted");
             }
           }
         }
@@ -155,9 +155,9 @@ describe("the limits", () => {
           realMs += waitMs;
           offsetMs -= backMs;
           for (let n = 0; n < times; n += 1) {
-            const verdict = judge(usage, { quota, unbans: 0 }, realMs + offsetMs);
-            usage = verdict.usage;
-            if (verdict.outcome === "admitted") {
+            const decision = decide(usage, { quota, unbans: 0 }, realMs + offsetMs);
+            usage = decision.usage;
+            if (decision.outcome === "admitted") {
               admittedAt.push(realMs);
             }
           }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { describeLimits, judge, type Limits, noUsage, type Usage, type Verdict } from "../../src/domain/limits.ts";
+import {
+  type DecisionWithUsage,
+  decide,
+  describeLimits,
+  type Limits,
+  noUsage,
+  type Usage,
+} from "../../src/domain/limits.ts";
 import type { Quota } from "../../src/domain/plan.ts";
 
 /** A moment with a sub-second part, so that what is rounded shows. */
@@ -21,10 +28,10 @@ class Caller {
     this.quota = quota;
   }
 
-  ask(): Verdict {
-    const verdict = judge(this.usage, this, this.nowMs);
-    this.usage = verdict.usage;
-    return verdict;
+  ask(): DecisionWithUsage {
+    const decision = decide(this.usage, this, this.nowMs);
+    this.usage = decision.usage;
+    return decision;
   }
 
   /** How the caller stands, which costs nothing. */
@@ -32,8 +39,8 @@ class Caller {
     return describeLimits(this.usage, this, this.nowMs);
   }
 
-  /** Asks several times, and returns the last verdict. */
-  askTimes(times: number): Verdict {
+  /** Asks several times, and returns the last decision. */
+  askTimes(times: number): DecisionWithUsage {
     for (let n = 1; n < times; n += 1) {
       this.ask();
     }
@@ -50,16 +57,16 @@ class Caller {
   }
 
   /** Uses the minute up, and then asks until it is banned. */
-  getBanned(): Verdict {
+  getBanned(): DecisionWithUsage {
     const refusals = Math.max(20, this.quota.perMinute);
-    let verdict = this.ask();
-    while (verdict.outcome === "admitted") {
-      verdict = this.ask();
+    let decision = this.ask();
+    while (decision.outcome === "admitted") {
+      decision = this.ask();
     }
-    for (let n = 1; n < refusals && verdict.outcome === "refused"; n += 1) {
-      verdict = this.ask();
+    for (let n = 1; n < refusals && decision.outcome === "refused"; n += 1) {
+      decision = this.ask();
     }
-    return verdict;
+    return decision;
   }
 }
 
@@ -79,10 +86,10 @@ describe("an admitted request", () => {
   it("is described by the window with the fewest requests remaining", () => {
     expect(new Caller().ask()).toMatchObject({
       outcome: "admitted",
-      standing: { limit: 60, remaining: 59, resetSeconds: unix(minute) },
+      headerValues: { limit: 60, remaining: 59, resetSeconds: unix(minute) },
       retryAfterSeconds: undefined,
     });
-    expect(new Caller({ perMinute: 60, perDay: 10 }).ask().standing).toEqual({
+    expect(new Caller({ perMinute: 60, perDay: 10 }).ask().headerValues).toEqual({
       limit: 10,
       remaining: 9,
       resetSeconds: unix(day),
@@ -90,7 +97,7 @@ describe("an admitted request", () => {
   });
 
   it("is described by the longer window on a tie", () => {
-    expect(new Caller({ perMinute: 60, perDay: 60 }).ask().standing.resetSeconds).toBe(unix(day));
+    expect(new Caller({ perMinute: 60, perDay: 60 }).ask().headerValues.resetSeconds).toBe(unix(day));
   });
 
   it("shows both windows", () => {
@@ -117,7 +124,7 @@ describe("a window", () => {
     caller.quota = { perMinute: 10, perDay: 20 };
     expect(caller.ask()).toMatchObject({ outcome: "refused", windows: [{ remaining: 0 }, { remaining: 0 }] });
     caller.quota = { perMinute: 40, perDay: 100 };
-    expect(caller.ask()).toMatchObject({ outcome: "admitted", standing: { remaining: 9 } });
+    expect(caller.ask()).toMatchObject({ outcome: "admitted", headerValues: { remaining: 9 } });
   });
 });
 
@@ -133,7 +140,7 @@ describe("a refused request", () => {
   it("is described by the window that refuses", () => {
     const caller = new Caller({ perMinute: 2, perDay: 100 });
     expect(caller.askTimes(3)).toMatchObject({
-      standing: { limit: 2, remaining: 0, resetSeconds: unix(minute) },
+      headerValues: { limit: 2, remaining: 0, resetSeconds: unix(minute) },
       retryAfterSeconds: 60,
     });
   });
@@ -141,14 +148,14 @@ describe("a refused request", () => {
   it("is described by the window with the later reset when both refuse", () => {
     const caller = new Caller({ perMinute: 2, perDay: 2 });
     expect(caller.askTimes(3)).toMatchObject({
-      standing: { limit: 2, remaining: 0, resetSeconds: unix(day) },
+      headerValues: { limit: 2, remaining: 0, resetSeconds: unix(day) },
       retryAfterSeconds: 86_400,
     });
     const late = new Caller({ perMinute: 2, perDay: 3 });
     late.ask();
     late.wait(day - 10 * second).askTimes(2);
     expect(late.ask()).toMatchObject({
-      standing: { limit: 2, resetSeconds: unix(day + 50 * second) },
+      headerValues: { limit: 2, resetSeconds: unix(day + 50 * second) },
       retryAfterSeconds: 60,
     });
   });
@@ -187,7 +194,7 @@ describe("a ban", () => {
     const caller = new Caller();
     const expected = {
       outcome: "banned",
-      standing: { limit: 60, remaining: 0, resetSeconds: unix(2 * minute) },
+      headerValues: { limit: 60, remaining: 0, resetSeconds: unix(2 * minute) },
       windows: [
         { remaining: 0, resetAfterSeconds: 120 },
         { remaining: 0, resetAfterSeconds: 120 },
@@ -197,7 +204,7 @@ describe("a ban", () => {
     expect(caller.getBanned()).toMatchObject(expected);
     expect(caller.ask()).toMatchObject(expected);
     expect(caller.wait(100 * second).ask()).toMatchObject({
-      standing: { remaining: 0, resetSeconds: unix(2 * minute) },
+      headerValues: { remaining: 0, resetSeconds: unix(2 * minute) },
       retryAfterSeconds: 20,
     });
   });
@@ -206,7 +213,7 @@ describe("a ban", () => {
     const caller = new Caller({ perMinute: 60, perDay: 60 });
     expect(caller.getBanned()).toMatchObject({
       outcome: "banned",
-      standing: { limit: 60, remaining: 0, resetSeconds: unix(day) },
+      headerValues: { limit: 60, remaining: 0, resetSeconds: unix(day) },
       retryAfterSeconds: 86_400,
     });
   });
@@ -307,7 +314,7 @@ describe("what a caller is told of its limits", () => {
     const { usage } = caller;
     const told = caller.tell();
     expect(left(told)).toEqual(expected);
-    expect(told.judgement.outcome).toBe(outcome);
+    expect(told.decision.outcome).toBe(outcome);
     expect(caller.usage).toBe(usage);
   });
 
@@ -321,7 +328,7 @@ describe("what a caller is told of its limits", () => {
   it("agrees with what the next refused request is told", () => {
     const caller = new Caller();
     caller.askTimes(70);
-    const { judgement } = caller.tell();
-    expect(caller.ask()).toMatchObject(judgement);
+    const { decision } = caller.tell();
+    expect(caller.ask()).toMatchObject(decision);
   });
 });

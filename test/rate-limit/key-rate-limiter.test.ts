@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Usage } from "../../src/domain/limits.ts";
-import { createKeyMeter } from "../../src/rate-limit/key-rate-limiter.ts";
+import { createKeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
 function key(perMinute: number): Key {
@@ -9,7 +9,7 @@ function key(perMinute: number): Key {
   return newKey({ id: "key_1", name: "", plan: "enterprise", customQuota, createdAtMs: 0 });
 }
 
-describe("the meter of keys", () => {
+describe("the limiter of keys", () => {
   let store: MemoryUsageStore;
   let reported: unknown[];
 
@@ -23,64 +23,64 @@ describe("the meter of keys", () => {
     vi.useRealTimers();
   });
 
-  function createMeter() {
-    return createKeyMeter({ store, clock: Date.now, report: (reason) => reported.push(reason) });
+  function createLimiter() {
+    return createKeyRateLimiter({ store, clock: Date.now, report: (reason) => reported.push(reason) });
   }
 
   it("counts requests that arrive before the first count is loaded", async () => {
-    const meter = createMeter();
-    const outcomes = await Promise.all(Array.from({ length: 5 }, async () => meter.judge(key(3))));
+    const limiter = createLimiter();
+    const outcomes = await Promise.all(Array.from({ length: 5 }, async () => limiter.decide(key(3))));
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["admitted", "admitted", "admitted", "refused", "refused"]);
-    await meter.close();
+    await limiter.close();
   });
 
-  it("goes on from where the meter before it was closed", async () => {
-    const first = createMeter();
-    await first.judge(key(3));
+  it("goes on from where the limiter before it was closed", async () => {
+    const first = createLimiter();
+    await first.decide(key(3));
     await first.close();
-    const second = createMeter();
-    expect((await second.judge(key(3))).standing.remaining).toBe(1);
+    const second = createLimiter();
+    expect((await second.decide(key(3))).headerValues.remaining).toBe(1);
     await second.close();
   });
 
   it("has its counts saved within a second", async () => {
-    const meter = createMeter();
-    await meter.judge(key(3));
+    const limiter = createLimiter();
+    await limiter.decide(key(3));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(1);
-    await meter.close();
+    await limiter.close();
   });
 
   it("has it saved when a key last called a deprecated method", async () => {
-    const meter = createMeter();
-    await meter.judge(key(3));
-    meter.noteDeprecatedCall(key(3), "a.B/C");
+    const limiter = createLimiter();
+    await limiter.decide(key(3));
+    limiter.noteDeprecatedCall(key(3), "a.B/C");
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_000_000]]));
-    meter.noteDeprecatedCall(key(3), "a.B/C");
-    await meter.close();
+    limiter.noteDeprecatedCall(key(3), "a.B/C");
+    await limiter.close();
     expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_001_000]]));
   });
 
   it("offers counts again that the store did not take", async () => {
-    const meter = createMeter();
+    const limiter = createLimiter();
     store.isFailing = true;
-    await meter.judge(key(3));
+    await limiter.decide(key(3));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(reported.length).toBeGreaterThan(0);
     store.isFailing = false;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(1);
-    await meter.close();
+    await limiter.close();
   });
 
   it("remembers a key that has been idle for long, by the store", async () => {
-    const meter = createMeter();
-    await meter.judge(key(3));
+    const limiter = createLimiter();
+    await limiter.decide(key(3));
     await vi.advanceTimersByTimeAsync(15 * 60_000);
     store.saved.set("key_1", { ...(store.saved.get("key_1") as Usage), day: { openedAtMs: 1_000_000, count: 7 } });
-    await meter.judge(key(3));
-    await meter.close();
+    await limiter.decide(key(3));
+    await limiter.close();
     expect(store.saved.get("key_1")?.day?.count).toBe(8);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Quota } from "../../src/domain/plan.ts";
-import type { Judgement } from "../../src/domain/rate-limit-decision.ts";
-import { createKeyMeter, type KeyMeter } from "../../src/rate-limit/key-rate-limiter.ts";
+import type { RateLimitDecision } from "../../src/domain/rate-limit-decision.ts";
+import { createKeyRateLimiter, type KeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { amount } from "../support/long.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 import { Random } from "../support/random.ts";
@@ -22,7 +22,7 @@ const quotas: readonly Quota[] = [
 class Service {
   readonly #store = new MemoryUsageStore();
   readonly #key: Key;
-  #meter = this.#open();
+  #limiter = this.#open();
   /** What the system's clock shows. */
   clockMs: number;
 
@@ -31,23 +31,23 @@ class Service {
     this.clockMs = startMs;
   }
 
-  #open(): KeyMeter {
+  #open(): KeyRateLimiter {
     const report = (reason: unknown) => expect.unreachable(String(reason));
-    return createKeyMeter({ store: this.#store, clock: () => this.clockMs, report });
+    return createKeyRateLimiter({ store: this.#store, clock: () => this.clockMs, report });
   }
 
   /** Only the first request after a restart has to be waited for. */
-  request(): Judgement | Promise<Judgement> {
-    return this.#meter.judge(this.#key);
+  request(): RateLimitDecision | Promise<RateLimitDecision> {
+    return this.#limiter.decide(this.#key);
   }
 
   async restart(): Promise<void> {
     await this.close();
-    this.#meter = this.#open();
+    this.#limiter = this.#open();
   }
 
   close(): Promise<void> {
-    return this.#meter.close();
+    return this.#limiter.close();
   }
 }
 
@@ -86,7 +86,7 @@ class Ledger {
     this.#quota = quota;
   }
 
-  judge(nowMs: number): Judgement["outcome"] {
+  decide(nowMs: number): RateLimitDecision["outcome"] {
     const { perMinute, perDay } = this.#quota;
     if (nowMs < this.#banEndsAtMs) {
       return "banned";
@@ -137,14 +137,14 @@ it.each(quotas)(
       const isPolite = random.below(3) > 0;
       let hasWaited = false;
       for (let request = 0; request < requests; request += 1) {
-        const due = ledger.judge(service.clockMs);
-        const judgement = await service.request();
-        if (judgement.outcome !== due || (hasWaited && due !== "admitted")) {
-          expect.unreachable(`${judgement.outcome} at ${service.clockMs} was to be ${due}`);
+        const due = ledger.decide(service.clockMs);
+        const decision = await service.request();
+        if (decision.outcome !== due || (hasWaited && due !== "admitted")) {
+          expect.unreachable(`${decision.outcome} at ${service.clockMs} was to be ${due}`);
         }
-        outcomes[judgement.outcome] += 1;
-        hasWaited = isPolite && judgement.retryAfterSeconds !== undefined;
-        service.clockMs += hasWaited ? (judgement.retryAfterSeconds ?? 0) * 1_000 : pauseMs();
+        outcomes[decision.outcome] += 1;
+        hasWaited = isPolite && decision.retryAfterSeconds !== undefined;
+        service.clockMs += hasWaited ? (decision.retryAfterSeconds ?? 0) * 1_000 : pauseMs();
       }
       if (random.below(20) === 0) {
         await service.restart();
@@ -163,15 +163,15 @@ it("the clock may be set back and forth: nobody is kept out for longer than by t
   const service = new Service(quota, Date.UTC(2026, 0, 1));
   for (let jump = 0; jump < amount(3_000, 300_000); jump += 1) {
     service.clockMs += random.below(2 * yearMs) - yearMs;
-    let judgement = await service.request();
+    let decision = await service.request();
     for (let request = random.below(40); request > 0; request -= 1) {
-      judgement = await service.request();
+      decision = await service.request();
     }
-    const waitMs = (judgement.retryAfterSeconds ?? 0) * 1_000;
+    const waitMs = (decision.retryAfterSeconds ?? 0) * 1_000;
     expect(waitMs).toBeLessThanOrEqual(dayMs);
     service.clockMs += waitMs;
     expect((await service.request()).outcome).toBe(
-      waitMs > 0 || judgement.standing.remaining > 0 ? "admitted" : "refused",
+      waitMs > 0 || decision.headerValues.remaining > 0 ? "admitted" : "refused",
     );
   }
   await service.close();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchForeignWrites } from "../../src/storage/external-changes.ts";
+import { watchExternalChanges } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -10,7 +10,7 @@ afterEach(() => vi.useRealTimers());
 async function watch(...answers: (number | Error)[]): Promise<number[]> {
   const calls: number[] = [];
   let asked = 0;
-  const foreignRevision = async () => {
+  const externalChangeToken = async () => {
     const answer = answers[Math.min(asked, answers.length - 1)] as number | Error;
     asked += 1;
     if (answer instanceof Error) {
@@ -18,7 +18,7 @@ async function watch(...answers: (number | Error)[]): Promise<number[]> {
     }
     return answer;
   };
-  const watching = watchForeignWrites({ foreignRevision });
+  const watching = watchExternalChanges({ externalChangeToken });
   watching.subscribe(() => calls.push(asked));
   await vi.advanceTimersByTimeAsync(2_000);
   await watching.close();
@@ -54,7 +54,7 @@ it.each<[says: (number | Error)[], calledAfter: number[]]>([
 it("looks often enough to be within a second", async () => {
   let revision = 1;
   let calls = 0;
-  const watching = watchForeignWrites({ foreignRevision: async () => revision });
+  const watching = watchExternalChanges({ externalChangeToken: async () => revision });
   watching.subscribe(() => {
     calls += 1;
   });
@@ -68,8 +68,8 @@ it("looks often enough to be within a second", async () => {
 it("asks a slow store but once at a time", async () => {
   let asked = 0;
   const { promise, resolve } = Promise.withResolvers<number>();
-  const watching = watchForeignWrites({
-    foreignRevision: () => {
+  const watching = watchExternalChanges({
+    externalChangeToken: () => {
       asked += 1;
       return promise;
     },
@@ -82,7 +82,7 @@ it("asks a slow store but once at a time", async () => {
 
 it("takes all that was read before for out of date while a store does not answer", async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
-  const watching = watchForeignWrites({ foreignRevision: () => promise });
+  const watching = watchExternalChanges({ externalChangeToken: () => promise });
   let calls = 0;
   watching.subscribe(() => {
     calls += 1;

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GentleWrites } from "../../src/storage/sqlite/paced-fsync.ts";
+import { PacedFsync } from "../../src/storage/sqlite/paced-fsync.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createPet } from "./samples.ts";
@@ -48,10 +48,10 @@ describe("what is to be bounded in its effect on others", () => {
   it.each([20, 60])("is the disk: it is left alone for as long as a piece of %i ms took", (pieceMs) => {
     const file = join(createFolder(), "copy.db");
     writeFileSync(file, "x");
-    using writes = new GentleWrites(file);
+    using pacedFsync = new PacedFsync(file);
     workFor(pieceMs);
     const startMs = performance.now();
-    writes.rest();
+    pacedFsync.pause();
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(pieceMs - 1);
   });
 });

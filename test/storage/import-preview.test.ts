@@ -37,11 +37,11 @@ const imports: fc.Arbitrary<Imports> = fc.record({
 it("tells what the import then does, or throws, and changes nothing", async () => {
   const file = await createStore();
   const store = openSqliteStore(file);
-  const before = await store.foreignRevision();
+  const before = await store.externalChangeToken();
   await fc.assert(
     fc.asyncProperty(imports, async (given) => {
       const [preview] = await Promise.allSettled([previewImportInto(file, given)]);
-      expect(await store.foreignRevision()).toBe(before);
+      expect(await store.externalChangeToken()).toBe(before);
       const copy = join(createFolder(), "copy.db");
       await store.backup(copy);
       const target = openSqliteStore(copy);

@@ -58,16 +58,16 @@ describe("a store that is up to date", () => {
   it("is not written to by being opened and read, which servers would take for a change", async () => {
     const file = join(folder, "petstore.db");
     const server = openSqliteStore(file);
-    const revision = await server.foreignRevision();
+    const revision = await server.externalChangeToken();
     const command = openSqliteStore(file);
     await command.listKeys();
     await command.backup(join(folder, "copy.db"));
     await command.close();
-    expect(await server.foreignRevision()).toBe(revision);
+    expect(await server.externalChangeToken()).toBe(revision);
     const another = openSqliteStore(file);
     await another.importAll({ pets: [createPet({ id: 1n })] });
     await another.close();
-    expect(await server.foreignRevision()).not.toBe(revision);
+    expect(await server.externalChangeToken()).not.toBe(revision);
     await server.close();
   });
 });

@@ -121,7 +121,7 @@ export function describeImports(open: OpenStore): void {
       "takes pets and orders together, as one",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        const before = await other.foreignRevision();
+        const before = await other.externalChangeToken();
         const counts = await store.importAll({
           pets: [createPet({ id: 1n })],
           orders: [createOrder({ id: 1n }), createOrder({ id: 2n })],
@@ -129,7 +129,7 @@ export function describeImports(open: OpenStore): void {
         expect(counts).toEqual(resultOf({ created: 1 }, { created: 2 }));
         expect(await exported(other)).toEqual([createPet({ id: 1n })]);
         expect(await exportedOrders(other)).toEqual([createOrder({ id: 1n }), createOrder({ id: 2n })]);
-        expect(await other.foreignRevision()).not.toBe(before);
+        expect(await other.externalChangeToken()).not.toBe(before);
       }),
     );
 
@@ -181,12 +181,12 @@ export function describeImports(open: OpenStore): void {
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
         await store.importAll({ pets: [createPet({ id: 1n })] });
-        const [own, others] = [await store.foreignRevision(), await other.foreignRevision()];
+        const [own, others] = [await store.externalChangeToken(), await other.externalChangeToken()];
         await store.updateInventory(1n, 2n);
-        expect(await store.foreignRevision()).toBe(own);
-        expect(await other.foreignRevision()).not.toBe(others);
+        expect(await store.externalChangeToken()).toBe(own);
+        expect(await other.externalChangeToken()).not.toBe(others);
         await store.importAll({ pets: [createPet({ id: 1n })] });
-        expect(await store.foreignRevision()).not.toBe(own);
+        expect(await store.externalChangeToken()).not.toBe(own);
       }),
     );
   });

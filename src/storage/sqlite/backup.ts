@@ -4,7 +4,7 @@ import type { ReportProgress } from "../../domain/store.ts";
 import { Connection } from "./connection.ts";
 import { StoreFileError } from "./database.ts";
 import { isTaken } from "./file-name.ts";
-import { GentleWrites } from "./paced-fsync.ts";
+import { PacedFsync } from "./paced-fsync.ts";
 import { belongsToStore } from "./sidecar-files.ts";
 import { syncFile, syncFolder } from "./sync.ts";
 
@@ -22,7 +22,7 @@ export async function backUp(connection: Connection, file: string, report?: Repo
   try {
     connection.run("BEGIN");
     connection.get("SELECT 1 FROM sqlite_schema");
-    await copyGently(connection, draft, report);
+    await copyPaced(connection, draft, report);
     connection.run("COMMIT");
     detachLog(draft);
     syncFile(draft);
@@ -34,11 +34,11 @@ export async function backUp(connection: Connection, file: string, report?: Repo
   }
 }
 
-async function copyGently(connection: Connection, draft: string, report: ReportProgress = () => {}): Promise<void> {
-  using writes = new GentleWrites(draft);
+async function copyPaced(connection: Connection, draft: string, report: ReportProgress = () => {}): Promise<void> {
+  using pacedFsync = new PacedFsync(draft);
   await connection.copyTo(draft, (done, total) => {
     report(done, total);
-    writes.rest();
+    pacedFsync.pause();
   });
 }
 

@@ -5,7 +5,7 @@ import { identityOf } from "./file-name.ts";
  * The place of a file that has been opened. Once it has been moved away, deleted or replaced, SQLite goes on with the
  * file that it has, and what is written there goes with the process.
  */
-export class FilePlace {
+export class FileIdentity {
   readonly #path: string;
   readonly #opened: string | undefined;
 
@@ -15,7 +15,7 @@ export class FilePlace {
   }
 
   /** Throws `StoreFileError` unless the path leads to the file that it led to at first, and where nobody can tell. */
-  assertKept(): void {
+  assertUnmoved(): void {
     try {
       if (identityOf(this.#path) !== this.#opened) {
         throw new StoreFileError(

@@ -10,7 +10,7 @@ export interface CommittedGroup {
   /** Why the last of those has failed that have failed by themselves; undefined when there is none. */
   readonly updateFailure: Failure | undefined;
   readonly writes: readonly Outcome[];
-  /** How many updates and writes it held; to ask for the `foreignRevision` changes nothing, and is not counted. */
+  /** How many updates and writes it held; to ask for the `externalChangeToken` changes nothing, and is not counted. */
   readonly size: number;
   /** How long the commit itself took, the sync included, in milliseconds. */
   readonly syncMs: number;

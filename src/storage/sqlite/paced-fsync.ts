@@ -5,7 +5,7 @@ import { closeSync, fdatasyncSync, openSync } from "node:fs";
  * piece by piece: a server's next sync would otherwise wait for all of it at once. And the disk is left alone for as
  * long as each piece took.
  */
-export class GentleWrites implements Disposable {
+export class PacedFsync implements Disposable {
   readonly #descriptor: number;
   readonly #sleeper = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #startedAtMs = performance.now();
@@ -16,10 +16,10 @@ export class GentleWrites implements Disposable {
   }
 
   /** To be called after each piece. It blocks its thread, a command's own. */
-  rest(): void {
+  pause(): void {
     fdatasyncSync(this.#descriptor);
     const tookMs = performance.now() - this.#startedAtMs;
-    Atomics.wait(this.#sleeper, 0, 0, Math.min(tookMs, longestRestMs));
+    Atomics.wait(this.#sleeper, 0, 0, Math.min(tookMs, longestPauseMs));
     this.#startedAtMs = performance.now();
   }
 
@@ -29,4 +29,4 @@ export class GentleWrites implements Disposable {
 }
 
 /** On a machine that is very busy a backup is to come to its end all the same. */
-const longestRestMs = 100;
+const longestPauseMs = 100;

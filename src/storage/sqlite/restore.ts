@@ -8,7 +8,7 @@ import { StoreFileError, toStoreFileError } from "./database.ts";
 import { isBusy, isMediumFailure } from "./driver-error.ts";
 import { isSameFile, isTaken } from "./file-name.ts";
 import { acquireServerLock } from "./server-lock.ts";
-import { keptFileOf, sqliteEnds } from "./sidecar-files.ts";
+import { keptFileOf, sqliteSuffixes } from "./sidecar-files.ts";
 import { syncFolder } from "./sync.ts";
 
 /** How long to wait for another process to leave the store, in milliseconds. */
@@ -118,7 +118,7 @@ function keep(path: string, keptAs: string): Connection | undefined {
 
 /** SQLite would take what is left of another file for a part of this one. */
 function removeLogs(file: string): void {
-  for (const end of sqliteEnds) {
+  for (const end of sqliteSuffixes) {
     rmSync(file + end, { force: true });
   }
 }

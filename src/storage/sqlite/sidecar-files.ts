@@ -1,7 +1,7 @@
 import { truePathOf } from "./file-name.ts";
 
 /** How the names of the files end that SQLite puts beside a database. Source: https://sqlite.org/tempfiles.html */
-export const sqliteEnds = ["-wal", "-shm", "-journal"];
+export const sqliteSuffixes = ["-wal", "-shm", "-journal"];
 
 /** The lock of the server that has a store, which is a database as well. */
 export function lockFileOf(path: string): string {
@@ -16,5 +16,5 @@ export function keptFileOf(path: string): string {
 /** Whether a name is that of a store, given by its true path, or of a file that may come to stand beside it. */
 export function belongsToStore(name: string, path: string): boolean {
   const files = [path, lockFileOf(path), keptFileOf(path)];
-  return files.flatMap((file) => [file, ...sqliteEnds.map((end) => file + end)]).includes(truePathOf(name));
+  return files.flatMap((file) => [file, ...sqliteSuffixes.map((end) => file + end)]).includes(truePathOf(name));
 }

@@ -145,8 +145,8 @@ export class SqliteStore implements Store {
     return this.#writer.run("saveUsage", [...usages]);
   }
 
-  foreignRevision(): Promise<number> {
-    return this.#writer.run("foreignRevision");
+  externalChangeToken(): Promise<number> {
+    return this.#writer.run("externalChangeToken");
   }
 
   async backup(file: string, report?: ReportProgress): Promise<void> {

@@ -3,7 +3,7 @@ import type { Connection, ConnectionOptions } from "./connection.ts";
 import { DamagedRowError } from "./damage.ts";
 import { openDatabase, StoreFileError } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
-import { FilePlace } from "./file-identity.ts";
+import { FileIdentity } from "./file-identity.ts";
 import { type CommittedGroup, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";
@@ -22,7 +22,7 @@ export type WriterMessage = "wake" | Write | "close";
 
 const { path, options, updates: memory } = workerData as WriterThreadData;
 const connection = openDatabase(path, options);
-const place = new FilePlace(path);
+const place = new FileIdentity(path);
 const queue = new UpdateQueue(memory);
 const port = parentPort as MessagePort;
 
@@ -57,7 +57,7 @@ function commitAll(writes: readonly Write[]): void {
 /** Commits a group with one sync. When that fails, none of it has been done. */
 function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome {
   try {
-    place.assertKept();
+    place.assertUnmoved();
     let workedAtMs = 0;
     const done = connection.atomically(() => {
       const outcomes = { ...runUpdates(updates), writes: writes.map(runWrite) };
@@ -72,7 +72,7 @@ function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome 
 }
 
 function isChange({ name }: Write): boolean {
-  return name !== "foreignRevision";
+  return name !== "externalChangeToken";
 }
 
 function runUpdates(updates: BigInt64Array): Pick<CommittedGroup, "updates" | "updateFailure"> {

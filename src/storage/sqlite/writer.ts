@@ -79,7 +79,7 @@ export class Writer {
   async close(): Promise<void> {
     if (this.#isBusy) {
       // This one is done after all that were asked for before it.
-      await Promise.allSettled([this.run("foreignRevision")]);
+      await Promise.allSettled([this.run("externalChangeToken")]);
     }
     const thread = this.#thread;
     if (thread !== undefined) {

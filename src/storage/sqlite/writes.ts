@@ -16,7 +16,7 @@ export const writes = {
   updateKey,
   saveUsage,
   recordBackup,
-  foreignRevision,
+  externalChangeToken,
 };
 
 export type Writes = typeof writes;
@@ -41,6 +41,6 @@ export interface Failure {
 }
 
 /** SQLite's `data_version`: it changes when another connection than this one has committed. */
-function foreignRevision(connection: Connection): number {
+function externalChangeToken(connection: Connection): number {
   return Number(connection.pragma("data_version"));
 }
