@@ -44,7 +44,7 @@ export class Container {
   #confine(command: readonly string[]): [string, ...string[]] {
     const { root, data, config, env } = this.#options;
     const [user = "", group = ""] = config.User.split(":");
-    const variables = [...config.Env.map((entry) => entry.split("=", 2)), ...Object.entries(env)];
+    const variables = [...config.Env.map(nameAndValue), ...Object.entries(env)];
     const identity = ["--reuid", user, "--regid", group, "--clear-groups"];
     const files = ["--ro-bind", root, "/", "--bind", data, "/data", "--proc", "/proc", "--dev", "/dev"];
     const isolation = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent"];
@@ -52,6 +52,12 @@ export class Container {
     const settings = variables.flatMap(([name = "", value = ""]) => ["--setenv", name, value]);
     return ["setpriv", ...identity, "bwrap", ...files, ...isolation, ...place, ...settings, ...command];
   }
+}
+
+/** A value may hold `=`, too. */
+function nameAndValue(entry: string): [string, string] {
+  const end = entry.indexOf("=");
+  return [entry.slice(0, end), entry.slice(end + 1)];
 }
 
 /** The process that a chain of processes, each the only child of the one before, ends in. */
