@@ -20,7 +20,7 @@ const external = ["better-sqlite3"] as const;
 const copied = ["bin", "proto", "CHANGELOG.md", "LICENSE", "README.md"];
 
 /** The files that the source reads. `lib/` has them in the same folders. */
-const read = ["gen/openapi.json", "src/cli/demo", "src/reference/assets", "src/reference/pages"];
+const read = ["gen/openapi.json", "src/cli/demo", "src/reference/assets", "src/reference/chapters"];
 
 rmSync(output, { recursive: true, force: true });
 const { output: chunks } = await build({

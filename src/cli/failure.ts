@@ -1,7 +1,7 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
 import { maskCredentials } from "../observability/credentials.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./print/printable.ts";
 import { isStoreFileError } from "./store-file.ts";
 
 /** A failure that the user can do something about: one clear line, without a stack trace. */

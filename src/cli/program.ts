@@ -1,28 +1,28 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../observability/credentials.ts";
-import { dropEmptyVariables } from "./environment.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./print/printable.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { fileName } from "./settings/kind.ts";
+import { dropEmptyVariables } from "./settings/environment.ts";
 import { createOption } from "./settings/option.ts";
-import { applySettingsFile } from "./settings/source.ts";
-import { describeUnknownVariables } from "./settings/unknown-variables.ts";
+import { applySettingsFile } from "./settings/resolve.ts";
+import { fileName } from "./settings/value-type.ts";
+import { describeUnknownVariables } from "./settings/variables.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 
 /** The commands, in the order of the help. Only those that the arguments may ask for are loaded. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import("./serve.ts")).addServe,
-  config: async () => (await import("./config.ts")).addConfig,
-  status: async () => (await import("./status.ts")).addStatus,
-  keys: async () => (await import("./keys.ts")).addKeys,
-  import: async () => (await import("./import.ts")).addImport,
-  export: async () => (await import("./export.ts")).addExport,
-  backup: async () => (await import("./backup.ts")).addBackup,
-  restore: async () => (await import("./restore.ts")).addRestore,
-  check: async () => (await import("./check.ts")).addCheck,
+  serve: async () => (await import("./commands/serve.ts")).addServe,
+  config: async () => (await import("./commands/config.ts")).addConfig,
+  status: async () => (await import("./commands/status.ts")).addStatus,
+  keys: async () => (await import("./commands/keys/keys.ts")).addKeys,
+  import: async () => (await import("./commands/import.ts")).addImport,
+  export: async () => (await import("./commands/export.ts")).addExport,
+  backup: async () => (await import("./commands/backup.ts")).addBackup,
+  restore: async () => (await import("./commands/restore.ts")).addRestore,
+  check: async () => (await import("./commands/check.ts")).addCheck,
 };
 
 /** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */

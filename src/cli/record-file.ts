@@ -7,7 +7,7 @@ import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
 import { readRecords } from "../records/record-reader.ts";
 import { Failure, isSystemError, systemFailure, usageFailure } from "./failure.ts";
-import { showProgress } from "./progress.ts";
+import { showProgress } from "./print/progress.ts";
 import { Spool } from "./spool.ts";
 
 /** A file of records, or stdin. */

@@ -7,7 +7,7 @@ import { previewImportInto } from "../storage/sqlite/import-preview.ts";
 import { restoreDatabase } from "../storage/sqlite/restore.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./print/printable.ts";
 
 /** What a command does to a store that is missing: it makes one, or has nothing to do without one. */
 export type IfMissing = "create" | "refuse";

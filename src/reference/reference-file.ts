@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The folders of the files that the reference is made of, from this file. A bundle has them elsewhere. */
 const folders = {
   assets: new URL("assets/", import.meta.url),
-  pages: new URL("pages/", import.meta.url),
+  chapters: new URL("chapters/", import.meta.url),
   generated: new URL("../../gen/", import.meta.url),
 };
 

@@ -1,14 +1,14 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
 import { readAssetFolder } from "./asset-folder.ts";
-import { readChapters } from "./chapter.ts";
-import { chapterParts } from "./chapter-parts.ts";
-import type { OpenApiDocument } from "./openapi-view.ts";
-import { listOperations } from "./operation-entry.ts";
-import { groupOperations } from "./operation-group.ts";
-import { type PageParts, writePage } from "./page.ts";
+import { readChapters } from "./chapters/chapter.ts";
+import { chapterParts } from "./chapters/template-values.ts";
+import { listOperations } from "./openapi/operations.ts";
+import { foreignOrigins, listServers } from "./openapi/server-list.ts";
+import type { OpenApiDocument } from "./openapi/view.ts";
+import { groupOperations } from "./page/operation-group.ts";
+import { type PageParts, writePage } from "./page/page.ts";
 import { securityHeader } from "./security-header.ts";
-import { foreignOrigins, listServers } from "./server-list.ts";
 
 /** What the reference is about. */
 export interface ReferenceOptions {

@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
-import { type BaseUrls, openApiDocument } from "./openapi.ts";
+import { type BaseUrls, openApiDocument } from "./openapi/document.ts";
 
 /** The pages for people and their tools: without a key, and not counted. */
 export interface Site {

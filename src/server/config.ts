@@ -1,4 +1,4 @@
-import type { BaseUrls } from "../reference/openapi.ts";
+import type { BaseUrls } from "../reference/openapi/document.ts";
 
 /** How a server runs. The command line has the defaults. */
 export interface ServerConfig {

@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import { usageFailure } from "../failure.ts";
-import { truncate } from "../table.ts";
-import type { FileType, Kind } from "./kind.ts";
+import { truncate } from "../print/table.ts";
 import { nameOf } from "./option.ts";
 import type { Setting } from "./setting.ts";
 import { type SettingKey, settings } from "./settings.ts";
+import type { FileType, Kind } from "./value-type.ts";
 
 /** A value in a file that has no parts. */
 type Scalar = string | number | boolean;

@@ -1,4 +1,4 @@
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./value-type.ts";
 
 /** One thing that the service can be told, by a flag, a variable or the configuration file. */
 export interface Setting<V> {

@@ -1,6 +1,18 @@
 import { logLevels } from "../../observability/log-level.ts";
-import { baseUrl, choice, fileName, grace, hostName, networks, onOrOff, origins, port, size, timeout } from "./kind.ts";
 import { optional, required, type Setting, secret, several, toggle } from "./setting.ts";
+import {
+  baseUrl,
+  choice,
+  fileName,
+  grace,
+  hostName,
+  networks,
+  onOrOff,
+  origins,
+  port,
+  size,
+  timeout,
+} from "./value-type.ts";
 
 /**
  * All settings of `petstore serve`. Each has a flag, a variable and a name in the configuration file, all made of its

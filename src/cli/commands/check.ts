@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import { Failure } from "../failure.ts";
+import { printable } from "../print/printable.ts";
+import { withProgress } from "../print/progress.ts";
+import { type CheckDepth, checkStoreFile } from "../store-file.ts";
+
+/** `petstore check`: whether the store is sound. */
+export function addCheck(program: Command): void {
+  program
+    .command("check")
+    .summary("verify the store")
+    .description(
+      "Reads the whole store and tells what is wrong with it, one line a fault. What it holds stays as it is.",
+    )
+    .option("--quick", "pass over what takes longest: whether the indexes agree with their tables")
+    .addHelpText("after", help)
+    .action(async (_options, command: Command) => {
+      const { db, quick } = command.optsWithGlobals<{ db: string; quick?: true }>();
+      await check(db, quick ? "quick" : "full");
+    });
+}
+
+async function check(db: string, depth: CheckDepth): Promise<void> {
+  const faults = await withProgress("checking", (report) => checkStoreFile(db, depth, report));
+  if (faults.length === 0) {
+    process.stdout.write(`${printable(db)} is sound\n`);
+    return;
+  }
+  process.stdout.write(faults.map((fault) => `${printable(fault)}\n`).join(""));
+  throw new Failure(`${db} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}`);
+}
+
+const help = `
+Exits with 0 when the store is sound, and with 1 when it is not, or cannot be
+read. A server may run meanwhile.
+
+Examples:
+  $ petstore check
+  $ petstore check --quick --db petstore-2026-06-01.db`;

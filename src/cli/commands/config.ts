@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { printableJson } from "../print/printable.ts";
+import { nameOf } from "../settings/option.ts";
+import { formatSettings, type ShownSetting, settingsToJson } from "../settings/print.ts";
+import { addServerSettings, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
+import type { Setting } from "../settings/setting.ts";
+import { type SettingKey, settings } from "../settings/settings.ts";
+
+/** `petstore config`: the settings in force. */
+export function addConfig(program: Command): void {
+  const config = program
+    .command("config")
+    .summary("show the settings of serve, and where they come from")
+    .description("Shows what 'petstore serve' would run with, given the same flags, and where each value comes from.")
+    .option("--json", "print an object with value, source and place of each setting")
+    .addHelpText("after", help)
+    .action((_options, command: Command) => {
+      const shown = settingKeys.map((key) => show(command, key));
+      process.stdout.write(
+        command.opts<{ json?: true }>().json ? `${printableJson(settingsToJson(shown))}\n` : formatSettings(shown),
+      );
+    });
+  addServerSettings(config);
+}
+
+function show(command: Command, key: SettingKey): ShownSetting {
+  const { kind, isSecret } = settings[key] as Setting<unknown>;
+  const value = settingValue(command, key);
+  return {
+    name: nameOf(key),
+    value: value === undefined ? undefined : kind.write(value),
+    isSecret,
+    source: sourceOf(command, key),
+  };
+}
+
+const help = `
+Flags are stronger than variables, variables than the file, and the file than
+defaults. In the file, which is YAML, the settings have the names shown here; a
+switch is 'true' or 'false' ('1' or '0'), and of several values a list is made.
+
+Examples:
+  $ petstore config
+  $ PETSTORE_PORT=80 petstore config --config /etc/petstore.yaml
+  $ petstore config --json | jq -r '.["ops-port"].value'`;

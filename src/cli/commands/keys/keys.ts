@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { addKeysCreate } from "./create.ts";
+import { addKeysList } from "./list.ts";
+import { addKeysRevoke } from "./revoke.ts";
+import { addKeysRotate } from "./rotate.ts";
+import { addKeysShow } from "./show.ts";
+import { addKeysUnban } from "./unban.ts";
+import { addKeysUpdate } from "./update.ts";
+
+/** `petstore keys …`: the API keys. */
+export function addKeys(program: Command): void {
+  const keys = program
+    .command("keys")
+    .summary("create, list, update and revoke API keys")
+    .description("Creates, lists, updates and revokes API keys. Running servers take notice within a second.")
+    .addHelpText("after", examples);
+  for (const add of [
+    addKeysCreate,
+    addKeysList,
+    addKeysShow,
+    addKeysUpdate,
+    addKeysRotate,
+    addKeysRevoke,
+    addKeysUnban,
+  ]) {
+    add(keys);
+  }
+}
+
+const examples = `
+Examples:
+  $ petstore keys create --plan free --name "Till 3" --scope inventory:read
+  $ petstore keys list
+  $ petstore keys update key_4kD0aT7uLw2QxYzB --plan pro
+  $ petstore keys rotate key_4kD0aT7uLw2QxYzB --grace 7d`;

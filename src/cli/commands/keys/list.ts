@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { describeKey } from "../../print/key-standing.ts";
+import { formatKeys } from "../../print/key-table.ts";
+import { keyToJson } from "../../print/key-to-json.ts";
+import { printableJson } from "../../print/printable.ts";
+import { withExistingStore } from "../../store-file.ts";
+
+/** `petstore keys list`. */
+export function addKeysList(keys: Command): void {
+  keys
+    .command("list")
+    .summary("list the keys and their use, without their secrets")
+    .description("Lists the keys in the order of their creation, and what they have used.")
+    .option("--all", "list the revoked ones, too")
+    .option("--wide", "show all columns, whatever the width")
+    .option("--json", "print an array of objects")
+    .addHelpText("after", help)
+    .action(async (_options, command: Command) => listKeys(command.optsWithGlobals<ListOptions>()));
+}
+
+interface ListOptions {
+  readonly db: string;
+  readonly all?: true;
+  readonly wide?: true;
+  readonly json?: true;
+}
+
+async function listKeys({ db, all, wide, json }: ListOptions): Promise<void> {
+  const [keys, usages] = await withExistingStore(db, (store) => Promise.all([store.listKeys(), store.listUsage()]));
+  const usageOf = new Map(usages.map((usage) => [usage.keyId, usage]));
+  const nowMs = Date.now();
+  const listed = keys
+    .filter(({ revokedAtMs }) => all || revokedAtMs === undefined)
+    .map((key) => describeKey(key, usageOf.get(key.id), nowMs));
+  if (json) {
+    process.stdout.write(`${printableJson(listed.map(keyToJson))}\n`);
+    return;
+  }
+  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  process.stdout.write(formatKeys(listed, { nowMs, width, wide }) + tellHidden(keys.length - listed.length));
+}
+
+function tellHidden(count: number): string {
+  if (count === 0) {
+    return "";
+  }
+  return `\n${count === 1 ? "1 revoked key is" : `${count} revoked keys are`} not shown; --all shows them, too.\n`;
+}
+
+const help = `
+DAY is the requests that the day's window has counted, of how many; 'keys show'
+tells when it begins anew. A running server saves its counts four times a
+second. A wide terminal has more columns. Keys that still call deprecated
+operations are listed below, with the time of the last call.
+
+Examples:
+  $ petstore keys list
+  $ petstore keys list --json | jq -r '.[] | select(.ban != null) | .name'`;

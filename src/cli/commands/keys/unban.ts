@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { quotaOf } from "../../../domain/key.ts";
+import { describeLimits, noUsage } from "../../../domain/limits.ts";
+import type { Store } from "../../../domain/store.ts";
+import { printable } from "../../print/printable.ts";
+import { withExistingStore } from "../../store-file.ts";
+import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";
+
+/** `petstore keys unban ID`. */
+export function addKeysUnban(keys: Command): void {
+  keys
+    .command("unban")
+    .summary("lift the ban of a key")
+    .description("Lifts the ban of a key that went on asking when it was over its limits. Its counters stay.")
+    .argument("<id>", "the key's id, key_…")
+    .action(async (id: string, _options, command: Command) => {
+      const { db } = command.optsWithGlobals<{ db: string }>();
+      const wasBanned = await withExistingStore(db, (store) => unban(store, id));
+      process.stdout.write(`${printable(wasBanned ? `unbanned ${id}` : `${id} was not banned`)}\n`);
+    });
+}
+
+/**
+ * Lifts a key's ban, and tells whether the store knew of one. It is lifted in any case: a server saves its bans a moment
+ * after it has imposed them.
+ */
+async function unban(store: Store, id: string): Promise<boolean> {
+  const former = await requireKey(store, id);
+  const usage = (await store.loadUsage(id)) ?? noUsage;
+  const { outcome, key } = requireKnown(await store.unbanKey(id), id);
+  if (outcome === "revoked") {
+    throw revokedFailure(key, "there is no ban to lift");
+  }
+  return describeLimits(usage, { quota: quotaOf(former), unbans: former.unbans }, Date.now()).ban !== undefined;
+}

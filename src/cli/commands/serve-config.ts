@@ -1,0 +1,42 @@
+import { createSecureContext } from "node:tls";
+import type { ServerConfig } from "../../server/config.ts";
+import { readSmallFile } from "../bounded-file.ts";
+import { systemFailure, usageFailure } from "../failure.ts";
+import type { SettingValues } from "../settings/settings.ts";
+
+/** Makes the server's configuration of the settings. Throws a `Failure` for a certificate that cannot be used. */
+export function readServerConfig(values: SettingValues): ServerConfig {
+  return {
+    db: values.db,
+    host: values.host,
+    port: values.port,
+    opsHost: values.opsHost,
+    opsPort: values.opsPort,
+    tls: readTls(values.tlsCert, values.tlsKey),
+    reflection: !values.noReflection,
+    baseUrls: { production: values.baseUrl, staging: values.stagingBaseUrl },
+    corsOrigins: values.corsOrigin,
+    maxBodyBytes: values.maxBody,
+    requestTimeoutMs: values.requestTimeout,
+    shutdownGraceMs: values.shutdownGrace,
+    trustedProxies: values.trustedProxy,
+    enforceSunset: values.enforceSunset,
+    logLevel: values.logLevel,
+  };
+}
+
+function readTls(certFile: string | undefined, keyFile: string | undefined): ServerConfig["tls"] {
+  if (certFile === undefined && keyFile === undefined) {
+    return undefined;
+  }
+  if (certFile === undefined || keyFile === undefined) {
+    throw usageFailure("--tls-cert and --tls-key go together");
+  }
+  const tls = { cert: readSmallFile(certFile), key: readSmallFile(keyFile) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw systemFailure(`use ${certFile} with ${keyFile} for TLS`, error);
+  }
+  return tls;
+}

@@ -1,0 +1,81 @@
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { type CallableOperation, type CallInput, createCall, type SampleCall } from "../assets/samples/call.js";
+import type { FieldShape, MessageShape } from "../assets/samples/message.js";
+import type { OperationEntry } from "./operations.ts";
+import type { OpenApiOperation } from "./view.ts";
+
+/** What the code samples have to know of an operation: the page's scripts get it, too. */
+export function callableOf({ method, path, operation, rpc }: OperationEntry): CallableOperation {
+  const { parameters = [], requestBody } = operation;
+  const bodyField = rpc.input.fields.find(({ message }) => message !== undefined)?.jsonName;
+  return {
+    method,
+    path,
+    parameters: parameters.map(({ name, in: place }) => ({ name, in: place })),
+    ...(requestBody !== undefined && bodyField !== undefined && { bodyField }),
+    rpc: operation["x-rpc"],
+    request: messageShape(rpc.input),
+    result: rpc.output.fields[0]?.localName ?? "",
+    isPaged: rpc.output.fields.some(({ name }) => name === "next_page_token"),
+  };
+}
+
+/** The call of an operation with the examples of its description, and without what can be left out. */
+export function exampleCall(entry: OperationEntry, baseUrl: string): SampleCall {
+  return createCall(callableOf(entry), exampleInput(entry.operation), baseUrl);
+}
+
+/** The examples of what an operation cannot be called without. */
+export function exampleInput({ parameters = [], requestBody }: OpenApiOperation): CallInput {
+  const inPath = parameters.filter((parameter) => parameter.in === "path");
+  const example = requestBody?.content["application/json"]?.example;
+  return {
+    values: Object.fromEntries(inPath.map((parameter) => [parameter.name, [String(parameter.example)]])),
+    ...(example !== undefined && { body: writeJson(example) }),
+  };
+}
+
+/** JSON on one line, spaced as people write it. */
+function writeJson(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(writeJson).join(", ")}]`;
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${writeJson(member)}`);
+    return `{${members.join(", ")}}`;
+  }
+  return JSON.stringify(value);
+}
+
+function messageShape({ fields }: DescMessage): MessageShape {
+  return Object.fromEntries(fields.map((field) => [field.jsonName, fieldShape(field)]));
+}
+
+function fieldShape(field: DescField): FieldShape {
+  return field.fieldKind === "list" ? { ...valueShape(field), repeated: true } : valueShape(field);
+}
+
+function valueShape(field: DescField): FieldShape {
+  if (field.message !== undefined) {
+    return { type: "message", fields: messageShape(field.message) };
+  }
+  return field.enum === undefined ? { type: scalarType(field.scalar) } : enumShape(field.enum);
+}
+
+/** REST has the values in lower case, and none for the first one, which is never stated. */
+function enumShape({ name, values }: DescEnum): FieldShape {
+  const known = values
+    .filter(({ number }) => number !== 0)
+    .map(({ name: proto, localName: local }) => [local.toLowerCase(), { proto, local }]);
+  return { type: "enum", enumName: name, enumValues: Object.fromEntries(known) };
+}
+
+const bits64 = [ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64];
+
+function scalarType(scalar: ScalarType | undefined): FieldShape["type"] {
+  if (scalar === undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES) {
+    return "string";
+  }
+  return scalar === ScalarType.BOOL ? "bool" : bits64.includes(scalar) ? "int64" : "number";
+}

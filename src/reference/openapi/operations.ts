@@ -1,0 +1,37 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { referenceAnchor } from "../../interceptors/operation.ts";
+import type { OpenApiDocument, OpenApiOperation } from "./view.ts";
+
+/** An operation of the API, from its OpenAPI description and its descriptor. */
+export interface OperationEntry {
+  /** Its anchor on the page, which its `Link` headers name, too. */
+  readonly id: string;
+  /** Its name for people, such as `List inventory`. */
+  readonly title: string;
+  readonly method: string;
+  /** Relative to the base address, such as `/inventory/{petId}`. */
+  readonly path: string;
+  readonly operation: OpenApiOperation;
+  readonly rpc: DescMethod;
+}
+
+/** The operations of a description, in its order. Throws when one belongs to none of the services. */
+export function listOperations(document: OpenApiDocument, services: readonly DescService[]): OperationEntry[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => {
+      const rpc = rpcOf(operation, services);
+      const id = referenceAnchor(rpc);
+      const words = id.replaceAll("-", " ");
+      const title = words.charAt(0).toUpperCase() + words.slice(1);
+      return { id, title, method: method.toUpperCase(), path, operation, rpc };
+    }),
+  );
+}
+
+function rpcOf({ operationId }: OpenApiOperation, services: readonly DescService[]): DescMethod {
+  const rpc = services.flatMap(({ methods }) => methods).find(({ localName }) => localName === operationId);
+  if (rpc === undefined) {
+    throw new Error(`no service has the operation ${operationId}`);
+  }
+  return rpc;
+}

@@ -1,0 +1,68 @@
+import { type AssetFolder, earlyScript } from "../asset-folder.ts";
+import { escapeHtml } from "../assets/html.js";
+import type { Chapter } from "../chapters/chapter.ts";
+import type { ApiServer } from "../openapi/server-list.ts";
+import { navigation } from "./navigation.ts";
+import type { OperationGroup } from "./operation-group.ts";
+import { type OperationSurroundings, operationView } from "./operation-view.ts";
+import { pageHeader } from "./page-header.ts";
+import { inline } from "./prose.ts";
+
+/** What the page of the reference is made of. */
+export interface PageParts extends OperationSurroundings {
+  readonly assets: Pick<AssetFolder, "path" | "modules">;
+  /** The first one is the overview. */
+  readonly chapters: readonly [Chapter, ...Chapter[]];
+  readonly groups: readonly OperationGroup[];
+  readonly servers: readonly ApiServer[];
+  /** The origin in them, if that is the page's own server: browsers put in its place what they know the server by. */
+  readonly ownOrigin: string | undefined;
+}
+
+/** The page of the reference, whole. It can be read without scripts. */
+export function writePage(parts: PageParts): string {
+  const { assets, chapters, groups, servers, ownOrigin } = parts;
+  const [overview, ...guides] = chapters;
+  return `<!doctype html>
+<html lang="en" data-language="curl">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="Reference of the Petstore Inventory API: every operation to try, limits, errors and samples.">
+<title>Petstore Inventory API</title>
+<link rel="icon" href="${assets.path}/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${assets.path}/reference.css">
+<script src="${assets.path}/${earlyScript}"></script>
+${assets.modules.map((name) => `<link rel="modulepreload" href="${assets.path}/${name}">`).join("\n")}
+<script src="${assets.path}/reference.js" type="module"></script>
+</head>
+<body data-base-url="${parts.baseUrl}"${ownOrigin === undefined ? "" : ` data-own-origin="${ownOrigin}"`}>
+<a class="skip" href="#content">Skip to the content</a>
+${pageHeader({ icon: `${assets.path}/icon.svg`, version: parts.document.info.version, servers })}
+<nav id="navigation" aria-label="Reference">${navigation(groups, overview, guides)}</nav>
+<main id="content" tabindex="-1">
+<section class="guide" id="${overview.id}" aria-label="${overview.title}">
+<h1>Petstore Inventory API</h1>
+${overview.html}</section>
+<div id="operations">
+${groups.map((group) => writeGroup(group, parts)).join("\n")}
+</div>
+${guides.map(writeGuide).join("\n")}
+</main>
+</body>
+</html>
+`;
+}
+
+function writeGroup({ id, title, description, entries }: OperationGroup, parts: PageParts): string {
+  return (
+    `<section class="group" id="${id}" aria-label="${title}"><div class="opening"><h2><a class="anchor" href="#${id}">${title}</a></h2>` +
+    `<p>${inline(description)}</p></div>\n${entries.map((entry) => operationView(entry, parts)).join("\n")}</section>`
+  );
+}
+
+function writeGuide({ id, title, html }: Chapter): string {
+  const name = escapeHtml(title);
+  return `<section class="guide" id="${id}" aria-label="${name}">\n<h2><a class="anchor" href="#${id}">${name}</a></h2>\n${html}</section>`;
+}

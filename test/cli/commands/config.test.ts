@@ -1,0 +1,278 @@
+import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createOption, nameOf, variableOf } from "../../../src/cli/settings/option.ts";
+import { settingKeys } from "../../../src/cli/settings/resolve.ts";
+import type { Setting } from "../../../src/cli/settings/setting.ts";
+import { settings } from "../../../src/cli/settings/settings.ts";
+import { petstore, projectRoot } from "../../support/petstore.ts";
+
+/** Tests that run at the same time cannot have vitest remove it. */
+function createFolder() {
+  return mkdtempDisposableSync(join(tmpdir(), "petstore-config-"));
+}
+
+interface Given {
+  readonly file?: string;
+  readonly env?: Record<string, string>;
+  readonly flags?: string[];
+}
+
+/** What `petstore config` says of a setting. */
+async function shown({ file = "", env = {}, flags = [] }: Given, name: string): Promise<unknown> {
+  using folder = createFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, "petstore.yaml"), file);
+  const args = ["config", "--json", "--config", "petstore.yaml", ...flags];
+  const { code, stdout, stderr } = await petstore(args, { cwd, env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return (JSON.parse(stdout) as Record<string, unknown>)[name];
+}
+
+describe.concurrent("a setting", () => {
+  const file = "# ours\nport: 81\nno-reflection: true\n";
+
+  it.for<[what: string, given: Given, name: string, value: unknown, source: string, place: string | null]>([
+    ["has its default", {}, "port", 8080, "default", null],
+    ["is taken from the file", { file }, "port", 81, "file", "petstore.yaml:2"],
+    [
+      "is rather taken from its variable",
+      { file, env: { PETSTORE_PORT: "82" } },
+      "port",
+      82,
+      "variable",
+      "PETSTORE_PORT",
+    ],
+    [
+      "is rather still taken from its flag",
+      { file, env: { PETSTORE_PORT: "82" }, flags: ["--port", "83"] },
+      "port",
+      83,
+      "flag",
+      "--port",
+    ],
+    ["may be a switch in the file", { file }, "no-reflection", true, "file", "petstore.yaml:3"],
+    [
+      "may be switched off by its variable",
+      { file, env: { PETSTORE_NO_REFLECTION: "0" } },
+      "no-reflection",
+      false,
+      "variable",
+      "PETSTORE_NO_REFLECTION",
+    ],
+    [
+      "may be switched on by its flag",
+      { env: { PETSTORE_NO_REFLECTION: "false" }, flags: ["--no-reflection"] },
+      "no-reflection",
+      true,
+      "flag",
+      "--no-reflection",
+    ],
+    ["is shown in its largest unit", { file: "max-body: 2097152" }, "max-body", "2MiB", "file", "petstore.yaml:1"],
+    ["may be a duration", { file: "\n\nrequest-timeout: 120s" }, "request-timeout", "2m", "file", "petstore.yaml:3"],
+    [
+      "may be a list",
+      { file: "cors-origin:\n  - https://a.example\n  - https://b.example" },
+      "cors-origin",
+      ["https://a.example", "https://b.example"],
+      "file",
+      "petstore.yaml:1",
+    ],
+    [
+      "may be a list of one, or several in a row",
+      { file: "trusted-proxy: 10.0.0.0/8, 127.0.0.1" },
+      "trusted-proxy",
+      ["10.0.0.0/8", "127.0.0.1/32"],
+      "file",
+      "petstore.yaml:1",
+    ],
+    ["counts as unset when the file gives it no value", { file: "host:" }, "host", "127.0.0.1", "default", null],
+    ["is not shown when it is secret", { file: "tls-key: a.pem" }, "tls-key", "********", "file", "petstore.yaml:1"],
+    ["may be absent", {}, "tls-key", null, "default", null],
+    ["is the store's file too", { file: "db: my.db" }, "db", "my.db", "file", "petstore.yaml:1"],
+  ])("%s", async ([, given, name, value, source, place]) => {
+    expect(await shown(given, name)).toEqual({ value, source, place });
+  });
+
+  it("is shown to people in a table", async () => {
+    using folder = createFolder();
+    const cwd = folder.path;
+    writeFileSync(join(cwd, "petstore.yaml"), "tls-key: a.pem");
+    const { stdout } = await petstore(["config", "--log-level", "warn"], {
+      cwd,
+      env: { PETSTORE_CONFIG: "petstore.yaml" },
+    });
+    expect(stdout).toMatch(/^SETTING +FROM +VALUE\ndb +default +data\/petstore\.db\n/);
+    expect(stdout).toMatch(/^tls-key +petstore\.yaml:1 +\*{8}$/m);
+    expect(stdout).toMatch(/^log-level +--log-level +warn$/m);
+    expect(stdout.trim().split("\n").length).toBe(settingKeys.length + 1);
+    expect(stdout).not.toContain("a.pem");
+  });
+});
+
+describe.concurrent("a configuration file that is wrong", () => {
+  /** Lists of lists of lists, each of which names the former one nine times: 9^12 values in all. */
+  const bomb = Array.from("bcdefghijklm", (name, index) => {
+    const former = String.fromCharCode("a".charCodeAt(0) + index);
+    return `&${name} [${`*${former}, `.repeat(9)}]`;
+  }).join(", ");
+  const baseUrlForm =
+    "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
+  const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
+
+  it.for<[text: string, line: string]>([
+    ["prot: 1", "1: there is no setting 'prot'; 'petstore config' shows them all"],
+    ["host: a\nport: x", `2: value 'x' of 'port' is invalid. ${portForm}`],
+    ["port: 70000", `1: value '70000' of 'port' is invalid. ${portForm}`],
+    ['port: "80"', "1: value '80' of 'port' is invalid. It must be a number."],
+    ["host: 5", "1: value '5' of 'host' is invalid. It must be a text."],
+    ...["yes", "constructor", "__proto__"].map((word): [string, string] => [
+      `demo: ${word}`,
+      `1: value '${word}' of 'demo' is invalid. It must be true or false, or 1 or 0.`,
+    ]),
+    ['db: "a\\0b"', "1: value 'a�b' of 'db' is invalid. It must be the name of a file."],
+    ["port: [1]", "1: 'port' takes one plain value"],
+    ["port: {a: 1}", "1: 'port' takes one plain value"],
+    ["cors-origin: [[]]", "1: 'cors-origin' takes plain values"],
+    [
+      "request-timeout: 30",
+      "1: value '30' of 'request-timeout' is invalid. It must be a duration such as 30s or 5m, of 24d at most, and not nothing.",
+    ],
+    [
+      "log-level: loud",
+      "1: value 'loud' of 'log-level' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
+    ],
+    ["port: 1\nhost: a\nport: 2", "3: 'port' stands in line 1 already"],
+    ["port: 1\n---\nport: 2", "2: not valid YAML: a file holds one document, and another one begins here"],
+    [`port: ${"[".repeat(20_000)}`, "1: not valid YAML: it is nested too deeply"],
+    ["host: &a b\ndb: *a", "2: 'db' takes one plain value"],
+    ["cors-origin: *none", "1: 'cors-origin' takes one plain value"],
+    ["cors-origin: &a [*a]", "1: 'cors-origin' takes plain values"],
+    [`trusted-proxy: [&a [x], ${bomb}]`, "1: 'trusted-proxy' takes plain values"],
+    ["cors-origin: [~]", "1: 'cors-origin' takes plain values"],
+    [": 5", "1: there is no setting 'null'; 'petstore config' shows them all"],
+    ['port: "\\e[31m"', `1: value '\ufffd[31m' of 'port' is invalid. ${portForm}`],
+    [`port: ${"9".repeat(100_000)}x`, `1: value '${"9".repeat(99)}…' of 'port' is invalid. ${portForm}`],
+    [
+      "base-url: https://me:secret@example.com",
+      `1: value 'https://********@example.com' of 'base-url' is invalid. ${baseUrlForm}`,
+    ],
+    ["- port", "1: it must hold one setting a line, such as 'port: 8080'"],
+  ])("is told in one line, with its place: %j", async ([text, line]) => {
+    using folder = createFolder();
+    const cwd = folder.path;
+    writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
+    for (const command of [["serve"], ["keys", "create", "--plan", "free"]]) {
+      expect(await petstore([...command, "--config", "a.yaml"], { cwd })).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: `petstore: a.yaml:${line}\n`,
+      });
+    }
+    expect(readdirSync(cwd)).toEqual(["a.yaml"]);
+  });
+
+  it.for<[what: string, text: string]>([
+    ["is larger than any that means something", "#".repeat(2 ** 20 + 1)],
+    ["has more lines than there are settings", "port: 1\n".repeat(60_000)],
+  ])("is told soon when it %s", async ([, text]) => {
+    using folder = createFolder();
+    writeFileSync(join(folder.path, "a.yaml"), text);
+    const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd: folder.path });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^petstore: (cannot read a\.yaml: it is larger than 1MiB|a\.yaml:2: 'port' stands .*)\n$/);
+  });
+
+  it("is told when it cannot be read", async () => {
+    using folder = createFolder();
+    expect(await petstore(["config", "--config", "none.yaml"], { cwd: folder.path })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "petstore: cannot read none.yaml: no such file or directory\n",
+    });
+  });
+});
+
+it("serves every command the store that the file names", async () => {
+  using folder = createFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, "petstore.yaml"), "db: mine.db\n");
+  await petstore(["keys", "create", "--plan", "free"], { cwd, env: { PETSTORE_CONFIG: "petstore.yaml" } });
+  expect(readdirSync(cwd).sort()).toEqual(["mine.db", "petstore.yaml"]);
+});
+
+describe("the README", () => {
+  const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
+
+  it("has a row for every setting, and says of it what the settings say", () => {
+    const rows = settingKeys.map((key) => {
+      const { kind, description, byDefault } = settings[key] as Setting<unknown>;
+      const isSet = byDefault !== undefined && byDefault !== false && !Array.isArray(byDefault);
+      const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
+      return `| ${[...cells, isSet ? `\`${String(kind.write(byDefault))}\`` : "", description].join(" | ")} |`;
+    });
+    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(readme)?.[1];
+    expect(table).toBe(rows.join("\n"));
+  });
+
+  it("has an example of the file that is taken", async () => {
+    const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(readme) ?? [];
+    const names = [...file.matchAll(/^([a-z-]+):/gm)].map(([, name]) => name ?? "");
+    expect(names.length).toBeGreaterThan(3);
+    for (const name of names) {
+      expect(await shown({ file }, name)).toMatchObject({ source: "file" });
+    }
+    expect(settingKeys.map(nameOf)).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe.concurrent("a variable", () => {
+  it.for<[name: string, value: string, line: string]>([
+    ["PETSTORE_DEMO", "yes", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "yes"'],
+    ["PETSTORE_DEMO", "constructor", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "constructor"'],
+    ["PETSTORE_DEMO", "\u001b[2J", 'PETSTORE_DEMO must be true or false, or 1 or 0, not "\\u001b[2J"'],
+    [
+      "PETSTORE_PORT",
+      "tcp://10.0.0.7:8080",
+      "option '--port <port>' value 'tcp://10.0.0.7:8080' from env 'PETSTORE_PORT' is invalid. Kubernetes sets this for a " +
+        "Service of that name: give the pod 'enableServiceLinks: false', or the Service another name.",
+    ],
+    [
+      "PETSTORE_BASE_URL",
+      "https://me:sec@ret@example.com/v1",
+      "option '--base-url <url>' value 'https://********@example.com/v1' from env 'PETSTORE_BASE_URL' is invalid. It must be " +
+        "an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.",
+    ],
+  ])("that is wrong is told in one line: %s", async ([name, value, line]) => {
+    expect(await petstore(["config"], { env: { [name]: value } })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `petstore: ${line}\n`,
+    });
+  });
+
+  it.for<[names: string[], line: string]>([
+    [["PETSTORE_PROT"], "PETSTORE_PROT (did you mean PETSTORE_PORT?)"],
+    [["PETSTORE_LOGLEVEL", "PETSTORE_TLS"], "PETSTORE_LOGLEVEL (did you mean PETSTORE_LOG_LEVEL?), PETSTORE_TLS"],
+    [["PETSTORE_OPS_PROT_\u001b"], "PETSTORE_OPS_PROT_\ufffd"],
+  ])("that names no setting is warned of: %j", async ([names, line]) => {
+    const env = Object.fromEntries(names.map((name) => [name, "1"]));
+    const { code, stderr } = await petstore(["config"], { env });
+    expect([code, stderr]).toEqual([0, `petstore: warning: no setting has the variable ${line}\n`]);
+  });
+
+  it("that others set under this name is passed over", async () => {
+    const env = {
+      PETSTORE_SERVICE_HOST: "10.0.0.7",
+      PETSTORE_SERVICE_PORT: "8080",
+      PETSTORE_SERVICE_PORT_HTTP: "8080",
+      PETSTORE_PORT_8080_TCP: "tcp://10.0.0.7:8080",
+      PETSTORE_PORT_8080_TCP_ADDR: "10.0.0.7",
+      PETSTORE_API_PORT: "tcp://10.0.0.8:80",
+      PETSTORE_API_KEY: "psk_",
+      PETSTORE_TEST_LONG: "0",
+    };
+    expect(await petstore(["config"], { env })).toMatchObject({ code: 0, stderr: "" });
+  });
+});

@@ -1,0 +1,94 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Sqlite from "better-sqlite3";
+import { expect, it, onTestFinished } from "vitest";
+import { createFolder } from "../../support/folder.ts";
+import { petstore, projectRoot, startPetstore } from "../../support/petstore.ts";
+
+const pet = (quantity: number) =>
+  `{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":${quantity}}`;
+
+/** A folder with a store whose one pet has the quantity 2, and a backup of the time when it had 1. */
+async function createStore(): Promise<string> {
+  const cwd = createFolder();
+  await petstore(["import", "-"], { cwd, input: pet(1) });
+  await petstore(["backup", "backup.db"], { cwd });
+  await petstore(["import", "-"], { cwd, input: pet(2) });
+  return cwd;
+}
+
+function tamper(file: string, sql: string): void {
+  new Sqlite(file).exec(sql).close();
+}
+
+it("restores a backup, and keeps what it replaces", async () => {
+  const cwd = await createStore();
+  expect(await petstore(["restore", "backup.db"], { cwd })).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^restored data\/petstore\.db from backup\.db; what stood there is \S*\/data\/petstore\.db\.before-restore\n$/,
+    ),
+    stderr: "",
+  });
+  const exported = (await petstore(["export", "--format", "jsonl"], { cwd })).stdout;
+  expect(JSON.parse(exported)).toMatchObject({ id: 7, quantity: 1 });
+  expect(existsSync(join(cwd, "data/petstore.db.before-restore"))).toBe(true);
+});
+
+it("restores nothing under a running server", async () => {
+  const cwd = await createStore();
+  const server = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--log-level", "silent"], { cwd });
+  onTestFinished(async () => void (await server.end("SIGKILL")));
+  await server.nextLine();
+  expect(await petstore(["restore", "backup.db"], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: data/petstore.db: already served by process ${server.pid}\n`,
+  });
+  expect((await petstore(["check"], { cwd })).stdout).toBe("data/petstore.db is sound\n");
+});
+
+it.for<[args: string, stderr: string]>([
+  ["restore none.db", "none.db: there is no such store"],
+  ["restore backup.db", "backup.db: written by a newer version of petstore; use that one"],
+  ["check --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
+  ["serve --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
+  ["keys list --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
+  ["check --db none.db", "none.db: there is no such store"],
+])("refuses what it cannot use, in one line: petstore %s", async ([args, line]) => {
+  const cwd = await createStore();
+  tamper(join(cwd, "backup.db"), "PRAGMA user_version = 99");
+  const before = readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"));
+  expect(await petstore(args.split(" "), { cwd })).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
+  expect(readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"))).toEqual(before);
+});
+
+it.for([[], ["--quick"]])("tells whether the store is sound: petstore check %s", async (flags) => {
+  const cwd = await createStore();
+  expect(await petstore(["check", ...flags], { cwd })).toEqual({
+    code: 0,
+    stdout: "data/petstore.db is sound\n",
+    stderr: "",
+  });
+  tamper(join(cwd, "data/petstore.db"), "UPDATE pets SET tags = '1'; DROP INDEX orders_by_status");
+  expect(await petstore(["check", ...flags], { cwd })).toEqual({
+    code: 1,
+    stdout: "the index orders_by_status is missing\npet 7: its photoUrls and tags must be lists of texts\n",
+    stderr: "petstore: data/petstore.db has 2 faults\n",
+  });
+});
+
+it.for(["backup copy.db", "restore backup.db", "check", "export > pets.csv"])(
+  "shows how far it has come on a terminal: petstore %s",
+  async (args) => {
+    const cwd = await createStore();
+    const command = `${process.execPath} ${join(projectRoot, "src/main.ts")} ${args}`;
+    const { stdout } = await promisify(execFile)("script", ["-qefc", command, "/dev/null"], {
+      cwd,
+      env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
+    });
+    expect(stdout).toMatch(/(backing up|restoring|checking|exporting) \[[#.]+\] \d+ %/);
+  },
+);

@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { expect, it, onTestFinished } from "vitest";
+import { formatStatus } from "../../../src/cli/print/status-text.ts";
+import type { ServerStatus } from "../../../src/cli/server-status.ts";
+import { createFolder } from "../../support/folder.ts";
+import { petstore } from "../../support/petstore.ts";
+import { startServer } from "../../support/server.ts";
+
+const status: ServerStatus = {
+  version: "1.2.3",
+  startedAt: "2026-06-01T00:00:00.000Z",
+  url: "http://127.0.0.1:8080",
+  opsUrl: "http://127.0.0.1:9090",
+  ready: true,
+  db: { path: "/data/petstore.db", fileBytes: 12_582_912, walBytes: 0 },
+  calls: { total: 12_345, perSecond1m: 3.25, failed: 2 },
+  limits: { admitted: 12_000, refused: 40, banned: 5 },
+  keys: { byPlan: { free: 3, pro: 1 } },
+  logLevel: "info",
+};
+
+/** Answers every request with a text, as long as the test runs. */
+async function serveText(answer: string, code = 200): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === "/status" ? code : 404).end(answer);
+  });
+  return listen(server);
+}
+
+/** Listens for as long as the test runs, on a free port unless one is named. */
+async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it("shows a server at a glance", () => {
+  expect(formatStatus(status, Date.parse("2026-06-01T03:12:07.000Z"))).toBe(
+    `petstore   1.2.3, up 3h 12m, ready
+api        http://127.0.0.1:8080
+operator   http://127.0.0.1:9090
+store      /data/petstore.db, 12.0 MiB, log 0 bytes
+calls      12,345, 3.3/s in the last minute, 2 failed
+limits     12,000 admitted, 40 refused, 5 banned
+keys       free 3, pro 1
+log level  info
+`,
+  );
+});
+
+it("prints the server's answer as JSON, whatever more a newer one tells", async () => {
+  const answer = { ...status, more: 1 };
+  const opsUrl = await serveText(JSON.stringify(answer));
+  const { stdout } = await petstore(["status", "--ops-url", opsUrl, "--json"]);
+  expect(JSON.parse(stdout)).toEqual(answer);
+});
+
+it("shows a server that runs", async () => {
+  const server = await startServer();
+  onTestFinished(() => server.stop());
+  const { key } = await server.store.mintKey("--plan", "pro");
+  await fetch(`${server.origin}/v1/inventory`, { headers: { Authorization: `Bearer ${key}` } });
+  const { stdout } = await petstore(["status", "--ops-url", server.opsOrigin]);
+  expect(stdout).toMatch(/^petstore {3}\S+, up \d+s, ready\n/);
+  expect(stdout).toContain(
+    `\napi        ${server.origin}\noperator   ${server.opsOrigin}\nstore      ${server.store.db}, `,
+  );
+  expect(stdout).toMatch(
+    /\ncalls {6}1, \d\.\d\/s in the last minute, 0 failed\nlimits {5}1 admitted, 0 refused, 0 banned\n/,
+  );
+  expect(stdout).toMatch(/\nkeys {7}.*pro 1.*\nlog level {2}info\n$/);
+});
+
+it("asks where the settings have the operator's port", async () => {
+  const port = new URL(await serveText(JSON.stringify(status))).port;
+  const env = { PETSTORE_OPS_PORT: port, PETSTORE_OPS_HOST: "0.0.0.0" };
+  expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
+});
+
+it("asks by whatever name the settings have the operator's address", async () => {
+  const env = { PETSTORE_OPS_PORT: "1", PETSTORE_OPS_HOST: "constructor" };
+  const { code, stderr } = await petstore(["status"], { env });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
+});
+
+it("asks on a port that browsers refuse", async () => {
+  // Source: https://fetch.spec.whatwg.org/#port-blocking
+  const opsUrl = await listen(
+    createServer((_request, response) => response.end(JSON.stringify(status))),
+    10_080,
+  );
+  expect((await petstore(["status", "--ops-url", opsUrl])).stdout).toContain("petstore   1.2.3, up ");
+});
+
+it.for<[what: string, answer: string, code: number]>([
+  ["a page", "<html>", 200],
+  ["another JSON", "{}", 200],
+  ["a JSON with holes", JSON.stringify({ ...status, db: {} }), 200],
+  ["an error", JSON.stringify(status), 404],
+])("tells that something else answers: %s", async ([, answer, code]) => {
+  const opsUrl = await serveText(answer, code);
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+  });
+});
+
+it("reads no answer that does not end", async () => {
+  const endless = function* () {
+    for (;;) {
+      yield " ".repeat(65_536);
+    }
+  };
+  const opsUrl = await listen(createServer((_request, response) => void Readable.from(endless()).pipe(response)));
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+  });
+});
+
+it("waits for no answer for more than some seconds, though it has begun", async () => {
+  const opsUrl = await listen(createServer((_request, response) => void response.write("{")));
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: no server answers at ${opsUrl}: The operation was aborted due to timeout\n`,
+  });
+});
+
+it("asks nobody else, whatever the answer says", async () => {
+  const other = await serveText(JSON.stringify(status));
+  const opsUrl = await listen(
+    createServer((_request, response) => void response.writeHead(302, { location: `${other}/status` }).end()),
+  );
+  expect((await petstore(["status", "--ops-url", opsUrl])).code).toBe(1);
+});
+
+it("tells that no server answers", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  expect(await petstore(["status", "--ops-port", String(port)], { cwd: createFolder() })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: no server answers at http://127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+  });
+});
+
+it.for(["nowhere", "ftp://127.0.0.1", "127.0.0.1:9090"])("takes no address but one of HTTP: %s", async (opsUrl) => {
+  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `petstore: "${opsUrl}" is no address, such as http://127.0.0.1:9090\n`,
+  });
+});

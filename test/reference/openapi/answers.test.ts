@@ -1,0 +1,346 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../support/deadline.ts";
+import type { ErrorCode } from "../../support/error-codes.ts";
+import { importFixture } from "../../support/fixture.ts";
+import {
+  createHttp1Client,
+  createHttp2Client,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+} from "../../support/http.ts";
+import { openSocket, readAnswer } from "../../support/raw.ts";
+import { serve, startServer, type TestServer, TestStore } from "../../support/server.ts";
+import { expectDescribed, expectHeaders, expectResponse } from "./answer.ts";
+import { type Json, OpenApi } from "./openapi.ts";
+
+const openApi = new OpenApi();
+
+/**
+ * The operations, each with a request that succeeds, what makes it invalid, and a scope that does not suffice. One that
+ * is free of charge needs no scope.
+ */
+const operations = [
+  {
+    route: "GET /inventory",
+    request: { method: "GET", path: "/v1/inventory" },
+    invalid: { path: "/v1/inventory?pageSize=0" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "PATCH /inventory/{petId}",
+    request: {
+      method: "PATCH",
+      path: "/v1/inventory/7",
+      headers: { "content-type": "application/json" },
+      body: '{"quantity":3}',
+    },
+    invalid: { body: '{"quantity":"3"}' },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "GET /pets/{petId}",
+    request: { method: "GET", path: "/v1/pets/7" },
+    invalid: { path: "/v1/pets/x" },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "GET /store/orders",
+    request: { method: "GET", path: "/v1/store/orders" },
+    invalid: { path: "/v1/store/orders?status=lost" },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "GET /limits",
+    request: { method: "GET", path: "/v1/limits" },
+    invalid: { headers: { host: "pets:99999" } },
+    isFree: true,
+  },
+] as const satisfies readonly Sample[];
+
+interface Sample {
+  readonly route: string;
+  readonly request: HttpRequest;
+  readonly invalid: Partial<HttpRequest>;
+  readonly otherScope?: KeyName;
+  readonly isFree?: true;
+}
+
+const [list, update, pet, orders, limits] = operations;
+
+/** What of the description has been met, as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
+const met = new Set<string>();
+
+/** Expects an answer of a status or with a code, as it is described for the operation. */
+function expectAnswer({ route }: Sample, answer: Answer, expected: number | ErrorCode): void {
+  const { code } = answer.status < 400 ? {} : JSON.parse(answer.text);
+  expect(code ?? answer.status).toBe(expected);
+  expectDescribed(openApi, route, answer);
+  met.add([route, answer.status, code].filter((part) => part !== undefined).join(" "));
+}
+
+type Answer = Pick<HttpAnswer, "status" | "headers" | "text">;
+
+/** All that the description says may happen, in the same words. */
+function described(): string[] {
+  return [...openApi.operations].flatMap(([route, operation]) => {
+    const responses = openApi.within(operation, "responses");
+    return Object.keys(responses.value).flatMap((status) => {
+      const content = openApi.within(responses, status).value.content as
+        | Record<string, { examples?: Json }>
+        | undefined;
+      const codes = Object.keys(content?.["application/json"]?.examples ?? {});
+      return codes.length === 0 ? [`${route} ${status}`] : codes.map((code) => `${route} ${status} ${code}`);
+    });
+  });
+}
+
+const keyNames = ["good", "expired", "revoked", "spent", "banned", "inventory:read", "orders:read"] as const;
+type KeyName = (typeof keyNames)[number];
+
+let server: TestServer;
+let keys: Record<KeyName, string>;
+let clients: Record<"HTTP/1.1" | "HTTP/2", HttpClient>;
+
+beforeAll(async () => {
+  server = await startServer("--request-timeout", "1s", "--trusted-proxy", "127.0.0.1/32");
+  clients = { "HTTP/1.1": createHttp1Client(server), "HTTP/2": createHttp2Client(server) };
+  keys = await mintKeys(server.store);
+});
+
+afterAll(async () => {
+  for (const client of Object.values(clients ?? {})) {
+    client.close();
+  }
+  await server?.stop();
+});
+
+async function mintKeys(store: TestStore): Promise<typeof keys> {
+  const [good, expired, revoked, spent, banned, reader, ordersReader] = await Promise.all([
+    store.mintQuota(1_000_000, 1_000_000),
+    store.mintKey("--expires-in", "1s"),
+    store.mintKey(),
+    store.mintQuota(1_000, 1),
+    store.mintQuota(1, 1_000),
+    store.mintKey("--scope", "inventory:read"),
+    store.mintKey("--scope", "orders:read"),
+  ]);
+  await store.run("keys", "revoke", revoked.id);
+  const ask = async (key: string) => (await clients["HTTP/1.1"].send(withKey(list.request, key))).status;
+  await ask(spent.key);
+  for (let made = 0; made < 21; made++) {
+    await ask(banned.key);
+  }
+  await until(async () => (await ask(expired.key)) === 401 && (await ask(revoked.key)) === 401, 5_000);
+  const secrets = [good, expired, revoked, spent, banned, reader, ordersReader].map(({ key }) => key);
+  return Object.fromEntries(keyNames.map((name, index) => [name, secrets[index]])) as typeof keys;
+}
+
+function withKey(request: HttpRequest, key: string, over: Partial<HttpRequest> = {}): HttpRequest {
+  return { ...request, ...over, headers: { ...request.headers, ...over.headers, authorization: `Bearer ${key}` } };
+}
+
+describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (version) => {
+  const send = (request: HttpRequest) => clients[version].send(request);
+
+  describe.each<Sample>(operations)("$route", (operation) => {
+    const { request, invalid, otherScope } = operation;
+
+    it("succeeds", async () => {
+      expectAnswer(operation, await send(withKey(request, keys.good)), 200);
+    });
+
+    it.each<[ErrorCode, () => HttpRequest]>([
+      ["INVALID_REQUEST", () => withKey(request, keys.good, invalid)],
+      ["API_KEY_MISSING", () => request],
+      ["API_KEY_INVALID", () => withKey(request, "psk_wrong")],
+      ["API_KEY_EXPIRED", () => withKey(request, keys.expired)],
+      ["API_KEY_REVOKED", () => withKey(request, keys.revoked)],
+      ["METHOD_NOT_ALLOWED", () => withKey(request, keys.good, { method: "DELETE", body: undefined })],
+    ])("is refused: %s", async (code, refused) => {
+      expectAnswer(operation, await send(refused()), code);
+    });
+
+    it.runIf(otherScope !== undefined)("is refused: SCOPE_MISSING", async () => {
+      expectAnswer(operation, await send(withKey(request, keys[otherScope as KeyName])), "SCOPE_MISSING");
+    });
+
+    it.skipIf(operation.isFree).each([
+      ["RATE_LIMIT_EXCEEDED", "spent"],
+      ["API_KEY_BANNED", "banned"],
+    ] as const)("is refused: %s", async (code, name) => {
+      expectAnswer(operation, await send(withKey(request, keys[name])), code);
+    });
+
+    it.runIf(operation.isFree)("refuses strangers past their limit", async () => {
+      const headers = { "x-forwarded-for": version === "HTTP/2" ? "203.0.113.2" : "203.0.113.1" };
+      for (let made = 0; made < 300; made++) {
+        await send({ ...request, headers });
+      }
+      expectAnswer(operation, await send({ ...request, headers }), "RATE_LIMIT_EXCEEDED");
+    });
+
+    it.runIf(operation.isFree).each(["spent", "banned"] as const)("answers a key that is %s", async (name) => {
+      expectAnswer(operation, await send(withKey(request, keys[name])), 200);
+    });
+
+    it("tells its methods", async () => {
+      const answer = await send(withKey(request, keys.good, { method: "OPTIONS", body: undefined }));
+      expect(answer.status).toBe(204);
+      expectResponse(openApi, openApi.at("x-options"), answer);
+    });
+  });
+
+  it.each([list, pet, orders])("HEAD has the headers of $route", async ({ route, request }) => {
+    const answer = await send(withKey(request, keys.good, { method: "HEAD" }));
+    expect(answer.status).toBe(200);
+    expectHeaders(openApi, openApi.at("paths", route.slice("GET ".length), "get", "responses", "200"), answer);
+    expect(answer.text).toBe("");
+  });
+
+  it.each([list, orders])("$route comes in pages, and filtered", async (operation) => {
+    const path = `${operation.request.path}?pageSize=2`;
+    const page = await send(withKey(operation.request, keys.good, { path }));
+    expectAnswer(operation, page, 200);
+    expect(page.headers.get("link")).toContain('rel="next"');
+    const statuses = operation === list ? "status=sold&status=pending" : "status=placed";
+    expectAnswer(operation, await send(withKey(operation.request, keys.good, { path: `${path}&${statuses}` })), 200);
+  });
+
+  it.each([list, orders])("$route refuses a page token of its own making", async (operation) => {
+    const path = `${operation.request.path}?pageToken=x`;
+    expectAnswer(operation, await send(withKey(operation.request, keys.good, { path })), "INVALID_PAGE_TOKEN");
+  });
+
+  it("an unchanged inventory is 304", async () => {
+    const etag = (await send(withKey(list.request, keys.good))).headers.get("etag") ?? "";
+    const conditional = withKey(list.request, keys.good, { headers: { "if-none-match": etag } });
+    expectAnswer(list, await send(conditional), 304);
+  });
+
+  it.each<[ErrorCode, Sample, Partial<HttpRequest>]>([
+    ["PET_NOT_FOUND", pet, { path: "/v1/pets/404404" }],
+    ["PET_NOT_FOUND", update, { path: "/v1/inventory/404404" }],
+    ["BODY_TOO_LARGE", update, { body: " ".repeat(1_048_577) }],
+    ["MEDIA_TYPE_UNSUPPORTED", update, { headers: { "content-type": "text/plain" } }],
+  ])("%s: $route", async (code, operation, over) => {
+    expectAnswer(operation, await send(withKey(operation.request, keys.good, over)), code);
+  });
+
+  it("an unknown path is ROUTE_NOT_FOUND", async () => {
+    const answer = await send(withKey(list.request, keys.good, { path: "/v1/inventory/" }));
+    expect(answer.status).toBe(404);
+    expectResponse(openApi, openApi.at("x-unknown-path"), answer);
+  });
+});
+
+describe("what the HTTP parser refuses, as it is described,", () => {
+  const line = ({ method, path }: HttpRequest) => `${method} ${path} HTTP/1.1\r\nHost: pets\r\n`;
+
+  it.each(operations)("$route: headers that are too large", async (operation) => {
+    const answer = await sendBytes(`${line(operation.request)}X: ${"a".repeat(100_000)}\r\n\r\n`);
+    expectAnswer(operation, answer, "HEADERS_TOO_LARGE");
+  });
+
+  it.concurrent.each(operations)("$route: a request that does not arrive in time", async (operation) => {
+    expectAnswer(operation, await sendBytes(line(operation.request)), "REQUEST_TIMEOUT");
+  });
+
+  it.concurrent("a body that does not arrive in time", async () => {
+    const head = `${line(update.request)}Authorization: Bearer ${keys.good}\r\nContent-Length: 9\r\n\r\n{`;
+    expectAnswer(update, await sendBytes(head), "REQUEST_TIMEOUT");
+  });
+
+  async function sendBytes(bytes: string): Promise<Answer> {
+    const socket = openSocket(server);
+    socket.write(bytes);
+    return readAnswer(socket, 20_000).finally(() => socket.destroy());
+  }
+});
+
+const counted = operations.filter((operation) => operation !== limits);
+
+// A table cannot be read out of the pages of an index, and one without row ids not out of those of another.
+const breakTables = "PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken SET rootpage =";
+
+/** A server on a store in which something has been broken while it ran. */
+describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
+  ["INTERNAL", counted, "ALTER TABLE pets RENAME TO hidden_pets; ALTER TABLE orders RENAME TO hidden_orders"],
+  ["INTERNAL", [limits], "ALTER TABLE usage RENAME TO hidden_usage"],
+  [
+    "UNAVAILABLE",
+    counted,
+    `${breakTables}
+       (SELECT rootpage FROM sqlite_schema WHERE name = broken.name || '_by_status') WHERE name IN ('pets', 'orders')`,
+  ],
+  [
+    "UNAVAILABLE",
+    [limits],
+    `${breakTables} (SELECT rootpage FROM sqlite_schema WHERE name = 'pets') WHERE name = 'usage'`,
+  ],
+])("when the store fails, as it is described, with %s", (code, samples, spoil) => {
+  let failing: TestServer;
+  let key: string;
+  let http: HttpClient;
+
+  beforeAll(async () => {
+    const store = new TestStore();
+    await importFixture(store.db, store.directory);
+    key = (await store.mintQuota(1_000_000, 1_000_000)).key;
+    failing = await serve(store, { flags: ["--log-level", "silent"] });
+    http = createHttp1Client(failing);
+    const database = new Database(store.db).unsafeMode();
+    database.exec(spoil);
+    database.pragma(`schema_version = ${Number(database.pragma("schema_version", { simple: true })) + 1}`);
+    database.close();
+  });
+
+  afterAll(async () => {
+    http?.close();
+    await failing?.stop();
+  });
+
+  it.each(samples)("$route", async (operation) => {
+    const send = () => http.send(withKey(operation.request, key));
+    // What is kept in memory is good until the server sees that its store has changed.
+    await until(async () => (await send()).status >= 500, 5_000);
+    expectAnswer(operation, await send(), code);
+  });
+});
+
+it("ends past its sunset as it is described, where that is enforced", async () => {
+  const store = new TestStore();
+  await importFixture(store.db, store.directory);
+  const { key } = await store.mintKey();
+  const clock = join(store.directory, "clock.mjs");
+  writeFileSync(clock, `const now = Date.now; Date.now = () => now() + ${Date.parse("2027-06-01") - Date.now()};`);
+  const flags = ["--enforce-sunset"];
+  const late = await serve(store, { flags, env: { NODE_OPTIONS: `--import=file://${clock}` } });
+  const http = createHttp1Client(late);
+  try {
+    expectAnswer(pet, await http.send(withKey(pet.request, key)), "ENDPOINT_SUNSET");
+  } finally {
+    http.close();
+    await late.stop();
+  }
+});
+
+it("compresses a long list as it is described", async () => {
+  const rows = Array.from({ length: 50 }, (_, index) => `${1_000 + index},Pet,cat,,,available,1`);
+  const file = join(server.store.directory, "more.csv");
+  writeFileSync(file, ["id,name,category,photoUrls,tags,status,quantity", ...rows, ""].join("\n"));
+  await server.store.run("import", file);
+  const request = withKey(list.request, keys.good, { headers: { "accept-encoding": "br" } });
+  const ask = () => clients["HTTP/1.1"].send(request);
+  await until(async () => (await ask()).headers.has("content-encoding"), 5_000);
+  const answer = await ask();
+  expectAnswer(list, { ...answer, text: brotliDecompressSync(answer.bytes).toString() }, 200);
+});
+
+it("has been held to every status and code of the description", () => {
+  expect([...met].toSorted()).toEqual(described().toSorted());
+});

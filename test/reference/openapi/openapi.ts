@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { projectRoot } from "../../support/petstore.ts";
+
+/** A part of the description, and where it stands: a JSON pointer, by which schemas are compiled. */
+export interface Located<T = Json> {
+  readonly pointer: string;
+  readonly value: T;
+}
+
+/** Any object of the description. */
+export type Json = { readonly [name: string]: unknown };
+
+/** The OpenAPI description that is in the repository, read from its text. */
+export class OpenApi {
+  readonly document = JSON.parse(readFileSync(join(projectRoot, "gen/openapi.json"), "utf8"));
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+
+  constructor() {
+    formats.default(this.#ajv);
+    this.#ajv.addSchema(closed(this.document), "openapi");
+  }
+
+  /** The operations, by `GET /inventory` and so on. */
+  get operations(): ReadonlyMap<string, Located> {
+    const { paths } = this.document as { paths: Record<string, Record<string, Json>> };
+    return new Map(
+      Object.entries(paths).flatMap(([path, item]) =>
+        Object.keys(item).map((method) => [`${method.toUpperCase()} ${path}`, this.at("paths", path, method)]),
+      ),
+    );
+  }
+
+  /** What stands at these names, one within the other; references are followed. Throws when there is nothing. */
+  at(...names: readonly string[]): Located {
+    return names.reduce<Located>((parent, name) => this.within(parent, name), { pointer: "", value: this.document });
+  }
+
+  /** What stands under a name within another part. Throws when there is nothing. */
+  within({ pointer, value }: Located, name: string): Located {
+    const found = value[name] as Json | undefined;
+    if (found === undefined) {
+      throw new Error(`the description has no ${name} at ${pointer}`);
+    }
+    const { $ref } = found;
+    if (typeof $ref === "string") {
+      return this.at(...$ref.slice("#/".length).split("/").map(decodeName));
+    }
+    return { pointer: `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, value: found };
+  }
+
+  /** What is wrong with a value by a schema; empty when it is valid. */
+  faults({ pointer }: Located, value: unknown): readonly string[] {
+    const fragment = pointer.split("/").map(encodeURIComponent).join("/");
+    const validate = this.#ajv.compile({ $ref: `openapi#${fragment}` });
+    validate(value);
+    return (validate.errors ?? []).map(describe);
+  }
+}
+
+function decodeName(name: string): string {
+  return name.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function describe({ instancePath, message, params }: ErrorObject): string {
+  return `${instancePath || "it"} ${message} ${JSON.stringify(params)}`;
+}
+
+/** Clients may meet more fields one day; today there are no others than those that are described. */
+function closed(document: { components: { schemas: Record<string, Json> } }): object {
+  const { components } = document;
+  const schemas = Object.entries(components.schemas).map(([name, schema]) => [
+    name,
+    schema.type === "object" ? { ...schema, additionalProperties: false } : schema,
+  ]);
+  return { ...document, components: { ...components, schemas: Object.fromEntries(schemas) } };
+}

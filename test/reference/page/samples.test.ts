@@ -1,0 +1,201 @@
+import { execFile } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fromJson } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createCall, keyVariable, type SampleCall } from "../../../src/reference/assets/samples/call.js";
+import { writeConnectGet, writeConnectPost } from "../../../src/reference/assets/samples/connect.js";
+import { writeCurl } from "../../../src/reference/assets/samples/curl.js";
+import { writeGo } from "../../../src/reference/assets/samples/go.js";
+import { writeBufCurl, writeGrpcurl } from "../../../src/reference/assets/samples/grpc.js";
+import { writePython } from "../../../src/reference/assets/samples/python.js";
+import { writeTypeScript } from "../../../src/reference/assets/samples/typescript.js";
+import { exceedingSample } from "../../../src/reference/chapters/exceeding-sample.ts";
+import { openApiDocument } from "../../../src/reference/openapi/document.ts";
+import { callableOf, exampleCall } from "../../../src/reference/openapi/operation-call.ts";
+import { listOperations, type OperationEntry } from "../../../src/reference/openapi/operations.ts";
+import { apiServices } from "../../../src/server/api.ts";
+import { beyondDouble } from "../../support/fixture.ts";
+import { createFolder } from "../../support/folder.ts";
+import { hasTools, isInstalled, toolCommands } from "../../support/installed.ts";
+import { projectRoot } from "../../support/petstore.ts";
+import { startServer, type TestServer } from "../../support/server.ts";
+
+const description = openApiDocument({ production: undefined, staging: undefined });
+const operations = listOperations(JSON.parse(description), apiServices);
+const local = "http://127.0.0.1:8080/v1";
+
+function entryOf(operationId: string): OperationEntry {
+  return operations.find(({ operation }) => operation.operationId === operationId) as OperationEntry;
+}
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  key = (await server.store.mintKey()).key;
+});
+
+afterAll(() => server?.stop());
+
+/**
+ * How long a sample may take: the first one in Go compiles the packages that come with Go, which is a minute's work.
+ */
+const sampleTimeoutMs = 180_000;
+
+/** How each language runs a sample, as its readers would. */
+interface Language {
+  readonly name: string;
+  readonly write: (call: SampleCall) => string;
+  readonly program: string;
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+const modules = join(projectRoot, "node_modules");
+
+const languages: readonly Language[] = [
+  { name: "curl", write: writeCurl, program: "sh", file: "sample.sh", args: [] },
+  { name: "TypeScript", write: writeTypeScript, program: process.execPath, file: "sample.mts", args: [] },
+  { name: "Python", write: writePython, program: "python3", file: "sample.py", args: [] },
+  { name: "Go", write: writeGo, program: "go", file: "sample.go", args: ["run"] },
+  { name: "grpcurl", write: writeGrpcurl, program: "sh", file: "sample.sh", args: [] },
+  { name: "buf curl", write: writeBufCurl, program: "sh", file: "sample.sh", args: [] },
+];
+
+/** What a language needs beside its program. */
+const needs: Readonly<Record<string, boolean>> = {
+  grpcurl: isInstalled("grpcurl"),
+  "buf curl": hasTools,
+};
+
+async function run({ program, file, args }: Language, code: string): Promise<string> {
+  const folder = createFolder();
+  writeFileSync(join(folder, file), code);
+  symlinkSync(modules, join(folder, "node_modules"));
+  const env = { ...process.env, PATH: `${toolCommands}:${process.env.PATH}`, [keyVariable]: key };
+  return (await promisify(execFile)(program, [...args, join(folder, file)], { env })).stdout;
+}
+
+/** What stands in the answers, of which those of RPCs have other names for enums. */
+const told: Readonly<Record<string, RegExp>> = {
+  listInventory: /9223372036854775807/,
+  updateInventory: /12/,
+  getLimits: /business|BUSINESS|plan: 3/,
+  getPet: /Zoë 犬/,
+  listOrders: /9223372036854775806/,
+};
+
+describe("the code samples", () => {
+  for (const language of languages) {
+    const isMissing = !isInstalled(language.program) || needs[language.name] === false;
+    describe.skipIf(isMissing)(`in ${language.name}`, () => {
+      it.each(operations.map((entry) => [entry.operation.operationId, entry] as const))(
+        "call %s",
+        { timeout: sampleTimeoutMs },
+        async (id, entry) => {
+          const call = exampleCall(entry, `${server.origin}/v1`);
+          expect(await run(language, language.write(call))).toMatch(told[id] as RegExp);
+        },
+      );
+
+      it("keep what is entered, whatever it is", { timeout: sampleTimeoutMs }, async () => {
+        const values = { pageSize: ["2"], status: ["available", "sold"], "If-None-Match": ['"it\'s\\`"'] };
+        const call = createCall(callableOf(entryOf("listInventory")), { values }, `${server.origin}/v1`);
+        expect(await run(language, language.write(call))).toMatch(/-9223372036854775808/);
+        const update = {
+          values: { petId: [`${beyondDouble}`] },
+          body: `{"quantity": ${beyondDouble}, "it's": "\\\\\`\\u0000"}`,
+        };
+        const sent = createCall(callableOf(entryOf("updateInventory")), update, `${server.origin}/v1`);
+        expect(await run(language, language.write(sent))).toContain(`${beyondDouble}`);
+      });
+    });
+  }
+
+  it("of Connect call by POST and by GET", async () => {
+    const [update, list] = ["updateInventory", "listInventory"].map((id) =>
+      exampleCall(entryOf(id), `${server.origin}/v1`),
+    );
+    const env = { ...process.env, [keyVariable]: key };
+    for (const code of [writeConnectPost(update as SampleCall), writeConnectGet(list as SampleCall)]) {
+      expect((await promisify(execFile)("sh", ["-c", code], { env })).stdout).toContain('"petId":"7"');
+    }
+  });
+
+  it("of a 429 has one answer more than the limit allows", async () => {
+    const { key: small } = await server.store.mintQuota(3, 1_000);
+    const env = { ...process.env, [keyVariable]: small };
+    const code = exceedingSample(exampleCall(entryOf("listInventory"), `${server.origin}/v1`), 3);
+    const { stdout } = await promisify(execFile)("sh", ["-c", code], { env });
+    expect(stdout.trim().split(/\s+/)).toEqual(["3", "200", "1", "429"]);
+  });
+
+  it("of RPCs have messages that their methods take", () => {
+    for (const entry of operations) {
+      const { message, rpc } = exampleCall(entry, local);
+      expect(() => fromJson(entry.rpc.input, JSON.parse(message.json))).not.toThrow();
+      expect(rpc).toBe(`${entry.rpc.parent.typeName}/${entry.rpc.name}`);
+    }
+  });
+
+  it("have JSON on one line", () => {
+    const { body, message } = exampleCall(entryOf("updateInventory"), local);
+    expect([body, message.json]).toEqual(['{"quantity": 12}', '{"petId": 7, "update": {"quantity": 12}}']);
+  });
+
+  it.each([
+    [local, "grpcurl -plaintext", "  127.0.0.1:8080 petstore.v1.InventoryService/UpdateInventory"],
+    ["http://pets.example/v1", "grpcurl -plaintext", "  pets.example:80 petstore.v1.InventoryService/UpdateInventory"],
+    ["https://pets.example/v1", "grpcurl", "  pets.example:443 petstore.v1.InventoryService/UpdateInventory"],
+  ])("for grpcurl have the port of %s", (baseUrl, first, last) => {
+    const lines = writeGrpcurl(exampleCall(entryOf("updateInventory"), baseUrl)).split(" \\\n");
+    expect([lines.at(0), lines.at(-1)]).toEqual([first, last]);
+  });
+});
+
+describe("the message of a sample", () => {
+  const update = (petId: string, body: string) =>
+    createCall(callableOf(entryOf("updateInventory")), { values: { petId: [petId] }, body }, local).message;
+
+  it.each([
+    ["7", '{"quantity": 3e0}', "{ petId: 7n, update: { quantity: 3n } }", '{"petId": 7, "update": {"quantity": 3}}'],
+    [
+      "-5",
+      '{"quantity": -30e-1, "x": [1]}',
+      "{ petId: -5n, update: { quantity: -3n } }",
+      '{"petId": -5, "update": {"quantity": -3}}',
+    ],
+    ["7", "{}", "{ petId: 7n, update: {} }", '{"petId": 7, "update": {}}'],
+  ])("has exact integers: %s, %s", (petId, body, typescript, json) => {
+    expect(update(petId, body)).toMatchObject({ typescript, json });
+  });
+
+  it.each([
+    ["seven", "{}", "petId is no integer."],
+    ["7", "{", "The body is not JSON."],
+    ["7", "[]", "update is no object."],
+    ["7", "3", "update is no object."],
+    ["7", '{"quantity": 3.5}', "quantity is no integer."],
+    ["7", '{"quantity": "3"}', "quantity is no integer."],
+  ])("tells why there is none: %s, %s", (petId, body, fault) => {
+    expect(update(petId, body).fault).toBe(fault);
+    const call = createCall(callableOf(entryOf("updateInventory")), { values: { petId: [petId] }, body }, local);
+    expect([writeTypeScript(call), writeGrpcurl(call), writeBufCurl(call)]).toEqual([
+      `// ${fault}`,
+      `# ${fault}`,
+      `# ${fault}`,
+    ]);
+  });
+
+  it("names the enums that it needs", () => {
+    const input = { values: { status: ["sold", "available"], pageToken: ["a'b"] } };
+    expect(createCall(callableOf(entryOf("listInventory")), input, local).message).toEqual({
+      typescript: `{ pageToken: "a'b", status: [PetStatus.SOLD, PetStatus.AVAILABLE] }`,
+      json: `{"pageToken": "a'b", "status": ["PET_STATUS_SOLD", "PET_STATUS_AVAILABLE"]}`,
+      enums: ["PetStatus"],
+    });
+  });
+});
