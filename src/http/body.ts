@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { CallRecord } from "./call-record.ts";
+import { readBuffered } from "./node-faults/read-buffered.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { readWaiting } from "./read-waiting.ts";
 
 /** What bounds the reading of a request body. */
 export interface BodyLimits {
@@ -26,10 +26,10 @@ export interface BodyLimits {
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   // Most bodies have come with the head, and need not be listened to. Over HTTP/1.1 they tell that they are complete;
   // over HTTP/2 they end at once when all is read, or have ended before, when there was nothing to read.
-  if (endShredded(body)) {
-    throw bodyShredded();
+  if (destroyIfOverFragmented(body)) {
+    throw bodyOverFragmented();
   }
-  const first = readWaiting(body);
+  const first = readBuffered(body);
   const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
   if (!isComplete) {
     await Promise.resolve();
@@ -51,7 +51,7 @@ function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): B
 }
 
 /**
- * Reads one body. It listens to the end, and throws away what comes once it has failed: `discardBody` bounds that, from
+ * Reads one body. It listens to the end, and throws away what comes once it has failed: `drainBody` bounds that, from
  * the answer on.
  */
 class BodyReader {
@@ -99,9 +99,9 @@ class BodyReader {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
       this.#chunks.push(chunk);
-      if (isShredded(this.#chunks.length, this.#size)) {
+      if (isOverFragmented(this.#chunks.length, this.#size)) {
         body.destroy();
-        this.#fail(bodyShredded);
+        this.#fail(bodyOverFragmented);
       }
     }
   }
@@ -152,14 +152,14 @@ const discardMs = 1_000;
  * Takes what is left of a body that nobody reads and throws it away, so that the client can finish and read its
  * answer. `giveUp` is called when there is too much of it, or it is shredded.
  */
-export function discardBody(body: Readable, giveUp: () => void): void {
+export function drainBody(body: Readable, giveUp: () => void): void {
   let size = 0;
   let pieces = 0;
   const timer = setTimeout(giveUp, discardMs);
   const take = (chunk: Buffer) => {
     size += chunk.length;
     pieces += 1;
-    if (size > discardMaxBytes || isShredded(pieces, size)) {
+    if (size > discardMaxBytes || isOverFragmented(pieces, size)) {
       body.off("data", take).pause();
       giveUp();
     }
@@ -178,7 +178,7 @@ const pieceBytes = 512;
  * Whether a body has come in so many small pieces that somebody means harm: one of a byte takes some 400 to keep, and
  * as long as a packet.
  */
-function isShredded(pieces: number, bytes: number): boolean {
+function isOverFragmented(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / pieceBytes;
 }
 
@@ -186,8 +186,8 @@ function isShredded(pieces: number, bytes: number): boolean {
  * Destroys a body that has come in too many small pieces, and with it the connection, or the stream over HTTP/2: until
  * an answer could be written, several times as much would come. Tells whether it was one.
  */
-export function endShredded(body: Readable): boolean {
-  const isOne = isShredded(piecesWaiting(body), body.readableLength);
+export function destroyIfOverFragmented(body: Readable): boolean {
+  const isOne = isOverFragmented(piecesWaiting(body), body.readableLength);
   if (isOne) {
     body.destroy();
   }
@@ -199,7 +199,7 @@ function piecesWaiting(body: Readable): number {
   return (body as { readonly readableBuffer?: ArrayLike<unknown> }).readableBuffer?.length ?? 0;
 }
 
-function bodyShredded(): ProtocolError {
+function bodyOverFragmented(): ProtocolError {
   return new ProtocolError("malformed", "The request body came in too many small pieces. Send larger ones.");
 }
 

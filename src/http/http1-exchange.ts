@@ -3,8 +3,8 @@ import type { TLSSocket } from "node:tls";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
+import { type ConnectedRequest, drainWithinBounds, preventAutoDrain } from "./node-faults/http1-unread-body.ts";
 import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
-import { type ConnectedRequest, discardUnread, holdUnread } from "./unread-body.ts";
 
 /** An exchange over HTTP/1.1. */
 export class Http1Exchange extends BaseExchange {
@@ -66,7 +66,7 @@ export class Http1Exchange extends BaseExchange {
     if (this.isAbandoned) {
       return;
     }
-    holdUnread(this.#connected);
+    preventAutoDrain(this.#connected);
     this.record.status = status;
     const raw = this.rawHeader(header);
     const isHead = this.method === "HEAD";
@@ -90,7 +90,7 @@ export class Http1Exchange extends BaseExchange {
       response.writeHead(status, raw);
       this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
     }
-    discardUnread(this.#connected);
+    drainWithinBounds(this.#connected);
   }
 
   abort(): void {

@@ -2,10 +2,10 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
+import { resetIfStalled } from "./node-faults/http2-stalled-stream.ts";
+import { drainRequest, respondAndReset } from "./node-faults/http2-unread-request.ts";
+import { endWith } from "./node-faults/http2-unsent-bytes.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
-import { giveUpStalled } from "./stalled-stream.ts";
-import { answerAndReset, drainUnread } from "./unread-stream.ts";
-import { endWith } from "./unsent-bytes.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends BaseExchange {
@@ -68,7 +68,7 @@ export class Http2Exchange extends BaseExchange {
     if (endStream && this.record.requestBytes <= resetMaxBytes) {
       this.noteSent(0);
       // The clients of gRPC, whose errors are such answers, expect a reset.
-      return answerAndReset(stream, () => {
+      return respondAndReset(stream, () => {
         stream.respond(raw, { endStream });
         stream.end();
       });
@@ -81,16 +81,16 @@ export class Http2Exchange extends BaseExchange {
       stream.end();
       this.noteSent(0);
     } else if (isStream(body) || isLarge(body)) {
-      giveUpStalled(stream);
+      resetIfStalled(stream);
       this.noteStreamed(await sendBody(stream, inPieces(body)), stream);
     } else {
       if ((length ?? 0) > maxHeldBytes) {
-        giveUpStalled(stream);
+        resetIfStalled(stream);
       }
       endWith(stream, body, length ?? 0);
       this.noteSent(length ?? 0);
     }
-    drainUnread(stream);
+    drainRequest(stream);
   }
 
   abort(): void {

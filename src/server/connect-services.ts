@@ -9,9 +9,9 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
 import { assertAuthority } from "../http/authority.ts";
+import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
+import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
 import { parseTarget } from "../http/target.ts";
-import { discardUnread, holdUnread } from "../http/unread-body.ts";
-import { resetUnread } from "../http/unread-stream.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { rpcPath } from "../rpc/rpc-name.ts";
@@ -117,11 +117,11 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor === 1) {
     const connected = { request, socket: request.socket };
-    holdUnread(connected);
-    response.once("finish", () => discardUnread(connected));
+    preventAutoDrain(connected);
+    response.once("finish", () => drainWithinBounds(connected));
   } else {
     const { stream } = request as unknown as Http2ServerRequest;
-    stream.once("finish", () => resetUnread(stream));
+    stream.once("finish", () => resetUnreadRequest(stream));
   }
 }
 

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { hostOf } from "../http/authority.ts";
-import { isLoopback } from "./loopback.ts";
 
 /** What a page of the operator's port answers. */
 export interface OpsAnswer {
@@ -25,7 +24,7 @@ export interface OpsOptions {
   /** Hears why a page has failed. */
   readonly report: (reason: unknown) => void;
   /** Hears why a connection could not be accepted. */
-  readonly reportUnaccepted: (reason: Error) => void;
+  readonly reportAcceptError: (reason: Error) => void;
 }
 
 export interface OpsServer {
@@ -34,7 +33,7 @@ export interface OpsServer {
 }
 
 /** Serves the operator's port, which never serves the API. Rejects when it cannot listen. */
-export async function serveOps({ host, port, pages, report, reportUnaccepted }: OpsOptions): Promise<OpsServer> {
+export async function serveOps({ host, port, pages, report, reportAcceptError }: OpsOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
     const answered = isRebound(request, { address: address.address, host })
       ? Promise.resolve(notHere)
@@ -56,7 +55,7 @@ export async function serveOps({ host, port, pages, report, reportUnaccepted }: 
     server.once("error", reject);
     server.listen(port, host, () => resolve(void server.off("error", reject)));
   });
-  server.on("error", reportUnaccepted);
+  server.on("error", reportAcceptError);
   const address = server.address() as AddressInfo;
   return {
     address,
@@ -121,4 +120,13 @@ async function readShort(request: IncomingMessage): Promise<string | undefined> 
     }
   }
   return body;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8);
+loopback.addAddress("::1", "ipv6");
+
+/** Whether a text is an address that only this machine itself reaches. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

@@ -3,6 +3,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { mayHoldSecret } from "../domain/key-secret.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { listen } from "../http/listener.ts";
 import { createRequestIdReader } from "../http/request-id.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
@@ -22,13 +23,12 @@ import type { ServerConfig } from "./config.ts";
 import { createConnectServices, toolServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { createHealthCalls } from "./health-calls.ts";
-import { listen } from "./listener.ts";
 import { createLogger, written } from "./logger.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { serveOps } from "./ops-server.ts";
+import { respondToParseError } from "./parse-error.ts";
 import { createRouter } from "./router.ts";
 import { ShutdownGrace } from "./shutdown-grace.ts";
-import { answerUnparsed } from "./unparsed.ts";
 
 /** How long past the grace the last answers may take to leave, and the last counts to be saved, in milliseconds. */
 const lastSaveMs = 3_000;
@@ -129,14 +129,14 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const clientAddress = createClientAddress(config.trustedProxies);
   const readRequestId = createRequestIdReader(mayHoldSecret);
   const { observer } = observability;
-  const reportUnaccepted = throttle(failureReportMs, (reason: Error) =>
+  const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   const health = healthService({
     serviceNames: apiServices.map(({ typeName }) => typeName),
     stopping: stopping.signal,
   });
-  const connectServices = createConnectServices({
+  const nodeHandler = createConnectServices({
     ...config,
     services: apiServices,
     health,
@@ -163,12 +163,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         observer,
       }),
     ),
-    connectServices,
-    reportUnaccepted,
+    nodeHandler,
+    reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was ended: it began too many calls at once"),
     ),
-    handleUnparsed: (error, socket) => answerUnparsed(error, socket, { limiter, observer }),
+    handleParseError: (error, socket) => respondToParseError(error, socket, { limiter, observer }),
   });
   held.defer(() => listener.close(grace.leftMs));
   const addresses = () => ({ url: ownUrl(), opsUrl: urlOf("http", config.opsHost, ops.address) });
@@ -177,7 +177,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     port: config.opsPort,
     pages: createOpsPages({ observability, level, isReady: () => !stopping.signal.aborted, addresses }),
     report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),
-    reportUnaccepted,
+    reportAcceptError,
   });
 
   const resources = held.move();

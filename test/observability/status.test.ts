@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
-import { isLoopback } from "../../src/server/loopback.ts";
+import { isLoopback } from "../../src/server/ops-server.ts";
 import type { Target } from "../support/clients/client.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";

@@ -10,7 +10,7 @@ export interface Http1ServerOptions {
   readonly requestTimeoutMs: number;
   readonly handleRequest: RequestListener;
   /** Answers, on the bare socket, what is no HTTP or came too late, and closes it. */
-  readonly handleUnparsed: (error: Error, socket: Socket) => void;
+  readonly handleParseError: (error: Error, socket: Socket) => void;
 }
 
 /** Makes Node's HTTP/1.1 server, with ALPN for both versions of HTTP where it speaks TLS. */
@@ -18,7 +18,7 @@ export function createHttp1Server({
   tls,
   requestTimeoutMs,
   handleRequest,
-  handleUnparsed,
+  handleParseError,
 }: Http1ServerOptions): Server {
   const settings = {
     headersTimeout: requestTimeoutMs,
@@ -38,7 +38,7 @@ export function createHttp1Server({
   // `100 Continue` is sent when a handler reads the body, and never otherwise.
   server.on("checkContinue", handleRequest);
   server.on("checkExpectation", handleRequest);
-  server.on("clientError", (error, socket) => handleUnparsed(error, socket as Socket));
-  server.on("connect", (_request, socket) => handleUnparsed(new Error("CONNECT is not served"), socket as Socket));
+  server.on("clientError", (error, socket) => handleParseError(error, socket as Socket));
+  server.on("connect", (_request, socket) => handleParseError(new Error("CONNECT is not served"), socket as Socket));
   return server;
 }

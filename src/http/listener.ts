@@ -1,17 +1,16 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { ExchangeOptions } from "../http/base-exchange.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { Http1Exchange } from "../http/http1-exchange.ts";
-import { Http2Exchange } from "../http/http2-exchange.ts";
-import { InFlight } from "../http/in-flight.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
-import type { ConnectServices } from "./connect-services.ts";
+import type { ExchangeOptions } from "./base-exchange.ts";
 import { Connections } from "./connections.ts";
+import type { Exchange } from "./exchange.ts";
+import { Http1Exchange } from "./http1-exchange.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
-import { createDetachedHttp2Server } from "./http2-server.ts";
+import { Http2Exchange } from "./http2-exchange.ts";
+import { createDetachedHttp2Server, type NodeHandler } from "./http2-server.ts";
+import { InFlight } from "./in-flight.ts";
 import { Pipelines } from "./pipelines.ts";
 import { detectHttp2 } from "./preface.ts";
 
@@ -24,10 +23,10 @@ export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOption
   readonly port: number;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers the requests for its paths itself. */
-  readonly connectServices: ConnectServices;
+  /** Answers the requests for its paths, in place of `handle`. */
+  readonly nodeHandler: NodeHandler;
   /** Hears why a connection could not be accepted, such as for want of file handles. */
-  readonly reportUnaccepted: (reason: Error) => void;
+  readonly reportAcceptError: (reason: Error) => void;
   /** Hears whose connection is ended for the many calls that it begins at once. */
   readonly reportBurst: (peerAddress: string) => void;
 }
@@ -47,21 +46,21 @@ export interface Listener {
  * used for those that turn out to be HTTP/1.1.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { connectServices, handle, reportBurst, requestTimeoutMs, tls } = options;
+  const { nodeHandler, handle, reportBurst, requestTimeoutMs, tls } = options;
   const inFlight = new InFlight();
   const leave = () => inFlight.leave();
   const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void handle(exchange));
   const pipelines = new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
-    if (connectServices.serves(exchange.path)) {
-      connectServices.handle(request, response);
+    if (nodeHandler.serves(exchange.path)) {
+      nodeHandler.handle(request, response);
     } else {
       requests.add(exchange);
     }
   }, inFlight);
 
   const http2 = createDetachedHttp2Server({
-    connectServices,
+    nodeHandler,
     reportBurst,
     onStream(stream) {
       inFlight.enter();
@@ -73,10 +72,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const http1 = createHttp1Server({
     ...options,
     handleRequest: (request, response) => pipelines.add(request, response),
-    handleUnparsed(error, socket) {
+    handleParseError(error, socket) {
       // In the place of an answer that is owed to an earlier request, one to this would be taken for it.
       if (!pipelines.closeBehindOwed(socket)) {
-        options.handleUnparsed(error, socket);
+        options.handleParseError(error, socket);
       }
     },
   });
@@ -106,7 +105,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   http1.listen(options.port, options.host);
   await once(http1, "listening");
-  http1.on("error", options.reportUnaccepted);
+  http1.on("error", options.reportAcceptError);
 
   return {
     address: http1.address() as AddressInfo,

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { endShredded } from "../http/body.ts";
-import type { InFlight } from "../http/in-flight.ts";
-import { parseInSteps } from "./small-steps.ts";
+import { destroyIfOverFragmented } from "./body.ts";
+import type { InFlight } from "./in-flight.ts";
+import { feedParserInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** So many requests of a connection are under way at a time: the others' turn comes after a few of them, not all. */
 const maxInFlight = 8;
@@ -32,7 +32,7 @@ class Pipeline {
   add(request: IncomingMessage, answer: ServerResponse): void {
     if (!this.#isInSteps && request.headers["transfer-encoding"] !== undefined) {
       this.#isInSteps = true;
-      parseInSteps(this.#socket, () => this.#endShredded());
+      feedParserInSlices(this.#socket, () => this.#destroyIfOverFragmented());
     }
     if (this.#isEnding) {
       keepAlive(this.#answers.at(-1), true);
@@ -81,10 +81,10 @@ class Pipeline {
   }
 
   /** Ends the connection when the body that is being read has come in too many pieces. */
-  #endShredded(): void {
+  #destroyIfOverFragmented(): void {
     const last = this.#answers.at(-1);
     if (last !== undefined) {
-      endShredded(last.req);
+      destroyIfOverFragmented(last.req);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import {
   createServer,
   type Http2Server,
@@ -7,18 +8,24 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { giveUpStalled } from "../http/stalled-stream.ts";
-import { parseTarget } from "../http/target.ts";
-import { countUnsent, maxSessionMemory } from "../http/unsent-bytes.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
-import type { ConnectServices } from "./connect-services.ts";
-import { outliveStream, outliveStreams } from "./native-parts.ts";
-import { endStreamBursts } from "./stream-bursts.ts";
+import { keepSessionUntilStreamFreed, keepSessionUntilStreamsFreed } from "./node-faults/http2-gc-order.ts";
+import { resetIfStalled } from "./node-faults/http2-stalled-stream.ts";
+import { limitStreamBursts } from "./node-faults/http2-stream-bursts.ts";
+import { maxSessionMemory, trackUnsentBytes } from "./node-faults/http2-unsent-bytes.ts";
+import { parseTarget } from "./target.ts";
+
+/** A handler that needs Node's own requests; those of HTTP/2 come through Node's compatibility layer. */
+export interface NodeHandler {
+  /** Whether the handler answers requests for this path. */
+  readonly serves: (path: string) => boolean;
+  readonly handle: RequestListener;
+}
 
 /** Who answers the streams of an HTTP/2 server. */
 export interface StreamHandlers {
-  /** Answers the requests for its paths, through Node's compatibility layer. */
-  readonly connectServices: ConnectServices;
+  /** Answers the requests for its paths. */
+  readonly nodeHandler: NodeHandler;
   /** Answers all others, from the bare stream, which costs a fraction. */
   readonly handleStream: (
     stream: ServerHttp2Stream,
@@ -93,7 +100,7 @@ type StreamListener = (
 ) => void;
 
 export function createDetachedHttp2Server({
-  connectServices,
+  nodeHandler,
   handleStream,
   onStream,
   reportBurst,
@@ -112,7 +119,7 @@ export function createDetachedHttp2Server({
     ([request, response]) => {
       const { stream } = request;
       if (!stream.destroyed && !stream.closed) {
-        connectServices.handle(request as never, response as never);
+        nodeHandler.handle(request as never, response as never);
       }
     },
   );
@@ -146,13 +153,13 @@ export function createDetachedHttp2Server({
       return;
     }
     stream.on("close", forget);
-    outliveStream(stream);
-    countUnsent(stream);
+    keepSessionUntilStreamFreed(stream);
+    trackUnsentBytes(stream);
     onStream(stream);
     const open = count(stream);
-    if (!connectServices.serves(parseTarget(headers[":path"] ?? "").path)) {
+    if (!nodeHandler.serves(parseTarget(headers[":path"] ?? "").path)) {
       if (open > maxHeld) {
-        giveUpStalled(stream);
+        resetIfStalled(stream);
       }
       return handleStream(stream, headers, rawHeaders);
     }
@@ -161,10 +168,10 @@ export function createDetachedHttp2Server({
     }
   };
   server.on("stream", listener as never);
-  const stopEndingBursts = endStreamBursts(2 * maxStreams, reportBurst);
+  const stopEndingBursts = limitStreamBursts(2 * maxStreams, reportBurst);
   server.on("session", (session) => {
     sessions.set(session, 0);
-    outliveStreams(session);
+    keepSessionUntilStreamsFreed(session);
     let goodbye: NodeJS.Timeout | undefined;
     session.on("close", () => {
       sessions.delete(session);

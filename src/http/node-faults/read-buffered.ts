@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 
 /** Reads all that has come and has not been read, as one piece; `read` itself gives the first of them. */
-export function readWaiting(source: Readable): Buffer {
+export function readBuffered(source: Readable): Buffer {
   const first: Buffer = source.read() ?? Buffer.alloc(0);
   if (source.readableLength === 0) {
     return first;

@@ -32,7 +32,7 @@ const kept = new WeakMap<NativePart, Kept>();
 const untilTaken = new FinalizationRegistry<Kept>(({ native }) => keepForThisTurn(native));
 
 /** Keeps a session's native part until those of its streams are deleted that the collector does not take. */
-export function outliveStreams(session: ServerHttp2Session): void {
+export function keepSessionUntilStreamsFreed(session: ServerHttp2Session): void {
   destroyBehindSocket(session);
   let native = nativePart(session);
   session.on("close", () => {
@@ -62,7 +62,7 @@ function destroyBehindSocket(session: ServerHttp2Session): void {
  * collector where data of the stream is still on the socket; and there are headers in it only where the client has not
  * ended its request.
  */
-export function outliveStream(stream: ServerHttp2Stream): void {
+export function keepSessionUntilStreamFreed(stream: ServerHttp2Stream): void {
   if (stream.endAfterHeaders) {
     return;
   }

@@ -7,7 +7,7 @@ const stalledMs = 60_000;
  * Resets a stream whose client takes nothing of its answer for a minute or two. A timeout of Node's does not: what is
  * sent to the connection puts it off, an answer to a ping included.
  */
-export function giveUpStalled(stream: ServerHttp2Stream): void {
+export function resetIfStalled(stream: ServerHttp2Stream): void {
   let hasMoved = true;
   stream.on("drain", () => {
     hasMoved = true;

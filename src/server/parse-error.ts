@@ -11,7 +11,7 @@ import { refusalAnswer } from "./refusal.ts";
 const closeMs = 1_000;
 
 /** Who counts such requests, and who is told of them. */
-export interface UnparsedOptions {
+export interface ParseErrorOptions {
   readonly limiter: RateLimiter;
   readonly observer: CallObserver;
 }
@@ -23,10 +23,10 @@ const refused = new WeakSet<Socket>();
  * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
  * is counted by its address. A client that has gone away, or was being answered, gets nothing.
  */
-export function answerUnparsed(
+export function respondToParseError(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  { limiter, observer }: UnparsedOptions,
+  { limiter, observer }: ParseErrorOptions,
 ): void {
   if (refused.has(socket)) {
     return;

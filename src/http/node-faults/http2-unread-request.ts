@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { discardBody } from "./body.ts";
+import { drainBody } from "../body.ts";
 
 /** How often it is looked in a row whether an answer has left, once a turn of the event loop. */
 const looksInARow = 4;
@@ -16,21 +16,21 @@ const leaveMs = 1_000;
  *
  * Source: RFC 9113, section 8.1
  */
-export function resetUnread(stream: ServerHttp2Stream): void {
+export function resetUnreadRequest(stream: ServerHttp2Stream): void {
   if (!isRead(stream)) {
     void setImmediate().then(() => look(stream, 1));
   }
 }
 
 /**
- * As `resetUnread`, for an answer that is nothing but headers, which `answer` sends: the reset leaves together with
+ * As `resetUnreadRequest`, for an answer that is nothing but headers, which `answer` sends: the reset leaves together with
  * them, where the connection takes them at once.
  *
  * A client may forget a stream when it has the answer, and never end it: grpc-go does, when it has handed over the
  * request and the connection's window is full. Until the reset the stream counts here, and the client, which counts it
  * no more, opens another one: nghttp2 ends the connection of a client that opens too many.
  */
-export async function answerAndReset(stream: ServerHttp2Stream, answer: () => void): Promise<void> {
+export async function respondAndReset(stream: ServerHttp2Stream, answer: () => void): Promise<void> {
   if (isRead(stream)) {
     return answer();
   }
@@ -46,9 +46,9 @@ export async function answerAndReset(stream: ServerHttp2Stream, answer: () => vo
  * Throws away what has not been read of a request whose answer has ended, within bounds, past which the stream is
  * reset: not every client reads an answer before it has sent its request.
  */
-export function drainUnread(stream: ServerHttp2Stream): void {
+export function drainRequest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.closed) {
-    discardBody(stream, () => resetUnread(stream));
+    drainBody(stream, () => resetUnreadRequest(stream));
   }
 }
 

@@ -5,8 +5,8 @@ import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { type Listener, listen } from "../../src/http/listener.ts";
 import { createRequestIdReader } from "../../src/http/request-id.ts";
-import { type Listener, listen } from "../../src/server/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { until } from "../support/deadline.ts";
 
@@ -27,9 +27,9 @@ beforeEach(async () => {
     clientAddress: createClientAddress([]),
     readRequestId: createRequestIdReader(() => false),
     handle: async (exchange) => void waiting.push(exchange),
-    handleUnparsed: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
-    connectServices: { serves: () => false, handle: () => {} },
-    reportUnaccepted: () => {},
+    handleParseError: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+    nodeHandler: { serves: () => false, handle: () => {} },
+    reportAcceptError: () => {},
     reportBurst: (peerAddress) => void bursts.push(peerAddress),
   });
   onTestFinished(() => listener.close(0));

@@ -12,7 +12,7 @@ const channel = "http2.server.stream.created";
  *
  * nginx has the same limit: https://github.com/nginx/nginx/commit/6ceef192e7af1c507826ac38a2d43f08bf265fb9
  */
-export function endStreamBursts(mostPerTurn: number, report: (peerAddress: string) => void): () => void {
+export function limitStreamBursts(mostPerTurn: number, report: (peerAddress: string) => void): () => void {
   const opened = new Map<ServerHttp2Session, number>();
 
   function onCreated(message: unknown): void {

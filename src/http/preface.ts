@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { putBackInSteps } from "./small-steps.ts";
+import { unshiftInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");
@@ -24,7 +24,7 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
       // In one piece: a session that the first of several has ended is handed the next by Node, which ends the process.
       socket.unshift(seen);
     } else {
-      putBackInSteps(socket, seen);
+      unshiftInSlices(socket, seen);
     }
     found(isStart);
   }

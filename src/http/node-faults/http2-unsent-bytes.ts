@@ -21,14 +21,14 @@ const wholeBytes = new WeakMap<ServerHttp2Stream, number>();
 
 const unsentBytes = new WeakMap<ServerHttp2Session, number>();
 
-/** Ends a stream with a whole body of so many bytes, of which `countUnsent` is to know. */
+/** Ends a stream with a whole body of so many bytes, of which `trackUnsentBytes` is to know. */
 export function endWith(stream: ServerHttp2Stream, body: string | Uint8Array, bytes: number): void {
   wholeBytes.set(stream, bytes);
   stream.end(body);
 }
 
 /** Has the stream's connection renewed in time, should the stream be reset. */
-export function countUnsent(stream: ServerHttp2Stream): void {
+export function trackUnsentBytes(stream: ServerHttp2Stream): void {
   const session = stream.session as ServerHttp2Session;
   let unsent: number | undefined;
   stream.on("aborted", () => {

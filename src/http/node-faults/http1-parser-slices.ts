@@ -16,7 +16,7 @@ interface Noted {
  * connection is destroyed. Otherwise it takes 64 KiB in one go, which may be 10,000 chunks of a body, at a microsecond
  * each. `afterStep` is called after each step.
  */
-export function parseInSteps(socket: Socket & Noted, afterStep: () => void): void {
+export function feedParserInSlices(socket: Socket & Noted, afterStep: () => void): void {
   const [parse] = socket.listeners("data") as [(bytes: Buffer) => void];
   socket.on("data", (bytes: Buffer) => {
     for (let start = 0; start < bytes.length && !socket.destroyed && socket.parser; start += stepBytes) {
@@ -34,7 +34,7 @@ export function parseInSteps(socket: Socket & Noted, afterStep: () => void): voi
 }
 
 /** Puts back bytes that were read from a paused connection, to be read again in small steps. */
-export function putBackInSteps(socket: Socket, bytes: Buffer): void {
+export function unshiftInSlices(socket: Socket, bytes: Buffer): void {
   const last = bytes.length - (bytes.length % stepBytes || stepBytes);
   for (let start = last; start >= 0; start -= stepBytes) {
     socket.unshift(bytes.subarray(start, start + stepBytes));
