@@ -49,7 +49,7 @@ export class Container {
     const files = ["--ro-bind", root, "/", "--bind", data, "/data", "--proc", "/proc", "--dev", "/dev"];
     const isolation = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent"];
     const place = ["--chdir", config.WorkingDir, "--clearenv"];
-    const settings = variables.flatMap(([name = "", value = ""]) => ["--setenv", name, value]);
+    const settings = variables.flatMap(([name, value]) => ["--setenv", name, value]);
     return ["setpriv", ...identity, "bwrap", ...files, ...isolation, ...place, ...settings, ...command];
   }
 }
