@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { projectRoot } from "../support/petstore.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 
-const section = /^## Use it from TypeScript\n(.*?)^## /ms.exec(read("README.md"))?.[1] ?? "";
+const section = /^## TypeScript\n(.*?)^## /ms.exec(read("docs/clients.md"))?.[1] ?? "";
 
 /** The programs of a page that use the client. */
 function programsOf(page: string): readonly string[] {
@@ -44,7 +44,7 @@ async function run(code: string): Promise<string> {
 }
 
 describe("the client", () => {
-  it("lists the stock as the README says", async () => {
+  it("lists the stock as docs/clients.md says", async () => {
     const [list = ""] = programsOf(section);
     expect(await run(list)).toMatch(/^(pet \d+: \d+ in stock\n)+$/);
   });

@@ -18,8 +18,8 @@ import { projectRoot } from "../support/petstore.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const run = promisify(execFile);
-const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
-const section = /^## Regenerating clients with buf\n(.*?)^## /ms.exec(readme)?.[1] ?? "";
+const clients = readFileSync(join(projectRoot, "docs/clients.md"), "utf8");
+const section = /^## Regenerating clients with buf\n(.*)/ms.exec(clients)?.[1] ?? "";
 
 /** The files of the section, by the names in their first lines. */
 const files = new Map(
@@ -44,7 +44,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Makes a team's folder of the README's files, and has buf generate. What the registry has is gathered instead. */
+/** Makes a team's folder of the page's files, and has buf generate. What the registry has is gathered instead. */
 async function generate(language: string): Promise<string> {
   const team = join(folder.path, language);
   mkdirSync(team);
@@ -56,7 +56,7 @@ async function generate(language: string): Promise<string> {
   return team;
 }
 
-/** The README's file, as it calls the server of this test. */
+/** The page's file, as it calls the server of this test. */
 function writeProgram(team: string, name: string): string {
   const program = join(team, name);
   writeFileSync(program, (files.get(name) ?? "").replace("127.0.0.1:8080", new URL(server.origin).host));
@@ -71,7 +71,7 @@ const hasGo = has("sh", "-c", "command -v protoc-gen-go && command -v protoc-gen
 const hasPython =
   has("sh", "-c", "command -v protoc && command -v grpc_python_plugin") && has("python3", "-c", "import grpc");
 
-describe.skipIf(!hasTools)("the README's way to a client (skipped without npm run tools)", () => {
+describe.skipIf(!hasTools)("the way to a client in docs/clients.md (skipped without npm run tools)", () => {
   it("names a file for each step and language", () => {
     expect([...files.keys()]).toEqual([
       "buf.yaml",

@@ -36,8 +36,8 @@ async function run(command: string): Promise<string> {
 }
 
 describe("the README's tour", () => {
-  it("calls over REST, gRPC and Connect", () => {
-    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual(["curl", "curl", "npm", "curl"]);
+  it("lists, updates, asks for limits, and calls over Connect and gRPC", () => {
+    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual(["curl", "curl", "curl", "curl", "npm"]);
   });
 
   it.each(calls.filter((call) => hasTools || call.startsWith("curl")))("has a command that works: %s", async (call) => {

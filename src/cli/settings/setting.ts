@@ -3,7 +3,7 @@ import type { Kind } from "./value-type.ts";
 /** One thing that the service can be told, by a flag, a variable or the configuration file. */
 export interface Setting<V> {
   readonly kind: Kind<Exclude<V, undefined>>;
-  /** What it decides, for help and for the README. */
+  /** What it decides, for help and for docs/operations.md. */
   readonly description: string;
   readonly byDefault: V;
   /** Whether nobody is to read it over the operator's shoulder. */

@@ -16,7 +16,7 @@ import {
 
 /**
  * All settings of `petstore serve`. Each has a flag, a variable and a name in the configuration file, all made of its
- * name here: `opsPort` is `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, the README's table and `petstore
+ * name here: `opsPort` is `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, the table in docs/operations.md and `petstore
  * config` say of them what stands here.
  */
 export const settings = {

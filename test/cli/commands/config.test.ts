@@ -202,8 +202,8 @@ it("serves every command the store that the file names", async () => {
   expect(readdirSync(cwd).sort()).toEqual(["mine.db", "petstore.yaml"]);
 });
 
-describe("the README", () => {
-  const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
+describe("docs/operations.md", () => {
+  const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
 
   it("has a row for every setting, and says of it what the settings say", () => {
     const rows = settingKeys.map((key) => {
@@ -212,12 +212,12 @@ describe("the README", () => {
       const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
       return `| ${[...cells, isSet ? `\`${String(kind.write(byDefault))}\`` : "", description].join(" | ")} |`;
     });
-    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(readme)?.[1];
+    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(operations)?.[1];
     expect(table).toBe(rows.join("\n"));
   });
 
   it("has an example of the file that is taken", async () => {
-    const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(readme) ?? [];
+    const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(operations) ?? [];
     const names = [...file.matchAll(/^([a-z-]+):/gm)].map(([, name]) => name ?? "");
     expect(names.length).toBeGreaterThan(3);
     for (const name of names) {

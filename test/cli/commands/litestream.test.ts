@@ -13,10 +13,10 @@ const litestream = process.env.LITESTREAM ?? "litestream";
 
 const isThere = isInstalled(litestream);
 
-/** The README's configuration, with the places of this test. */
+/** The configuration in docs/operations.md, with the places of this test. */
 function writeConfig(directory: string, db: string): string {
-  const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
-  const [, example = ""] = /```yaml\n# litestream\.yml\n(.*?)```/s.exec(readme) ?? [];
+  const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
+  const [, example = ""] = /```yaml\n# litestream\.yml\n(.*?)```/s.exec(operations) ?? [];
   const config = join(directory, "litestream.yml");
   writeFileSync(
     config,
