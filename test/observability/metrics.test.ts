@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { protocolNamed, protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { createHttp1Client, createHttp2Client, type HttpRequest } from "../support/http.ts";
@@ -251,7 +252,7 @@ describe("the store", () => {
 
 it("shows the process and what it runs", async () => {
   const metrics = await readMetrics(server);
-  expect(metrics.sum("petstore_build_info", { version: "0.1.0", node: process.versions.node })).toBe(1);
+  expect(metrics.sum("petstore_build_info", { version: manifest.version, node: process.versions.node })).toBe(1);
   expect(metrics.names).toContain("nodejs_eventloop_lag_p99_seconds");
   expect(metrics.sum("process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
 });

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
 import { isLoopback } from "../../src/server/ops-server.ts";
 import type { Target } from "../support/clients/client.ts";
@@ -30,7 +31,7 @@ describe("the status", () => {
 
   it("tells at a glance how the server is", async () => {
     expect(await read()).toEqual({
-      version: "0.1.0",
+      version: manifest.version,
       startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       url: server.origin,
       opsUrl: server.opsOrigin,
