@@ -15,9 +15,9 @@ import {
 } from "./value-type.ts";
 
 /**
- * All settings of `petstore serve`. Each has a flag, a variable and a name in the configuration file, all made of its
- * name here: `opsPort` is `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, the table in docs/operations.md and `petstore
- * config` say of them what stands here.
+ * All settings of `petstore serve`. The name here makes the flag, the variable and the name in the file: `opsPort` is
+ * `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, `petstore config` and the table in docs/operations.md show the
+ * descriptions that stand here.
  */
 export const settings = {
   db: required<string>(fileName, "the file of the store; every command takes it", "data/petstore.db"),

@@ -212,7 +212,9 @@ describe("docs/operations.md", () => {
       const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
       return `| ${[...cells, isSet ? `\`${String(kind.write(byDefault))}\`` : "", description].join(" | ")} |`;
     });
-    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(operations)?.[1];
+    const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(
+      operations,
+    )?.[1];
     expect(table).toBe(rows.join("\n"));
   });
 
