@@ -1,36 +1,44 @@
 import { createReadStream, fstatSync, openSync, type Stats } from "node:fs";
 import { extname } from "node:path";
 import type { RecordChange } from "../domain/import.ts";
-import { type FileFormat, fileFormatFromExtension } from "../records/file-format.ts";
 import { FirstLines } from "../records/first-lines.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
-import { readRecords } from "../records/record-reader.ts";
+import { type FileFormat, readRecords } from "../records/record-reader.ts";
 import { Failure, isSystemError, systemFailure, usageFailure } from "./failure.ts";
 import { showProgress } from "./print/progress.ts";
 import { Spool } from "./spool.ts";
+
+const fileFormatOf: Partial<Record<string, FileFormat>> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".ndjson": "jsonl",
+};
 
 /** A file of records, or stdin. */
 export interface RecordFile<T extends { readonly id: bigint }> {
   readonly format: RecordFormat<T>;
   /**
-   * Reads the records, with a progress bar. They can be read again once they have been read to their end. Throws a
-   * `Failure` that names the file and the line of a bad one.
+   * Reads the records, with a progress bar. They can be read again after they were read to the end. Throws a `Failure`
+   * that names the file and the line of a bad record.
    */
   read(label: string): AsyncIterable<RecordChange<T>>;
-  /** A failure that names the file, and the line of a record that has been read. */
+  /** A failure that names the file and the line of a record that was read. */
   failureAt(id: bigint, message: string): Failure;
 }
 
 /**
- * Opens a file, or stdin for `-`. Without a format its extension tells which it is, and stdin has JSON Lines. Throws a
- * `Failure` when it cannot be read, or its extension is not known.
+ * Opens a file, or stdin for `-`. The default format is that of the file's extension; for stdin it is JSON Lines. Throws
+ * a `Failure` for a file that cannot be read, or an unknown extension.
  */
 export function openRecordFile<T extends { readonly id: bigint }>(
   path: string,
   format: RecordFormat<T>,
-  fileFormat: FileFormat = fileFormatOf(path),
+  statedFormat: FileFormat | undefined,
 ): RecordFile<T> {
+  const fileFormat = statedFormat ?? defaultFormat(path);
+  const hint = path === "-" && statedFormat === undefined ? "; without --format, stdin is read as JSON Lines" : "";
   const { name, source } = path === "-" ? standardInput() : named(path);
   let firstLines = new FirstLines();
   return {
@@ -38,20 +46,20 @@ export function openRecordFile<T extends { readonly id: bigint }>(
     read: (label) => {
       const chunks = showProgress(source.read(), { label, totalBytes: source.totalBytes });
       firstLines = new FirstLines();
-      return naming(name, readRecords(chunks, fileFormat, format, firstLines));
+      return withFailures(readRecords(chunks, fileFormat, format, firstLines), { name, hint });
     },
     failureAt: (id, message) => new Failure(`${name}:${firstLines.get(id)}: ${message}`),
   };
 }
 
-/** Where bytes come from, each time that they are read. */
+/** Bytes that can be read several times. */
 interface Source {
   readonly totalBytes: number | undefined;
   read(): AsyncIterable<Uint8Array>;
 }
 
 interface Input {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly source: Source;
 }
@@ -68,14 +76,14 @@ function named(path: string): Input {
     throw new Failure(`cannot read ${path}: it is a folder`);
   }
   const options = { fd, autoClose: false };
-  // A pipe can have a name too.
+  // A named pipe can be read only once.
   const source = stats.isFile()
     ? { totalBytes: stats.size, read: () => createReadStream(path, { ...options, start: 0 }) }
     : readOnce(createReadStream(path, options), stats);
   return { name: path, source };
 }
 
-/** The source of what the system gives only once: what the first reading has seen is kept for the others. */
+/** A source for bytes that the system gives only once. The first read keeps a copy for later ones. */
 function readOnce(chunks: AsyncIterable<Uint8Array>, stats: Stats): Source {
   let spool: Spool | undefined;
   return {
@@ -90,10 +98,10 @@ function readOnce(chunks: AsyncIterable<Uint8Array>, stats: Stats): Source {
   };
 }
 
-function fileFormatOf(path: string): FileFormat {
-  const fileFormat = path === "-" ? "jsonl" : fileFormatFromExtension(extname(path));
+function defaultFormat(path: string): FileFormat {
+  const fileFormat = path === "-" ? "jsonl" : fileFormatOf[extname(path).toLowerCase()];
   if (fileFormat === undefined) {
-    throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson; or name its --format`);
+    throw usageFailure(`${path} must end in .csv, .json, .jsonl or .ndjson, or be given with --format`);
   }
   return fileFormat;
 }
@@ -106,12 +114,20 @@ function open(path: string): number {
   }
 }
 
-async function* naming<T>(name: string, records: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+/** Turns errors into failures that name the file. An error before the first record has the hint on the format. */
+async function* withFailures<T>(
+  records: AsyncIterable<T>,
+  { name, hint }: { readonly name: string; readonly hint: string },
+): AsyncGenerator<T, void, undefined> {
+  let isFirst = true;
   try {
-    yield* records;
+    for await (const record of records) {
+      isFirst = false;
+      yield record;
+    }
   } catch (error) {
     if (error instanceof RecordError) {
-      throw new Failure(`${name}:${error.line}: ${error.message}`);
+      throw new Failure(`${name}:${error.line}: ${error.message}${isFirst ? hint : ""}`);
     }
     throw isSystemError(error) ? systemFailure(`read ${name}`, error) : error;
   }

@@ -1,15 +1,14 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Info, type Options, type Parser, parse } from "csv-parse";
-import { type Located, maxRecordLength } from "./located.ts";
-import { RecordError } from "./record-error.ts";
+import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
 import { countNewlines } from "./utf8.ts";
 
-/** Reads the rows of a CSV file (RFC 4180), the header included. Empty lines are passed over. Throws `RecordError`. */
+/** Reads the rows of a CSV file (RFC 4180), including the header. Empty lines are skipped. Throws `RecordError`. */
 export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Located<string[]>, void, undefined> {
   const lines = new RowLines();
   const parser = createParser(lines);
-  // Its failure comes out of the parser too, which it destroys: there it is seen.
+  // The pipeline destroys the parser when it fails, so the loop below sees the same error.
   pipeline(Readable.from(texts), parser).catch(() => undefined);
   try {
     for await (const row of parser) {
@@ -25,21 +24,21 @@ export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Loc
 
 const quotable = /[",\r\n]/;
 
-/** Writes one row of CSV, quoted only where it must be, with the line ending of RFC 4180. */
+/** Writes one row of CSV with the line ending of RFC 4180. Cells are quoted only where they must be. */
 export function formatCsvRow(cells: readonly string[]): string {
   return `${cells.map((cell) => (quotable.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
 }
 
-/** Counts the lines on which rows start. csv-parse counts a CRLF within quotes as two, so we do it ourselves. */
+/** Counts the lines on which rows start. csv-parse cannot: it counts a CRLF within quotes as two lines. */
 class RowLines {
   #next = 1;
 
-  /** The line of the row that is being read, given how many empty lines came before it. */
+  /** The line of the current row, given the number of empty lines before it. */
   current({ empty_lines: emptyLines }: Pick<Info, "empty_lines">): number {
     return this.#next + emptyLines;
   }
 
-  /** Passes over a row that has been read. Only within quotes can a cell hold newlines. */
+  /** Moves past a row. A quoted cell can hold newlines. */
   advance(cells: readonly string[]): void {
     this.#next += 1;
     for (const cell of cells) {
@@ -54,14 +53,14 @@ function createParser(lines: RowLines): Parser {
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: maxRecordLength,
-    // csv-parse drops what stands in its buffer when it fails: only here is every row seen.
+    // csv-parse drops its buffered rows when it fails. Only this callback sees every row.
     on_record: (cells, info) => {
       const line = lines.current(info);
       lines.advance(cells);
       return { line, value: cells };
     },
   };
-  // Its types know of `on_record` returning something else than a row only where there are named columns.
+  // The types of csv-parse allow `on_record` to return something other than a row only for named columns.
   return parse(options as unknown as Options);
 }
 

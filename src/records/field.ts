@@ -2,15 +2,14 @@ import { isInt64, maxInt64, minInt64 } from "../domain/int64.ts";
 import { formatListCell, parseListCell } from "./list-cell.ts";
 import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";
-import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
 
-/** How one kind of value stands in a CSV cell and in JSON. Both readers throw `FieldError`. */
+/** How a type of value is written in a CSV cell and in JSON. Both parsers throw `FieldError`. */
 export interface FieldFormat<V> {
   parseCell(cell: string): V;
   formatCell(value: V): string;
-  /** Takes a value as `parseExactJson` gives it: integers are bigints. */
+  /** Reads a value that `parseJsonRecord` returned: integers are bigints. */
   parseJson(value: unknown): V;
-  /** Gives a value for `stringifyExactJson`. */
+  /** Returns a value for `formatJsonLine`. */
   formatJson(value: V): unknown;
 }
 
@@ -35,7 +34,7 @@ export const int64: FieldFormat<bigint> = {
   formatJson: (value) => value,
 };
 
-/** Any text, empty included, that is well-formed Unicode without NUL. */
+/** Any text, or none, in well-formed Unicode without NUL. */
 export const text: FieldFormat<string> = {
   parseCell: checkText,
   formatCell: (value) => value,
@@ -77,22 +76,6 @@ export const truth: FieldFormat<boolean> = {
     throw new FieldError(`must be true or false, not ${describeJson(value)}`);
   },
   formatJson: (value) => value,
-};
-
-/** A moment in milliseconds since the Unix epoch, written as RFC 3339. */
-export const timestamp: FieldFormat<number> = {
-  parseCell: (cell) => {
-    const timeMs = parseTimestamp(cell);
-    if (timeMs !== undefined) {
-      return timeMs;
-    }
-    throw new FieldError(
-      `must be an RFC 3339 date and time no finer than a millisecond, such as 2026-06-01T12:00:00Z, not ${quote(cell)}`,
-    );
-  },
-  formatCell: formatTimestamp,
-  parseJson: (value) => timestamp.parseCell(text.parseJson(value)),
-  formatJson: formatTimestamp,
 };
 
 /** One of the given words. */

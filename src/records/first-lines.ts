@@ -1,16 +1,16 @@
 import { RecordError } from "./record-error.ts";
 
-/** Remembers on which line each id stood first, so that no file says two things of one record. */
+/** The line of each id in a file. No id may appear twice. */
 export class FirstLines {
-  // Small numbers take a third of the room of bigints, and nearly all ids are small.
+  // A number takes a third of the memory of a bigint, and nearly all ids are safe integers.
   readonly #lines = new Map<bigint | number, number>();
 
-  /** Throws `RecordError` when the id has stood on another line already. */
+  /** Throws `RecordError` when the id was on an earlier line. */
   add(id: bigint, line: number): void {
     const key = compact(id);
     const first = this.#lines.get(key);
     if (first !== undefined) {
-      throw new RecordError(line, `id: ${id} stands on line ${first} already`);
+      throw new RecordError(line, `id: ${id} is already on line ${first}`);
     }
     this.#lines.set(key, line);
   }

@@ -1,12 +1,8 @@
-import { parseJsonAt } from "./json-lines.ts";
-import { type Located, maxRecordLength } from "./located.ts";
-import { RecordError } from "./record-error.ts";
+import { parseJsonRecord } from "./json-lines.ts";
+import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
 import { countNewlines } from "./utf8.ts";
 
-/**
- * Reads the elements of a JSON array one by one, as they arrive: the array itself never stands in memory. Throws
- * `RecordError`.
- */
+/** Reads the elements of a JSON array one by one, as they arrive. Throws `RecordError`. */
 export async function* readJsonArray(texts: AsyncIterable<string>): AsyncGenerator<Located<unknown>, void, undefined> {
   const splitter = new ArraySplitter();
   for await (const text of texts) {
@@ -15,28 +11,28 @@ export async function* readJsonArray(texts: AsyncIterable<string>): AsyncGenerat
   splitter.end();
 }
 
-// Whatever can begin or end something: an escape in a string, the ends of strings, brackets and commas.
-const sign = /\\[\s\S]?|["[\]{},]/g;
+// An escape in a string, the end of a string, a bracket or a comma.
+const delimiter = /\\[\s\S]?|["[\]{},]/g;
 const blank = /^[ \t\n\r]*$/;
 const leadingBlank = /^[ \t\n\r]*/;
 
-/** Finds where elements end by strings and brackets alone. What stands in an element is JSON.parse's matter. */
+/** Finds the ends of elements from strings and brackets alone. JSON.parse checks what is inside an element. */
 class ArraySplitter {
   /** The text since the last cut, and the line on which it starts. */
   #pending = "";
   #line = 1;
-  /** How many brackets are open, the array's own included. */
+  /** The number of open brackets, including that of the array. */
   #depth = 0;
   #inString = false;
   #seen: "nothing" | "opening" | "element" | "closing" = "nothing";
-  /** A backslash at the end of a chunk, whose other half is in the next one. */
+  /** A backslash at the end of a chunk. The character that it escapes is in the next chunk. */
   #halfEscape = "";
 
   *split(chunk: string): Generator<Located<unknown>, void, undefined> {
     const text = this.#halfEscape + chunk;
     this.#halfEscape = "";
     let start = 0;
-    for (const { 0: char, index } of text.matchAll(sign)) {
+    for (const { 0: char, index } of text.matchAll(delimiter)) {
       if (char === "\\") {
         this.#halfEscape = char;
       }
@@ -66,7 +62,7 @@ class ArraySplitter {
     }
   }
 
-  /** Follows strings and brackets, and tells whether this one bounds an element or the array. */
+  /** Tracks strings and brackets. Returns whether this delimiter is the bound of an element or of the array. */
   #cutsAt(char: string): boolean {
     if (char === '"') {
       this.#inString = !this.#inString;
@@ -107,7 +103,7 @@ class ArraySplitter {
 
   *#finishElement(char: string): Generator<Located<unknown>, void, undefined> {
     if (char === "}") {
-      throw this.#error("a } stands where the array should end");
+      throw this.#error("found } where the array should end");
     }
     const isEmptyArray = char === "]" && this.#seen === "opening";
     if (blank.test(this.#pending)) {
@@ -115,7 +111,7 @@ class ArraySplitter {
         throw this.#error("an element is missing beside a comma");
       }
     } else {
-      yield { line: this.#startLine(), value: parseJsonAt(this.#pending, this.#startLine()) };
+      yield { line: this.#startLine(), value: parseJsonRecord(this.#pending, this.#startLine()) };
     }
     this.#seen = char === "]" ? "closing" : "element";
   }

@@ -1,14 +1,14 @@
-import { parseExactJson } from "./exact-json.ts";
-import { type Located, maxRecordLength } from "./located.ts";
-import { RecordError } from "./record-error.ts";
+import { parseInteger } from "../exact-json/number.ts";
+import { parseWithSource, rawJson } from "../exact-json/source.ts";
+import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
 
-/** Reads JSON Lines, one value a line. Blank lines are passed over. Throws `RecordError`. */
+/** Reads JSON Lines, one value a line. Blank lines are skipped. Throws `RecordError`. */
 export async function* readJsonLines(texts: AsyncIterable<string>): AsyncGenerator<Located<unknown>, void, undefined> {
   let line = 1;
   let rest = "";
   for await (const text of texts) {
     const lines = text.split("\n");
-    // A long line that comes in many pieces is not to be looked over with each of them.
+    // Only the new text is split: scanning `rest` again for each piece of a long line would take quadratic time.
     lines[0] = rest + (lines[0] ?? "");
     rest = lines.pop() ?? "";
     if (rest.length > maxRecordLength) {
@@ -22,17 +22,28 @@ export async function* readJsonLines(texts: AsyncIterable<string>): AsyncGenerat
   yield* readLine(rest, line);
 }
 
-function* readLine(text: string, line: number): Generator<Located<unknown>, void, undefined> {
-  if (text.trim() !== "") {
-    yield { line, value: parseJsonAt(text, line) };
+/** Writes a value as one line. Bigints become exact numbers. */
+export function formatJsonLine(value: unknown): string {
+  return `${JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? rawJson(String(part)) : part))}\n`;
+}
+
+/**
+ * Parses the JSON text of one record. Integers become exact bigints, however they are written (`3`, `3.0`, `30e-1`).
+ * Other numbers, and those of more than 20 digits, stay as JSON.parse reads them. Throws `RecordError` with the given
+ * line.
+ */
+export function parseJsonRecord(text: string, line: number): unknown {
+  try {
+    return parseWithSource(text, (_key, value, { source }) =>
+      typeof value === "number" && source !== undefined ? (parseInteger(source) ?? value) : value,
+    );
+  } catch {
+    throw new RecordError(line, "this is not valid JSON");
   }
 }
 
-/** Parses the JSON text of one record. Throws `RecordError`, with the given line. */
-export function parseJsonAt(text: string, line: number): unknown {
-  try {
-    return parseExactJson(text);
-  } catch {
-    throw new RecordError(line, "this is not valid JSON");
+function* readLine(text: string, line: number): Generator<Located<unknown>, void, undefined> {
+  if (text.trim() !== "") {
+    yield { line, value: parseJsonRecord(text, line) };
   }
 }

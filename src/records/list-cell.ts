@@ -1,7 +1,7 @@
-// A cell that holds nothing is the empty list, so a list of one empty text needs a sign of its own.
+// An empty cell is the empty list, so a list of one empty text needs a sign of its own.
 const oneEmptyText = "\\";
 
-// What would be read as an escape, or as the end of an element.
+// A character that would be read as an escape or as a separator.
 const ambiguous = /\\(?=[\\;]|$)|;/g;
 // An escaped character, a separator, a run of plain characters, or a backslash that escapes nothing.
 const token = /\\([\\;])|;|[^\\;]+|\\/g;
@@ -23,7 +23,7 @@ export function parseListCell(cell: string): string[] {
   return splitEscaped(cell);
 }
 
-/** The inverse of `parseListCell`. Only what would be misread is escaped: plain elements stay as they are. */
+/** The inverse of `parseListCell`. Only characters that would be misread are escaped. */
 export function formatListCell(list: readonly string[]): string {
   if (list.length === 1 && list[0] === "") {
     return oneEmptyText;

@@ -1,22 +1,22 @@
 const maxLength = 60;
 
-// Controls, formats and separators of lines: JSON.stringify leaves most of them as they are. A terminal obeys them, is
-// turned around by them, or does not show them.
+// Control characters, format characters and line separators. A terminal obeys them, changes the direction of text for
+// them, or hides them. JSON.stringify escapes only some.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Shows untrusted text in a message: in quotes, on one line, what is not seen as escapes, and cut when it is long. */
+/** Quotes untrusted text for a message, on one line. Invisible characters become escapes. Long text is cut. */
 export function quote(text: string): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
   return JSON.stringify(cut).replaceAll(unprintable, escapeUnits);
 }
 
-/** As JSON has it: a character beyond U+FFFF is a pair. */
+/** As in JSON, a character beyond U+FFFF becomes two escapes. */
 function escapeUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** Shows a parsed JSON value in a message: text in quotes, numbers as they are, and the rest by its kind. */
+/** Describes a parsed JSON value for a message: text in quotes, a number as it is, anything else by its type. */
 export function describeJson(value: unknown): string {
   if (typeof value === "string") {
     return quote(value);

@@ -3,17 +3,17 @@ import type { FieldFormat } from "./field.ts";
 import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";
 
-/** One field of a record: its name in files, the property that holds it, and how it is written. */
+/** One field of a record: its name in files, its property in the program, and how its value is written. */
 export type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];
 
-/** A kind of record that files hold: its fields in the order of the columns, and the words for one and for many. */
+/** A kind of record in files. The fields are in the order of the columns. */
 export interface RecordFormat<T extends { readonly id: bigint }> {
   readonly singular: string;
   readonly plural: string;
   readonly fields: readonly Field<T>[];
 }
 
-/** Says how many records there are, such as `1 pet`. */
+/** The number of records in words, such as `1 pet`. */
 export function formatCount(
   count: number,
   { singular, plural }: Pick<RecordFormat<never>, "singular" | "plural">,
@@ -26,7 +26,7 @@ export function columnNames<T extends { readonly id: bigint }>(format: RecordFor
   return format.fields.map(({ name }) => name);
 }
 
-/** Reads a record from cells that stand in the order of the fields, undefined where there is none. Throws `FieldError`. */
+/** Reads a record from cells in the order of the fields. Undefined stands for a missing cell. Throws `FieldError`. */
 export function recordFromCells<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
   cells: readonly (string | undefined)[],
@@ -45,14 +45,14 @@ export function isWhole<T extends { readonly id: bigint }>(
   return fields.every(({ property }) => property in record);
 }
 
-/** Writes a record as cells, in the order of the fields. */
+/** Writes a record as cells in the order of the fields. */
 export function recordToCells<T extends { readonly id: bigint }>(format: RecordFormat<T>, record: T): string[] {
   return format.fields.map((field) => (field.format as FieldFormat<unknown>).formatCell(record[field.property]));
 }
 
 /**
- * Reads a record from a value that `parseExactJson` gave: an object with the id, and at least one other field. Throws
- * `FieldError`.
+ * Reads a record from a value that `parseJsonRecord` returned: an object with the id and at least one other field.
+ * Throws `FieldError`.
  */
 export function recordFromJson<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
@@ -78,12 +78,12 @@ export function recordFromJson<T extends { readonly id: bigint }>(
     throw new FieldError(`${quote(unknown)} is not a field of ${format.plural}`);
   }
   if (known === 1) {
-    throw new FieldError("there is no field but id, and so nothing to import");
+    throw new FieldError("there is no field but id, so there is nothing to import");
   }
   return record;
 }
 
-/** Writes a record as an object for `stringifyExactJson`. */
+/** Writes a record as an object for `formatJsonLine`. */
 export function recordToJson<T extends { readonly id: bigint }>(format: RecordFormat<T>, record: T): object {
   return Object.fromEntries(
     format.fields.map((field) => [
@@ -93,7 +93,7 @@ export function recordToJson<T extends { readonly id: bigint }>(format: RecordFo
   );
 }
 
-/** The first of the names that is not one of the fields. */
+/** The first name that is not that of a field. */
 export function unknownName<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
   names: readonly string[],
@@ -102,7 +102,7 @@ export function unknownName<T extends { readonly id: bigint }>(
   return names.find((name) => !known.has(name));
 }
 
-/** Gives a record the fields for which `read` does not give undefined. */
+/** Builds a record of the fields for which `read` returns a value. */
 function build<T extends { readonly id: bigint }>(
   { fields }: RecordFormat<T>,
   read: (field: Field<T>, index: number) => unknown,

@@ -1,19 +1,21 @@
 import type { RecordChange } from "../domain/import.ts";
 import { readCsv } from "./csv.ts";
-import { type CellOrder, parseCsvHeader } from "./csv-header.ts";
-import type { FileFormat } from "./file-format.ts";
 import { FirstLines } from "./first-lines.ts";
 import { readJsonArray } from "./json-array.ts";
 import { readJsonLines } from "./json-lines.ts";
-import type { Located } from "./located.ts";
-import { FieldError, RecordError } from "./record-error.ts";
-import { type RecordFormat, recordFromCells, recordFromJson } from "./record-format.ts";
+import { quote } from "./quotation.ts";
+import { FieldError, type Located, RecordError } from "./record-error.ts";
+import { columnNames, type RecordFormat, recordFromCells, recordFromJson, unknownName } from "./record-format.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
+/** The formats that can be read. */
+export const fileFormats = ["csv", "json", "jsonl"] as const;
+
+export type FileFormat = (typeof fileFormats)[number];
+
 /**
- * Reads the records of a file as its bytes arrive: whole ones, and those with some fields that are to change. Throws
- * `RecordError` at the first bad one, an id that stood in the file before included. `firstLines` then has the line of
- * each id.
+ * Reads the records of a file as its bytes arrive. A record has all of its fields, or some of them that are to change.
+ * Throws `RecordError` at the first bad record, or repeated id. Adds the line of each id to `firstLines`.
  */
 export async function* readRecords<T extends { readonly id: bigint }>(
   chunks: AsyncIterable<Uint8Array>,
@@ -53,6 +55,41 @@ async function* readCsvRecords<T extends { readonly id: bigint }>(
   if (order === undefined) {
     throw new RecordError(1, "the header row is missing");
   }
+}
+
+/**
+ * Puts the cells of a row in the order of the fields, with undefined for a field without a column. Throws `FieldError`
+ * for too many or too few cells.
+ */
+type CellOrder = (cells: readonly string[]) => (string | undefined)[];
+
+/** Reads the header of a CSV file: in any order the id, and at least one other column, each once. Throws `FieldError`. */
+function parseCsvHeader<T extends { readonly id: bigint }>(
+  format: RecordFormat<T>,
+  header: readonly string[],
+): CellOrder {
+  const names = columnNames(format);
+  const unknown = unknownName(format, header);
+  if (unknown !== undefined) {
+    throw new FieldError(`${quote(unknown)} is not a column of ${format.plural}; the columns are ${names.join(",")}`);
+  }
+  if (!header.includes("id")) {
+    throw new FieldError("the column id is missing");
+  }
+  const repeated = header.find((name, index) => header.indexOf(name) !== index);
+  if (repeated !== undefined) {
+    throw new FieldError(`the column ${repeated} appears twice`);
+  }
+  if (header.length === 1) {
+    throw new FieldError("there is no column but id, so there is nothing to import");
+  }
+  const positions = names.map((name) => header.indexOf(name));
+  return (cells) => {
+    if (cells.length !== header.length) {
+      throw new FieldError(`there must be ${header.length} cells, as in the header, not ${cells.length}`);
+    }
+    return positions.map((position) => cells[position]);
+  };
 }
 
 function recordAt<T extends { readonly id: bigint }>(

@@ -1,5 +1,5 @@
 import { formatCsvRow } from "./csv.ts";
-import { stringifyExactJson } from "./exact-json.ts";
+import { formatJsonLine } from "./json-lines.ts";
 import { columnNames, type RecordFormat, recordToCells, recordToJson } from "./record-format.ts";
 
 /** The formats in which records are written. */
@@ -7,10 +7,10 @@ export const writtenFormats = ["csv", "jsonl"] as const;
 
 export type WrittenFormat = (typeof writtenFormats)[number];
 
-// Large enough that a system call is worth it, small enough to stay out of the way.
+/** In characters: large enough for few system calls, small enough to need little memory. */
 const chunkLength = 64 * 1024;
 
-/** Writes records as the text of a file, in chunks, which `readRecords` reads back to the same records. */
+/** Writes records as the text of a file, in chunks. `readRecords` reads the same records from it. */
 export async function* writeRecords<T extends { readonly id: bigint }>(
   records: AsyncIterable<T>,
   writtenFormat: WrittenFormat,
@@ -42,6 +42,6 @@ const writers: Record<WrittenFormat, Writer> = {
   }),
   jsonl: (format) => ({
     header: "",
-    write: (record) => `${stringifyExactJson(recordToJson(format, record))}\n`,
+    write: (record) => formatJsonLine(recordToJson(format, record)),
   }),
 };

@@ -5,8 +5,8 @@ const newline = 0x0a;
 const byteOrderMark = "\ufeff";
 
 /**
- * Decodes UTF-8 as it arrives, a byte order mark left out. Throws `RecordError`, with its line, at the first byte that
- * is not UTF-8: putting U+FFFD in its place would import what nobody wrote.
+ * Decodes UTF-8 as it arrives, without the byte order mark. Throws `RecordError`, with the line, at the first byte that
+ * is not UTF-8. A replacement with U+FFFD would import something else than the file says.
  */
 export async function* decodeUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let line = 1;
@@ -29,7 +29,7 @@ export async function* decodeUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** How many newlines a text holds. */
+/** The number of newlines in a text. */
 export function countNewlines(text: string): number {
   let count = 0;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
@@ -45,7 +45,7 @@ function decode(bytes: Buffer, firstLine: number): string {
   throw notUtf8(firstLine + countGoodLines(bytes));
 }
 
-/** How many whole lines stand before the one that is not UTF-8. No other character of UTF-8 contains the newline. */
+/** The number of lines before the one that is not UTF-8. No other character of UTF-8 contains the byte of a newline. */
 function countGoodLines(bytes: Buffer): number {
   let count = 0;
   let start = 0;
@@ -59,7 +59,7 @@ function countGoodLines(bytes: Buffer): number {
   }
 }
 
-/** Where the last character that may still be incomplete begins. */
+/** The start of the last character if it is incomplete; otherwise the end of the bytes. */
 function lastBoundary(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -105,7 +105,7 @@ describe.concurrent("a command that was not understood", () => {
     ["serve --config ", "option '--config <file>' argument '' is invalid. It must be the name of a file."],
     ["import", "name a file of pets, or --orders FILE"],
     ["import - --orders -", "pets and orders cannot both come from stdin"],
-    ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson; or name its --format"],
+    ["import pets.xml", "pets.xml must end in .csv, .json, .jsonl or .ndjson, or be given with --format"],
     [
       "import pets.csv --format xml",
       "option '--format <format>' argument 'xml' is invalid. Allowed choices are csv, json, jsonl.",

@@ -16,6 +16,6 @@ it.each<[string, string[]]>([
   expect(parseListCell(cell)).toEqual(list);
 });
 
-it("takes a backslash at the end for itself", () => {
+it("reads a backslash at the end as itself", () => {
   expect(parseListCell("a\\")).toEqual(["a\\"]);
 });

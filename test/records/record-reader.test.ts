@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { FileFormat } from "../../src/records/file-format.ts";
-import { orderRecord } from "../../src/records/order-record.ts";
-import { petRecord } from "../../src/records/pet-record.ts";
 import { RecordError } from "../../src/records/record-error.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
+import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
+import type { FileFormat } from "../../src/records/record-reader.ts";
 import { readRecords } from "../../src/records/record-reader.ts";
 import { chunksOf } from "../support/chunks.ts";
 
-/** What reading gives: the records, or `LINE: message`. The chunks are small, so that everything meets their ends. */
+/** Returns the records, or `LINE: message`. The chunks are small, so that chunks end everywhere. */
 async function read<T extends { readonly id: bigint }>(
   format: FileFormat,
   content: string | Uint8Array,
@@ -49,7 +48,7 @@ describe("CSV", () => {
       "quantity,status,tags,photoUrls,category,name,id\n3,available,a;b,,dog,Rex,7\n",
       [rex],
     ],
-    ["passes over empty lines", `\n${header}\n\n7,Rex,dog,,a;b,available,3\n\n`, [rex]],
+    ["skips empty lines", `\n${header}\n\n7,Rex,dog,,a;b,available,3\n\n`, [rex]],
     [
       "takes quotes and newlines in cells",
       `${header}7,"R""e\r\nx",dog,,a;b,available,3\n`,
@@ -85,14 +84,14 @@ describe("CSV", () => {
       ],
     ],
     ["refuses a file without ids", "name,quantity\nRex,3\n", "1: the column id is missing"],
-    ["refuses ids alone", "id\n7\n", "1: there is no column but id, and so nothing to import"],
+    ["refuses ids alone", "id\n7\n", "1: there is no column but id, so there is nothing to import"],
     ["refuses an empty cell for a number", "id,quantity\n7,\n", `2: quantity: ${int64}, not ""`],
     [
       "refuses rows of another length than some columns",
       "id,quantity\n7,3,4\n",
       "2: there must be 2 cells, as in the header, not 3",
     ],
-    ["refuses repeated columns", `id,${header}`, "1: the column id stands there twice"],
+    ["refuses repeated columns", `id,${header}`, "1: the column id appears twice"],
     ["refuses rows of another length", `${header}7,Rex\n`, "2: there must be 7 cells, as in the header, not 2"],
     ["refuses fractions", `${header}7,Rex,dog,,,available,3.5\n`, `2: quantity: ${int64}, not "3.5"`],
     ["refuses an empty number", `${header},Rex,dog,,,available,3\n`, `2: id: ${int64}, not ""`],
@@ -109,9 +108,9 @@ describe("CSV", () => {
     ],
     ["refuses NUL", `${header}7,R\0x,dog,,,sold,3\n`, "2: name: must not contain the character NUL"],
     [
-      "names both lines of an id that stands there twice",
+      "names both lines of a repeated id",
       `${header}7,,,,,sold,3\n8,,,,,sold,3\n7,,,,,sold,4\n`,
-      "4: id: 7 stands on line 2 already",
+      "4: id: 7 is already on line 2",
     ],
     [
       "names the line on which a row starts, after rows of several lines",
@@ -152,7 +151,7 @@ describe("JSON Lines", () => {
   it.each<[string, string, unknown]>([
     ["reads lines", `${json}\n`, [rex]],
     ["needs no newline at the end", json, [rex]],
-    ["passes over blank lines", `\r\n\n${json}\r\n \n`, [rex]],
+    ["skips blank lines", `\r\n\n${json}\r\n \n`, [rex]],
     ["takes an empty file", "", []],
     ["takes integers however they are written", json.replace(":3}", ":30e-1}").replace(":7,", ":7.0,"), [rex]],
     [
@@ -180,13 +179,13 @@ describe("JSON Lines", () => {
       ],
     ],
     ["refuses a missing id", json.replace('"id":7,', ""), "1: id: is missing"],
-    ["refuses ids alone", '{"id":7}', "1: there is no field but id, and so nothing to import"],
+    ["refuses ids alone", '{"id":7}', "1: there is no field but id, so there is nothing to import"],
     ["refuses unknown fields beside some", '{"id":7,"colour":1}', '1: "colour" is not a field of pets'],
     ["refuses null for a field that is to stay", '{"id":7,"quantity":null}', `1: quantity: ${int64}, not null`],
     ["refuses unknown fields", json.replace("}", ',"colour":1}'), '1: "colour" is not a field of pets'],
     ["refuses what is not an object", "[]", "1: must be an object, not an array"],
     ["refuses what is not JSON", `${json}\n{"id":`, "2: this is not valid JSON"],
-    ["names both lines of an id that stands there twice", `${json}\n${json}`, "2: id: 7 stands on line 1 already"],
+    ["names both lines of a repeated id", `${json}\n${json}`, "2: id: 7 is already on line 1"],
   ])("%s", (_, content, expected) => check("jsonl", content, expected));
 });
 
@@ -200,12 +199,12 @@ describe("a JSON array", () => {
       [{ ...rex, name: '}],[{"\\' }],
     ],
     ["names the line on which an element starts", `[\n${json}\n,\n\n  {\n\n"name": "a" }\n]`, "5: id: is missing"],
-    ["names both lines of an id that stands there twice", `[\n${json},\n${json}]`, "3: id: 7 stands on line 2 already"],
+    ["names both lines of a repeated id", `[\n${json},\n${json}]`, "3: id: 7 is already on line 2"],
     ["refuses an empty file", "", "1: this is not a JSON array: it must begin with ["],
     ["refuses other values", '\n{"id": 1}', "2: this is not a JSON array: it must begin with ["],
     ["refuses other values before it", "1 []", "1: this is not a JSON array: it must begin with ["],
     ["refuses an end that is missing", `[${json}\n`, "1: the array is not complete: its ] is missing"],
-    ["refuses another end", `[${json}\n}`, "1: a } stands where the array should end"],
+    ["refuses another end", `[${json}\n}`, "1: found } where the array should end"],
     ["refuses a comma too many", `[${json},\n]`, "2: an element is missing beside a comma"],
     ["refuses a comma alone", "[,]", "1: an element is missing beside a comma"],
     ["refuses a comma that is missing", `[\n${json}\n${json}]`, "2: this is not valid JSON"],

@@ -2,16 +2,15 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { orderStatuses } from "../../src/domain/order.ts";
 import { petStatuses } from "../../src/domain/pet.ts";
-import { orderRecord } from "../../src/records/order-record.ts";
-import { petRecord } from "../../src/records/pet-record.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
+import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
 import { readRecords } from "../../src/records/record-reader.ts";
 import { type WrittenFormat, writeRecords } from "../../src/records/record-writer.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-// Whatever has a meaning in one of the formats turns up often.
+// Characters with a meaning in one of the formats are frequent.
 const character = fc.oneof(
   fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
   fc.constantFrom(",", ";", '"', "\\", "\r", "\n", "\r\n", " ", "{", "}", "[", "]", "\ufeff", "é", "🐕"),

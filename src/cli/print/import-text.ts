@@ -1,7 +1,6 @@
 import type { ImportResult, StrayOrders } from "../../domain/import.ts";
-import { orderRecord } from "../../records/order-record.ts";
-import { petRecord } from "../../records/pet-record.ts";
 import { formatCount } from "../../records/record-format.ts";
+import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 
 /** Says what an import has done, such as `50 pets: 3 created, 47 replaced`. */
 export function describeImport(result: ImportResult, kind: "pets" | "orders"): string {

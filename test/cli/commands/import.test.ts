@@ -25,7 +25,7 @@ async function exported(cwd: string, ...args: string[]): Promise<string> {
 }
 
 describe("import and export", () => {
-  it("give back the same CSV", async () => {
+  it("write the CSV that they read", async () => {
     const cwd = createFiles({ "pets.csv": pets });
     expect(await petstore(["import", "pets.csv"], { cwd })).toEqual({
       code: 0,
@@ -35,7 +35,7 @@ describe("import and export", () => {
     expect(await exported(cwd)).toBe(pets);
   });
 
-  it("give back the same orders", async () => {
+  it("write the orders that they read", async () => {
     const cwd = createFiles({ "orders.csv": orders });
     expect((await petstore(["import", "--orders", "orders.csv"], { cwd })).stdout).toBe(
       "imported 1 order: 1 created\n",
@@ -43,7 +43,7 @@ describe("import and export", () => {
     expect(await exported(cwd, "--orders")).toBe(orders);
   });
 
-  it("give back the same JSON Lines, by stdin and stdout", async () => {
+  it("write to stdout the JSON Lines that they read from stdin", async () => {
     const cwd = createFiles({ "pets.csv": pets });
     await petstore(["import", "pets.csv"], { cwd });
     const lines = await exported(cwd, "--format", "jsonl");
@@ -53,7 +53,7 @@ describe("import and export", () => {
     expect(await exported(other, "--format", "jsonl")).toBe(lines);
   });
 
-  it("replace pets that exist, their stock included, and leave the others", async () => {
+  it("replace existing pets and their stock, and leave the other pets", async () => {
     const changed = '[{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}]';
     const cwd = createFiles({ "pets.csv": pets, "changed.JSON": changed });
     await petstore(["import", "pets.csv"], { cwd });
@@ -68,7 +68,7 @@ describe("import and export", () => {
     expect(stdout).toBe("imported 1 pet: 1 created\nimported 1 order: 1 created\n");
   });
 
-  it("take much on stdin, and leave no temporary file", async () => {
+  it("take a large input on stdin, and leave no temporary file", async () => {
     const cwd = createFolder();
     const temp = createFolder();
     const lines = Array.from({ length: 20_000 }, (_, id) => `${JSON.stringify({ ...pet, id })}\n`).join("");
@@ -78,7 +78,7 @@ describe("import and export", () => {
     expect(readdirSync(temp)).toEqual([]);
   });
 
-  it("give a header, and no rows, of an empty store", async () => {
+  it("write only the header for an empty store", async () => {
     const cwd = createFiles({ "pets.csv": petColumns });
     await petstore(["import", "pets.csv"], { cwd });
     expect(await exported(cwd)).toBe(petColumns);
@@ -88,6 +88,8 @@ describe("import and export", () => {
 
 const range = "must be an integer from -9223372036854775808 to 9223372036854775807";
 const manyRows = Array.from({ length: 39_999 }, (_, index) => `${index + 100},Pet,dog,,,available,1\n`).join("");
+
+const formatHint = "; without --format, stdin is read as JSON Lines";
 
 describe("a bad row", () => {
   it.for<[string, Record<string, string>, string[], string]>([
@@ -104,13 +106,13 @@ describe("a bad row", () => {
       "new.json:2: name: must be text, not 3",
     ],
     [
-      "of orders leaves the pets out too",
+      "of orders imports no pets either",
       { "new.csv": `${petColumns}1,Pet,dog,,,available,1\n`, "orders.csv": `${orderColumns}x,1,1,,placed,false\n` },
       ["new.csv", "--orders", "orders.csv"],
       `orders.csv:2: id: ${range}, not "x"`,
     ],
     [
-      "of pets leaves the orders out too",
+      "of pets imports no orders either",
       { "new.csv": `${petColumns}1,Pet,dog,,,lost,1\n`, "orders.csv": orders },
       ["new.csv", "--orders", "orders.csv"],
       'new.csv:2: status: must be one of available, pending, sold, not "lost"',
@@ -126,19 +128,20 @@ describe("a bad row", () => {
     expect(await exported(cwd, "--orders")).toBe(orderColumns);
   });
 
-  it.for<[string, string]>([
-    ["is named by its line", `${JSON.stringify(pet)}\n{"name":"a"}\n`],
-    ["may be the first", `{"name":"a"}\n${JSON.stringify(pet)}\n`],
-  ])("on stdin %s, and makes no store", async ([, input]) => {
+  it.for<[string, string, string]>([
+    ["is named by its line", `${JSON.stringify(pet)}\n{"name":"a"}\n`, "stdin:2: id: is missing"],
+    ["may be the first", `{"name":"a"}\n${JSON.stringify(pet)}\n`, `stdin:1: id: is missing${formatHint}`],
+    ["may be the header of a CSV file", pets, `stdin:1: this is not valid JSON${formatHint}`],
+    ["may begin a JSON array", JSON.stringify([pet]), `stdin:1: must be an object, not an array${formatHint}`],
+  ])("on stdin %s, and makes no store", async ([, input, line]) => {
     const cwd = createFiles({});
     const temp = createFolder();
     const { code, stdout, stderr } = await petstore(["import", "-"], { cwd, input, env: { TMPDIR: temp } });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^petstore: stdin:[12]: id: is missing\n$/);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
     expect([readdirSync(cwd), readdirSync(temp)]).toEqual([[], []]);
   });
 
-  it("on stdin changes nothing, in the orders neither", async () => {
+  it("on stdin changes nothing, nor does the file of orders", async () => {
     const cwd = createFiles({ "pets.csv": pets, "orders.csv": orders });
     await petstore(["import", "pets.csv"], { cwd });
     const input = '{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":0}\n{}';
@@ -155,7 +158,7 @@ describe("a bad row", () => {
 describe("some columns alone", () => {
   const stock = (rows: string) => `id,quantity\n${rows}`;
 
-  it("change those of the pets that exist, and leave their others", async () => {
+  it("change those columns of existing pets, and leave the other columns", async () => {
     const cwd = createFiles({ "pets.csv": pets, "stock.csv": stock("9,40\n7,0\n") });
     await petstore(["import", "pets.csv"], { cwd });
     expect(await petstore(["import", "stock.csv"], { cwd })).toEqual({
@@ -166,7 +169,7 @@ describe("some columns alone", () => {
     expect(await exported(cwd)).toBe(pets.replace("available,3", "available,0").replace("sold,-1", "sold,40"));
   });
 
-  it("may differ from line to line, and stand beside whole records", async () => {
+  it("may differ from line to line, and be mixed with whole records", async () => {
     const input = `{"id":7,"tags":["x"]}\n{"id":9,"status":"pending","name":"B"}\n${JSON.stringify({ ...pet, id: 1 })}\n`;
     const cwd = createFiles({ "pets.csv": pets });
     await petstore(["import", "pets.csv"], { cwd });
@@ -177,7 +180,7 @@ describe("some columns alone", () => {
     );
   });
 
-  it("change orders, too", async () => {
+  it("change orders too", async () => {
     const cwd = createFiles({
       "pets.csv": pets,
       "orders.csv": orders,
@@ -191,19 +194,19 @@ describe("some columns alone", () => {
 
   it.for<[string, string, string[], string]>([
     [
-      "of a pet that is unknown",
+      "of an unknown pet",
       stock("7,1\n\n8,2\n"),
       ["new.csv"],
       "new.csv:4: there is no pet 8, and a new one needs all of id,name,category,photoUrls,tags,status,quantity",
     ],
     [
-      "of an order that is unknown",
+      "of an unknown order",
       "id,complete\n1,true\n2,true\n",
       ["--orders", "new.csv"],
       "new.csv:3: there is no order 2, and a new one needs all of id,petId,quantity,shipDate,status,complete",
     ],
     ["that are bad", stock("7,1\n9,x\n"), ["new.csv"], `new.csv:3: quantity: ${range}, not "x"`],
-  ])("%s change nothing, tried or not", async ([, content, args, line]) => {
+  ])("%s change nothing, with or without --dry-run", async ([, content, args, line]) => {
     const cwd = createFiles({ "new.csv": content, "pets.csv": pets, "orders.csv": orders });
     await petstore(["import", "pets.csv", "--orders", "orders.csv"], { cwd });
     const refusal = { code: 1, stdout: "", stderr: `petstore: ${line}\n` };
@@ -223,7 +226,7 @@ describe("some columns alone", () => {
 });
 
 describe("a dry run", () => {
-  it("tells what it would do, and makes no store", async () => {
+  it("says what it would do, and makes no store", async () => {
     const cwd = createFiles({ "pets.csv": pets, "orders.csv": orders });
     expect(await petstore(["import", "pets.csv", "--orders", "orders.csv", "--dry-run"], { cwd })).toEqual({
       code: 0,
@@ -233,7 +236,7 @@ describe("a dry run", () => {
     expect(readdirSync(cwd).sort()).toEqual(["orders.csv", "pets.csv"]);
   });
 
-  it("counts by the store, and changes nothing in it", async () => {
+  it("compares with the store, and changes nothing in it", async () => {
     const cwd = createFiles({ "pets.csv": pets, "more.csv": `${petColumns}7,Max,dog,,,sold,1\n8,Kit,cat,,,sold,1\n` });
     await petstore(["import", "pets.csv"], { cwd });
     const { stdout } = await petstore(["import", "more.csv", "--dry-run"], { cwd });
@@ -243,7 +246,7 @@ describe("a dry run", () => {
   });
 });
 
-describe("a format that is named", () => {
+describe("--format", () => {
   it.for<[string, string[], string]>([
     ["csv", ["import", "-", "--format", "csv"], pets],
     ["json", ["import", "-", "--format", "json"], JSON.stringify([pet, { ...pet, id: 8 }])],
@@ -253,15 +256,15 @@ describe("a format that is named", () => {
     expect(stdout).toBe("imported 2 pets: 2 created\n");
   });
 
-  it("is stronger than the extension of a file", async () => {
+  it("overrides the extension of a file", async () => {
     const cwd = createFiles({ "pets.json": pets });
     expect((await petstore(["import", "pets.json", "--format", "csv"], { cwd })).code).toBe(0);
     expect(await exported(cwd)).toBe(pets);
   });
 });
 
-describe("orders of pets that are missing", () => {
-  it("are taken with a warning", async () => {
+describe("orders of missing pets", () => {
+  it("are imported with a warning", async () => {
     const rows = [1, 2, 3, 4, 5, 6, 7, 8].map(
       (id) => `${id},${id < 3 ? 404 : 400 + id},2,2026-06-01T12:00:00Z,placed,false\r\n`,
     );
@@ -276,7 +279,7 @@ describe("orders of pets that are missing", () => {
     expect(await exported(cwd, "--orders")).toBe(`${orderColumns}${rows.join("")}`);
   });
 
-  it("are told of in a dry run, too, and are none when the pet comes with them", async () => {
+  it("cause the warning in a dry run too, unless the pet is imported with them", async () => {
     const cwd = createFiles({ "orders.csv": orders, "pets.csv": pets });
     const dryRun = ["import", "--orders", "orders.csv", "--dry-run"];
     expect((await petstore(dryRun, { cwd })).stderr).toBe(
@@ -286,7 +289,7 @@ describe("orders of pets that are missing", () => {
   });
 });
 
-it("says where there is no room for what comes from stdin", async () => {
+it("names the folder in which stdin cannot be stored", async () => {
   const cwd = createFolder();
   expect(await petstore(["import", "-"], { cwd, input: "{}", env: { TMPDIR: join(cwd, "no") } })).toEqual({
     code: 1,

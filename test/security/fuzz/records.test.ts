@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { rawJson } from "../../../src/exact-json/source.ts";
-import { orderRecord } from "../../../src/records/order-record.ts";
-import { petRecord } from "../../../src/records/pet-record.ts";
 import { RecordError } from "../../../src/records/record-error.ts";
 import { isWhole, type RecordFormat } from "../../../src/records/record-format.ts";
+import { orderRecord, petRecord } from "../../../src/records/record-kinds.ts";
 import { readRecords } from "../../../src/records/record-reader.ts";
 import { writeRecords, writtenFormats } from "../../../src/records/record-writer.ts";
 import { chunksOf } from "../../support/chunks.ts";
