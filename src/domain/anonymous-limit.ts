@@ -1,7 +1,7 @@
 import { admitted, describeWindow, type RateLimitDecision, refused } from "./rate-limit-decision.ts";
 import { countIn, minute, type Window, windowAt } from "./window.ts";
 
-/** How many requests without a valid key one client address may make in a minute. Source: the contract, Limits. */
+/** How many requests without a valid key one client address may make in a minute. Source: docs/contract.md#addresses */
 const anonymousLimit = 300;
 
 /** What becomes of a request without a valid key, and of the count of its address. */

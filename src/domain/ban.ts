@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const longestMs = 24 * hourMs;
 
-/** How long a ban lasts, by its step. Source: the contract, Limits. */
+/** How long a ban lasts, by its step. Source: docs/contract.md#bans */
 const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
 
 /** The highest step: bans last no longer than its own. */

@@ -3,7 +3,7 @@ import type { PetStatus } from "./pet.ts";
 /** The current stock entry of one pet. */
 export interface InventoryItem {
   readonly petId: bigint;
-  /** Any int64, negative ones included: the specification sets no bound. */
+  /** Any int64, negative ones included. Source: docs/contract.md#operations */
   readonly quantity: bigint;
   readonly status: PetStatus;
 }

@@ -37,12 +37,12 @@ export interface Allowance {
   readonly unbans: number;
 }
 
-/** So many refusals in a minute ban any key, though its quota be smaller. Source: the contract, Limits. */
+/** Fewer refusals in a minute than this ban no key, however small its quota. Source: docs/contract.md#bans */
 const fewestRefusalsForBan = 20;
 
 /**
- * Judges one request of a key: admits and charges it, or refuses it, which may ban the key. Source: the contract,
- * Limits. `nowMs` is in whole milliseconds since the Unix epoch; it may go back, see `windowAt` and `banAt`.
+ * Decides one request of a key: admits and charges it, or refuses it, which may ban the key. `nowMs` is in whole
+ * milliseconds since the Unix epoch; it may go back, see `windowAt` and `banAt`. Source: docs/contract.md#limits
  */
 export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number): DecisionWithUsage {
   const current = usageAt(usage, unbans, nowMs);

@@ -1,7 +1,7 @@
 import { issuePageToken, parsePageToken } from "./page-token.ts";
 import type { ListQuery } from "./store.ts";
 
-/** The largest page; who asks for a larger one gets this. Source: the contract, Operations. */
+/** The largest page; who asks for a larger one gets this. Source: docs/contract.md#lists */
 export const maxPageSize = 10_000;
 
 /** Which page of a list a client asks for. */

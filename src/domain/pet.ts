@@ -1,4 +1,4 @@
-/** The statuses that a pet can have. Source: the specification, PetStatus. */
+/** The statuses that a pet can have. Source: docs/contract.md#operations */
 export const petStatuses = ["available", "pending", "sold"] as const;
 
 export type PetStatus = (typeof petStatuses)[number];

@@ -4,7 +4,7 @@ export interface Quota {
   readonly perDay: number;
 }
 
-/** The quotas of the plans that have fixed ones. Source: the specification, Limits. */
+/** The quotas of the plans that have fixed ones. Source: docs/contract.md#limits */
 export const planQuotas = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },

@@ -1,4 +1,4 @@
-/** The windows in which requests are counted. Source: the specification, Limits. */
+/** The windows in which requests are counted. Source: docs/contract.md#limits */
 export const minute = { name: "minute", lengthMs: 60_000 } as const;
 export const day = { name: "day", lengthMs: 86_400_000 } as const;
 

@@ -92,7 +92,7 @@ export interface RestError {
   readonly status: number;
 }
 
-/** The status and body of a failed answer over REST. Source: the specification, Error. */
+/** The status and body of a failed answer over REST. Source: docs/contract.md#errors */
 export function errorToRest(error: ConnectError): { readonly status: number; readonly body: RestError } {
   const code = errorCodeOf(error);
   const status = errorStatuses[code].http;

@@ -81,7 +81,7 @@ export function limitError(decision: RateLimitDecision): DomainError | undefined
 /**
  * Adds the headers that tell a caller of its limits.
  *
- * Source: the specification, Limits; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ * Source: docs/contract.md#limit-headers; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function appendLimits(header: Headers, decision: RateLimitDecision): void {
   appendHeaderValues(header, decision);

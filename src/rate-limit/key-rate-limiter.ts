@@ -6,7 +6,7 @@ import { TwoGenerationCache } from "./two-generation-cache.ts";
 
 /**
  * A crash may forget one second of counting: to save four times in it leaves room for a slow disk, or a busy machine.
- * Source: the contract, Limits
+ * Source: docs/contract.md#limits
  */
 const saveIntervalMs = 250;
 

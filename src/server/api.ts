@@ -30,7 +30,7 @@ import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";
 
-/** The size of the largest message of an RPC, in bytes. Source: the contract, RPCs. */
+/** The size of the largest message of an RPC, in bytes. Source: docs/contract.md#rpcs */
 const rpcMaxBytes = 4 * 1024 * 1024;
 
 /** The services of the API. */

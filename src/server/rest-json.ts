@@ -4,7 +4,7 @@ import type { Bounds } from "../gateway/integer-type.ts";
 import type { JsonPolicy } from "../gateway/json-policy.ts";
 
 /**
- * The JSON of REST: exact numbers, short names in lower case, and every field there. Source: the contract, Operations.
+ * The JSON of REST: exact numbers, short enum names in lower case, every field present. Source: docs/contract.md#rest
  */
 export const restJson: JsonPolicy = {
   int64: "number",

@@ -1,6 +1,6 @@
 import type { Store } from "../domain/store.ts";
 
-/** How often the store is asked: what others have written is to be seen within a second. Source: the contract, Keys. */
+/** How often the store is asked: changes by others must be seen within a second. Source: docs/contract.md#keys */
 const intervalMs = 250;
 
 /** Tells when other processes may have written to the store, so that what was read before may no longer hold. */

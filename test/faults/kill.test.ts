@@ -17,7 +17,7 @@ const clientsPerWay = 2;
 /** Longer in the long run, so that counts are saved now and then before the server is killed. */
 const longestLifeMs = amount(400, 1_500);
 
-/** Source: the contract, Limits */
+/** Source: docs/contract.md#limits */
 const forgottenMs = 1_000;
 
 describe("kill -9 under load", () => {

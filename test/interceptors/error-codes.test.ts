@@ -4,7 +4,7 @@ import { errorStatuses } from "../../src/interceptors/error-codes.ts";
 import { errorCodes } from "../support/error-codes.ts";
 
 describe("the error reasons of the protos", () => {
-  it("are the codes of the contract, each with its HTTP status and its canonical code", () => {
+  it("are the documented codes, each with its HTTP status and its canonical code", () => {
     const expected = Object.entries(errorCodes).map(([code, { http, canonical }]) => [
       code,
       { http, rpc: codeFromString(canonical) },

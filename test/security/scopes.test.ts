@@ -5,7 +5,7 @@ import { expectFailure, expectSuccess } from "../support/expectations.ts";
 import { type Operation, operations, samples } from "../support/operations.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
-/** The scopes of the contract, and what each of them alone lets in; any valid key may ask for its limits. */
+/** Each scope, and the operations that it alone admits. Source: docs/contract.md#operations */
 const granted: Readonly<Record<string, readonly Operation[]>> = {
   "inventory:read": ["listInventory", "getLimits"],
   "inventory:write": ["updateInventory", "getLimits"],

@@ -73,7 +73,7 @@ class Counted {
 
 const banLengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, 24 * hourMs];
 
-/** The contract's rules, told once more. */
+/** The rules of docs/contract.md#limits, written a second time. */
 class Ledger {
   readonly #quota: Quota;
   readonly #minute = new Counted(minuteMs);

@@ -4,7 +4,7 @@ export interface ErrorMeaning {
   readonly canonical: string;
 }
 
-/** The error table of the contract, whole. */
+/** The whole error table of docs/contract.md#errors */
 export const errorCodes = {
   INVALID_REQUEST: { http: 400, canonical: "invalid_argument" },
   INVALID_PAGE_TOKEN: { http: 400, canonical: "invalid_argument" },

@@ -4,7 +4,7 @@ import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 
-/** The operations of the API, by the names that the specification gives them, and those that it does not know. */
+/** The operations of the API. Source: docs/contract.md#operations */
 export const operations = {
   listInventory: InventoryService.method.listInventory,
   updateInventory: InventoryService.method.updateInventory,

@@ -1,4 +1,4 @@
-/** Reads a base address: an absolute address of HTTP that ends in `/v1`. Source: the specification, Versioning. */
+/** Reads a base address: an absolute address of HTTP that ends in `/v1`. Source: docs/contract.md#stability */
 export function parseBaseUrl(text: string): string | undefined {
   if (!URL.canParse(text)) {
     return undefined;

@@ -1,7 +1,7 @@
 import type { WindowState } from "../../domain/rate-limit-decision.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
-/** A key as `keys list --json` prints it: the fields that the contract names, and what it has used. */
+/** A key as `keys list --json` prints it: the fields of docs/contract.md#command-line, and what it has used. */
 export function keyToJson({ key, limits, deprecatedCalls }: KeyStanding): object {
   return {
     id: key.id,

@@ -12,7 +12,7 @@ describe("the OpenAPI description", () => {
     expect(openApi.document.info.version).toBe("1.0.0");
   });
 
-  it("has the operations of the contract", () => {
+  it("describes every operation", () => {
     const operations = [...openApi.operations].map(([route, { value }]) => [
       value.operationId,
       route,

@@ -22,7 +22,7 @@ function toRequest<O extends Operation>(operation: O, input: Input<O>, options: 
   return { ...request, body, headers: { ...contentType, ...requestHeaders(options) } };
 }
 
-/** The REST request of each operation, as the contract documents it. */
+/** The REST request of each operation, as docs/contract.md#operations has it. */
 const routes: { [O in Operation]: (input: Input<O>) => HttpRequest } = {
   listInventory: (input) => ({ method: "GET", path: `/v1/inventory${listQuery(input, PetStatusSchema)}` }),
   updateInventory: ({ petId, update }) => ({
