@@ -395,7 +395,7 @@ describe("TLS", () => {
   beforeAll(async () => {
     const store = new TestStore();
     const { certFile, keyFile, pem } = createCertificate(store.directory);
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     secureKey = await store.mintKey();
     secure = await serve(store, { flags: ["--tls-cert", certFile, "--tls-key", keyFile], ca: pem });
   });

@@ -14,7 +14,7 @@ describe("past the sunset, where it is enforced", () => {
   let key: MintedKey;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     key = await store.mintQuota(1_000, 1_000);
     const clock = join(store.directory, "clock.mjs");
     writeFileSync(clock, `const now = Date.now; Date.now = () => now() + ${Date.parse("2027-06-01") - Date.now()};`);
@@ -38,7 +38,7 @@ describe("when something fails that is not meant to", () => {
   let key: MintedKey;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     key = await store.mintQuota(1_000, 1_000);
     server = await serve(store, { flags: ["--log-level", "silent"] });
     const database = new Database(store.db);

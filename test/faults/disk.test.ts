@@ -21,7 +21,7 @@ describe.skipIf(!hasFaultyDisk)("a disk (skipped without Linux and gcc)", () => 
   let stock: KnownStock;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     stock = new KnownStock((await store.mintQuota(1_000_000_000, 1_000_000_000)).key);
     disk = new FaultyDisk(store);
     server = await serveFrom(disk, store);

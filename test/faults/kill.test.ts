@@ -45,7 +45,7 @@ describe("kill -9 under load", () => {
     timeout: amount(180_000, 1_800_000),
   }, async () => {
     const beganMs = performance.now();
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     server = await start(0);
     const { key } = await store.mintQuota(1_000_000_000, 1_000_000_000);
     const pets = new SharedPets(key);

@@ -25,7 +25,7 @@ it.skipIf(process.platform !== "linux")(
   },
   async () => {
     const store = new TestStore();
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     const { key } = await store.mintQuota(1_000_000, 1_000_000);
     const server = await serve(store, { by: withFiles(limit) });
     onTestFinished(() => server.stop());

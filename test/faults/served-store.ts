@@ -18,7 +18,7 @@ export function useServedStore(prepare: (store: TestStore) => void = () => {}): 
   let key: string;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     ({ key } = await store.mintQuota(1_000_000, 1_000_000));
     prepare(store);
     server = await serve(store);

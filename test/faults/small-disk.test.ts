@@ -30,7 +30,7 @@ describe.skipIf(!mayMount)("a small disk (skipped without the right to mount one
   let folder: string;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     stock = new KnownStock((await store.mintQuota(1_000_000_000, 1_000_000_000)).key);
     server = await serve(store, {
       by: ["unshare", "--mount", "sh", "-ec", moveToSmallDisk(store.directory)],

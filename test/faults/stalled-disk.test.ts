@@ -24,7 +24,7 @@ describe.skipIf(!hasFaultyDisk)("a disk whose sync stands still (skipped without
   let key: string;
 
   beforeAll(async () => {
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     ({ key } = await store.mintQuota(1_000_000_000, 1_000_000_000));
     disk = new FaultyDisk(store);
     server = await serveFrom(disk, store, ["--shutdown-grace", "2s"]);

@@ -9,7 +9,7 @@ const end = "const end = Date.now() + 1500; while (Date.now() < end); process.ex
 
 it("ends when its writing thread has ended, and has answered the updates that waited for it", async () => {
   const store = new TestStore();
-  await importFixture(store.db, store.directory);
+  await importFixture(store.db);
   const { key } = await store.mintKey();
   const server = await serve(store, { env: inspectable });
   onTestFinished(() => server.stop());

@@ -93,7 +93,7 @@ let key: MintedKey;
 
 beforeAll(async () => {
   const store = new TestStore();
-  await importFixture(store.db, store.directory);
+  await importFixture(store.db);
   key = await store.mintKey();
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),

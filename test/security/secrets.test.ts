@@ -31,7 +31,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   const store = new TestStore();
-  await importFixture(store.db, store.directory);
+  await importFixture(store.db);
   const { key: good } = await store.mintQuota(1_000_000, 1_000_000);
   const { key: expired, id: rotated } = await store.mintKey();
   await store.run("keys", "rotate", rotated, "--grace", "1s");

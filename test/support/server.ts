@@ -4,24 +4,20 @@ import { join } from "node:path";
 import type { ApiClient, CallOptions, Outcome, Target } from "./clients/client.ts";
 import type { Protocol } from "./clients/protocols.ts";
 import { importFixture } from "./fixture.ts";
+import { type MintedKey, mintKey } from "./keys.ts";
 import type { Input, Operation } from "./operations.ts";
 import { type Exit, mustRun, type Running, type Surroundings, startPetstore } from "./petstore.ts";
 
-export interface MintedKey {
-  readonly id: string;
-  readonly key: string;
-  readonly plan: string;
-}
+export type { MintedKey } from "./keys.ts";
 
 /** A store in a directory of its own, and the commands that work on it. */
 export class TestStore {
   readonly directory = mkdtempSync(join(tmpdir(), "petstore-api-"));
   readonly db = join(this.directory, "petstore.db");
 
-  /** Creates a key; without flags one of the business plan, with all scopes. */
+  /** Creates a key, as the flags of `keys create` say; without flags one of the business plan, with all scopes. */
   async mintKey(...flags: readonly string[]): Promise<MintedKey> {
-    const plan = flags.length === 0 || !flags.includes("--plan") ? ["--plan", "business"] : [];
-    return JSON.parse(await this.run("keys", "create", "--json", ...plan, ...flags));
+    return mintKey(this.db, flags);
   }
 
   /** Creates an enterprise key with these numbers, to be used up by a test. */
@@ -124,7 +120,7 @@ export async function startServerWith(
   ...flags: readonly string[]
 ): Promise<TestServer> {
   const store = new TestStore();
-  await importFixture(store.db, store.directory);
+  await importFixture(store.db);
   return serve(store, { flags, env });
 }
 

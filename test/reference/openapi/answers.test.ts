@@ -289,7 +289,7 @@ describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
 
   beforeAll(async () => {
     const store = new TestStore();
-    await importFixture(store.db, store.directory);
+    await importFixture(store.db);
     key = (await store.mintQuota(1_000_000, 1_000_000)).key;
     failing = await serve(store, { flags: ["--log-level", "silent"] });
     http = createHttp1Client(failing);
@@ -314,7 +314,7 @@ describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
 
 it("ends past its sunset as it is described, where that is enforced", async () => {
   const store = new TestStore();
-  await importFixture(store.db, store.directory);
+  await importFixture(store.db);
   const { key } = await store.mintKey();
   const clock = join(store.directory, "clock.mjs");
   writeFileSync(clock, `const now = Date.now; Date.now = () => now() + ${Date.parse("2027-06-01") - Date.now()};`);
