@@ -1,18 +1,32 @@
 import { defineConfig } from "vitest/config";
+import SlowestFiles from "./test/support/slowest-files.ts";
 
-/** `npm run test:long` runs alone what takes minutes, or measures times. */
-const longOnes = ["test/security/**/*.test.ts", "test/faults/**/*.test.ts", "test/soak/**/*.test.ts"];
+/** Take minutes, or measure times: `npm run test:long` runs them alone, and with more of everything. */
+const long = [
+  "test/security/**/*.test.ts",
+  "test/faults/**/*.test.ts",
+  "test/soak/**/*.test.ts",
+  "test/api/{flat-costs,million}.test.ts",
+];
 
-export default defineConfig(({ mode }) => {
-  const isLong = mode === "long";
-  return {
-    test: {
-      include: isLong ? [...longOnes, "test/api/{flat-costs,million}.test.ts"] : ["test/**/*.test.ts"],
-      env: { PETSTORE_TEST_LONG: isLong ? "1" : "0" },
-      // The tests mostly wait for servers of their own.
-      maxWorkers: isLong ? 1 : 3,
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
-    },
-  };
-});
+/** Left out of `npm test`, which is to take two minutes. `npm run test:all` runs them, too. */
+const slow = [
+  ...long,
+  "test/{browser,examples,packaging,readme,real-data}/**/*.test.ts",
+  "test/cli/**/{import,interruption,maintenance,serve,signals,unwilling-system}.test.ts",
+];
+
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: mode === "long" ? long : ["test/**/*.test.ts"],
+    exclude: mode === "all" || mode === "long" ? [] : slow,
+    env: { PETSTORE_TEST_LONG: mode === "long" ? "1" : "0" },
+    // A test changes nothing that another one sees: so files share a worker, and what it has loaded.
+    isolate: false,
+    // The tests mostly wait for servers of their own.
+    maxWorkers: mode === "long" ? 1 : 3,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ["default", new SlowestFiles()],
+  },
+}));

@@ -1,33 +1,42 @@
-import type { PathLike } from "node:fs";
+import fs, { type PathLike } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 
-/** What was synced and renamed, in order. */
-const { deeds } = vi.hoisted(() => ({ deeds: [] as unknown[][] }));
-
-vi.mock(import("node:fs"), async (importOriginal) => {
-  const fs = await importOriginal();
+/** Notes what is synced and renamed from now on, in order, until the test has ended. */
+function recordDeeds(): unknown[][] {
+  const deeds: unknown[][] = [];
   const paths = new Map<number, PathLike>();
-  const openSync: typeof fs.openSync = (path, ...rest) => {
-    const descriptor = fs.openSync(path, ...rest);
-    paths.set(descriptor, path);
-    return descriptor;
-  };
-  const fsyncSync: typeof fs.fsyncSync = (descriptor) => {
-    deeds.push(["sync", paths.get(descriptor)]);
-    fs.fsyncSync(descriptor);
-  };
-  const renameSync: typeof fs.renameSync = (from, to) => {
-    deeds.push(["rename", from, to]);
-    fs.renameSync(from, to);
-  };
-  return { ...fs, openSync, fsyncSync, renameSync };
-});
+  const { openSync, fsyncSync, renameSync } = fs;
+  replaceInFs({
+    openSync(path, ...rest) {
+      const descriptor = openSync(path, ...rest);
+      paths.set(descriptor, path);
+      return descriptor;
+    },
+    fsyncSync(descriptor) {
+      deeds.push(["sync", paths.get(descriptor)]);
+      fsyncSync(descriptor);
+    },
+    renameSync(from, to) {
+      deeds.push(["rename", from, to]);
+      renameSync(from, to);
+    },
+  });
+  onTestFinished(() => replaceInFs({ openSync, fsyncSync, renameSync }));
+  return deeds;
+}
+
+function replaceInFs(functions: Partial<typeof fs>): void {
+  Object.assign(fs, functions);
+  syncBuiltinESMExports();
+}
 
 it("puts a backup on disk, and then its name", async () => {
   const folder = createFolder();
+  const deeds = recordDeeds();
   const copy = join(folder, "copy.db");
   const store = openSqliteStore(join(folder, "petstore.db"));
   await store.backup(copy);

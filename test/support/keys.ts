@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
-import { parseDuration } from "../../src/cli/duration.ts";
+import { parseDuration } from "../../src/cli/parse/duration.ts";
 import { mintKeyId, newKey, type Scope, scopes } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
 import type { Plan } from "../../src/domain/plan.ts";
