@@ -30,16 +30,21 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
     throw bodyOverFragmented();
   }
   const first = readBuffered(body);
-  const isComplete = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
-  if (!isComplete) {
+  const hasCome = isComplete(body) && !body.destroyed;
+  if (!hasCome) {
     await Promise.resolve();
   }
-  if (isComplete || body.readableEnded) {
+  if (hasCome || body.readableEnded) {
     return whole(first, limits);
   }
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(first, body);
   });
+}
+
+/** Whether all of a body has come, read or not; false over HTTP/2, which does not tell. */
+function isComplete(body: Readable): boolean {
+  return (body as Partial<IncomingMessage>).complete === true;
 }
 
 function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Buffer {
@@ -155,7 +160,12 @@ const discardMs = 1_000;
 export function drainBody(body: Readable, giveUp: () => void): void {
   let size = 0;
   let pieces = 0;
-  const timer = setTimeout(giveUp, discardMs);
+  const timer = setTimeout(() => {
+    // Whoever still listens to the body may keep its end from being told.
+    if (!isComplete(body)) {
+      giveUp();
+    }
+  }, discardMs);
   const take = (chunk: Buffer) => {
     size += chunk.length;
     pieces += 1;

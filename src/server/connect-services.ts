@@ -117,6 +117,8 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor === 1) {
     const connected = { request, socket: request.socket };
+    // Connect stops reading when it answers. A request that is destroyed then takes its connection along.
+    request[Symbol.asyncIterator] = () => request.iterator({ destroyOnReturn: false });
     preventAutoDrain(connected);
     response.once("finish", () => drainWithinBounds(connected));
   } else {

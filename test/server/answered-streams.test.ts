@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { openSocket, readAnswer } from "../support/raw.ts";
 import { envelope } from "../support/rpc-wire.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -144,4 +145,25 @@ function linesWith(code: string, path: string): number {
 /** How many lines stand at a level: 40 is `warn`. */
 function linesAt(level: number): number {
   return server.log.split("\n").filter((line) => line.includes(`"level":${level}`)).length;
+}
+
+describe("a connection of HTTP/1.1 on which a stream was answered before its request ended", () => {
+  it("goes on to serve, once the request has ended", async () => {
+    const socket = openSocket(server);
+    const unreadable = envelope(Buffer.from("no message"), { flags: 1 }).toString("latin1");
+    const head = `POST ${watch} HTTP/1.1\r\nhost: a\r\ncontent-type: application/connect+proto\r\n`;
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\n${chunk(unreadable)}`, "latin1");
+    expect((await readAnswer(socket)).text).toContain("error");
+
+    socket.write(chunk("more") + chunk(""));
+    // Longer than what is left of a request may take to come.
+    await setTimeout(1_200);
+    socket.write("GET /docs HTTP/1.1\r\nhost: a\r\n\r\n");
+    expect((await readAnswer(socket)).status).toBe(200);
+    socket.destroy();
+  });
+});
+
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
