@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { Failure, systemFailure } from "./failure.ts";
-import { writeByteSize } from "./parse/byte-size.ts";
+import { writeByteSize } from "./parse/number.ts";
 
 /** The size of the largest file of settings, certificates or keys that is read. */
 const maxBytes = 1024 * 1024;

@@ -2,28 +2,81 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { get as getByTls } from "node:https";
 import { Failure } from "./failure.ts";
-import { parseStatus, type ServerStatus } from "./server-status.ts";
 
-/** A server that is well answers at once. */
+/** The answer of a server's operator port at `/status`. */
+export interface ServerStatus {
+  readonly version: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly ready: boolean;
+  readonly db: StoreStatus;
+  /** Since the start, and the average of the last minute. */
+  readonly calls: { readonly total: number; readonly perSecond1m: number; readonly failed: number };
+  /** Since the start. */
+  readonly limits: { readonly admitted: number; readonly refused: number; readonly banned: number };
+  /** The number of keys on each plan. */
+  readonly keys: { readonly byPlan: Readonly<Record<string, number>> };
+  readonly logLevel: string;
+}
+
+/** The store of a server. Which sizes there are depends on the kind of store. */
+export interface StoreStatus {
+  readonly path: string;
+  readonly fileBytes?: number;
+  readonly walBytes?: number;
+  /** RFC 3339; null when there was no backup. */
+  readonly lastBackupAt?: string | null;
+}
+
+/** The required fields, each with a value of its type. */
+const model = {
+  version: "",
+  startedAt: "",
+  url: "",
+  opsUrl: "",
+  ready: true,
+  db: { path: "" },
+  calls: { total: 0, perSecond1m: 0, failed: 0 },
+  limits: { admitted: 0, refused: 0, banned: 0 },
+  keys: { byPlan: {} },
+  logLevel: "",
+} satisfies ServerStatus;
+
+/** How long to wait for the answer, in milliseconds. A healthy server answers at once. */
 const timeoutMs = 5_000;
 
-/** A thousand times what a server answers. */
+/** A thousand times the size of an answer. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Asks a server how it is. `opsUrl` is where its operator's port is. Throws a `Failure` when none answers there. */
+/** Reads the status of the server whose operator port is at `opsUrl`. Throws a `Failure` when none answers. */
 export async function fetchStatus(opsUrl: string): Promise<ServerStatus> {
   const status = parseStatus(await ask(opsUrl));
   if (status === undefined) {
-    throw new Failure(`what answers at ${opsUrl} is no petstore server's operator port`);
+    throw new Failure(`what answers at ${opsUrl} is not the operator port of a petstore server`);
   }
   return status;
 }
 
-/** The answer, where it is JSON; undefined where it is anything else. */
+/** Accepts an answer that has all required fields. A newer server may send more. Undefined otherwise. */
+export function parseStatus(answer: unknown): ServerStatus | undefined {
+  return hasShape(answer, model) ? (answer as ServerStatus) : undefined;
+}
+
+function hasShape(value: unknown, shape: unknown): boolean {
+  if (typeof value !== typeof shape || value === null) {
+    return false;
+  }
+  const parts = typeof shape === "object" ? Object.entries(shape as object) : [];
+  return parts.every(([name, part]) => hasShape((value as Record<string, unknown>)[name], part));
+}
+
+/** The answer as JSON; undefined for any other answer. */
 async function ask(opsUrl: string): Promise<unknown> {
   const url = URL.parse("/status", opsUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Failure(`${JSON.stringify(opsUrl)} is no address, such as http://127.0.0.1:9090`, 2);
+    throw new Failure(`${JSON.stringify(opsUrl)} is not an HTTP address such as http://127.0.0.1:9090`, 2);
   }
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -35,14 +88,14 @@ async function ask(opsUrl: string): Promise<unknown> {
   }
 }
 
-/** Not by `fetch`, which refuses the ports that browsers do. Source: https://fetch.spec.whatwg.org/#port-blocking */
+/** `fetch` would refuse the ports that browsers block. Source: https://fetch.spec.whatwg.org/#port-blocking */
 async function request(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
   const send = url.protocol === "https:" ? getByTls : get;
   const [response] = (await once(send(url, { signal }), "response")) as [IncomingMessage];
   return response;
 }
 
-/** The text of an answer; none of one that is too long. */
+/** The text of an answer; empty for one that is too long. */
 async function readAnswer(response: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -64,7 +117,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A host with several addresses fails with an error that has a code alone. */
+/** When a host has several addresses, the error has a code and no message. */
 function reasonOf({ message, code }: NodeJS.ErrnoException): string | undefined {
   return message || code;
 }

@@ -4,11 +4,10 @@ import { maskCredentials } from "../observability/credentials.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { printable } from "./print/printable.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { dropEmptyVariables } from "./settings/environment.ts";
 import { createOption } from "./settings/option.ts";
 import { applySettingsFile } from "./settings/resolve.ts";
 import { fileName } from "./settings/value-type.ts";
-import { describeUnknownVariables } from "./settings/variables.ts";
+import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 

@@ -17,9 +17,9 @@ async function check(args: string, code: number, line: string, env: Record<strin
 const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
 const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
-const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not nothing.";
+const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not zero.";
 const baseUrlForm =
-  "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
+  "It must be a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
 describe.concurrent("a command that was not understood", () => {
@@ -89,7 +89,7 @@ describe.concurrent("a command that was not understood", () => {
     ["keys create --plan enterprise --per-day 9", "an enterprise key needs both --per-minute and --per-day"],
     [
       "keys create --plan pro --per-day 9",
-      "the limits of the pro plan are fixed: leave --per-minute and --per-day out",
+      "the limits of the pro plan are fixed: leave out --per-minute and --per-day",
     ],
     [
       "keys create --plan enterprise --per-day 9 --per-minute 0",
@@ -97,7 +97,7 @@ describe.concurrent("a command that was not understood", () => {
     ],
     [
       "keys create --plan pro --expires-in 0d",
-      "option '--expires-in <duration>' argument '0d' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not nothing.",
+      "option '--expires-in <duration>' argument '0d' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not zero.",
     ],
     ["keys revoke", "missing required argument 'id'"],
     ["keys list --db ", "option '--db <file>' argument '' is invalid. It must be the name of a file."],

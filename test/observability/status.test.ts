@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { parseStatus, type ServerStatus } from "../../src/cli/server-status.ts";
+import { parseStatus, type ServerStatus } from "../../src/cli/ops-client.ts";
 import { isLoopback } from "../../src/server/ops-server.ts";
 import type { Target } from "../support/clients/client.ts";
 import { rest } from "../support/clients/protocols.ts";

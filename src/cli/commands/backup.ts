@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
 import { isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
-import { formatByteSize } from "../parse/byte-size.ts";
+import { formatByteSize } from "../parse/number.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
 import { fileName } from "../settings/value-type.ts";

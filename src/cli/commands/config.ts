@@ -3,8 +3,7 @@ import { printableJson } from "../print/printable.ts";
 import { nameOf } from "../settings/option.ts";
 import { formatSettings, type ShownSetting, settingsToJson } from "../settings/print.ts";
 import { addServerSettings, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
-import type { Setting } from "../settings/setting.ts";
-import { type SettingKey, settings } from "../settings/settings.ts";
+import { type Setting, type SettingKey, settings } from "../settings/settings.ts";
 
 /** `petstore config`: the settings in force. */
 export function addConfig(program: Command): void {
@@ -24,11 +23,11 @@ export function addConfig(program: Command): void {
 }
 
 function show(command: Command, key: SettingKey): ShownSetting {
-  const { kind, isSecret } = settings[key] as Setting<unknown>;
+  const { type, isSecret } = settings[key] as Setting<unknown>;
   const value = settingValue(command, key);
   return {
     name: nameOf(key),
-    value: value === undefined ? undefined : kind.write(value),
+    value: value === undefined ? undefined : type.write(value),
     isSecret,
     source: sourceOf(command, key),
   };

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
-import { fetchStatus } from "../ops-client.ts";
+import { fetchStatus, type ServerStatus, type StoreStatus } from "../ops-client.ts";
+import { formatByteSize } from "../parse/number.ts";
 import { printableJson } from "../print/printable.ts";
-import { formatStatus } from "../print/status-text.ts";
+import { formatLabelledLines } from "../print/table.ts";
+import { formatAgo, formatElapsed, formatMinute } from "../print/time.ts";
 import { addSettings, settingValue } from "../settings/resolve.ts";
 
 /** `petstore status`: the running server at a glance. */
@@ -9,9 +11,9 @@ export function addStatus(program: Command): void {
   const status = program
     .command("status")
     .summary("show the running server at a glance")
-    .description("Asks a running server, on its operator's port, how it is.")
-    .option("--ops-url <url>", "where the operator's port is (default: made of --ops-host and --ops-port)")
-    .option("--json", "print the server's answer as it is")
+    .description("Reads the status of a running server from its operator port.")
+    .option("--ops-url <url>", "the operator port (default: that of --ops-host and --ops-port)")
+    .option("--json", "print the answer of the server as it is")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const { opsUrl = localOpsUrl(command), json } = command.opts<{ opsUrl?: string; json?: true }>();
@@ -21,22 +23,63 @@ export function addStatus(program: Command): void {
   addSettings(status, ["opsHost", "opsPort"]);
 }
 
-/** By which address a server is reached that listens everywhere: it listens on this machine too. */
+/** A server that listens on all addresses is reached by the loopback address. */
 const loopbacks: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],
 ]);
 
-/** Where a server of the same settings is to be asked. */
+/** The operator port of a server with the same settings. */
 function localOpsUrl(command: Command): string {
   const host = settingValue(command, "opsHost");
   const reached = loopbacks.get(host) ?? host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${settingValue(command, "opsPort")}`;
 }
 
+/** Writes a server's status for people, one fact per line. */
+export function formatStatus(status: ServerStatus, nowMs: number): string {
+  const { version, startedAt, url, opsUrl, ready, db, calls, limits, keys, logLevel } = status;
+  const plans = Object.entries(keys.byPlan).map(([plan, count]) => `${plan} ${formatCount(count)}`);
+  const perSecond = calls.perSecond1m.toFixed(1);
+  return formatLabelledLines([
+    ["petstore", `${version}, up ${formatElapsed(nowMs - Date.parse(startedAt))}, ${ready ? "ready" : "not ready"}`],
+    ["api", url],
+    ["operator", opsUrl],
+    ["store", describeStore(db)],
+    ["backup", describeBackup(db, nowMs)],
+    ["calls", `${formatCount(calls.total)}, ${perSecond}/s in the last minute, ${formatCount(calls.failed)} failed`],
+    [
+      "limits",
+      `${formatCount(limits.admitted)} admitted, ${formatCount(limits.refused)} refused, ${formatCount(limits.banned)} banned`,
+    ],
+    ["keys", plans.join(", ") || "none"],
+    ["log level", logLevel],
+  ]);
+}
+
+function describeStore({ path, fileBytes, walBytes }: StoreStatus): string {
+  const sizes = [
+    ...(fileBytes === undefined ? [] : [formatByteSize(fileBytes)]),
+    ...(walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`]),
+  ];
+  return [path, ...sizes].join(", ");
+}
+
+function describeBackup({ lastBackupAt }: StoreStatus, nowMs: number): string {
+  if (lastBackupAt === undefined || lastBackupAt === null) {
+    return lastBackupAt === null ? "none yet" : "unknown";
+  }
+  const takenAtMs = Date.parse(lastBackupAt);
+  return Number.isNaN(takenAtMs) ? "unknown" : `${formatMinute(takenAtMs)}, ${formatAgo(takenAtMs, nowMs)}`;
+}
+
+function formatCount(count: number): string {
+  return count.toLocaleString("en");
+}
+
 const help = `
-Exits with 1 when no server answers. A server that is stopping answers, and is
-not ready.
+Exits with 1 when no server answers. A server that is stopping still answers,
+but is not ready.
 
 Examples:
   $ petstore status

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
 
 /**
- * Makes a parser for commander of one that gives undefined for what it does not understand. `expected` completes the
- * sentence `It must be …`.
+ * Turns a parser that returns undefined for bad text into one for commander, which throws `InvalidArgumentError`.
+ * `expected` completes the sentence `It must be …`.
  */
 export function argument<V>(parse: (text: string) => V | undefined, expected: string): (text: string) => V {
   return (text) => {
@@ -14,7 +14,7 @@ export function argument<V>(parse: (text: string) => V | undefined, expected: st
   };
 }
 
-/** As `argument`, for a flag that may be given several times, or several values separated by commas. */
+/** As `argument`, for a flag that can be repeated, and takes several values separated by commas. */
 export function listArgument<V>(
   parse: (text: string) => V | undefined,
   expected: string,

@@ -1,9 +1,9 @@
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-// A century: whoever means longer means no end at all, and all dates stay within four digits of years.
+// A century. Someone who means longer means no end at all, and every date keeps a year of four digits.
 const maxMs = 36_525 * unitMs.d;
 
-/** How a duration is written, for messages. */
+/** The form of a duration. Completes the sentence `It must be …`. */
 export const durationForm = "a duration such as 30s, 15m, 24h or 30d, of a century at most";
 
 /** Reads a duration such as `30s`, `15m`, `24h` or `30d`, in milliseconds. Undefined for anything else. */
@@ -13,28 +13,18 @@ export function parseDuration(text: string): number | undefined {
   return durationMs <= maxMs ? durationMs : undefined;
 }
 
+// Node's timers count up to 2^31 - 1 ms. A longer one fires at once.
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Reads a duration for a timer, 24 days at most, in milliseconds. Undefined for anything else. */
+export function parseTimerDuration(text: string): number | undefined {
+  const durationMs = parseDuration(text);
+  return durationMs !== undefined && durationMs <= maxTimerMs ? durationMs : undefined;
+}
+
 /** Writes whole seconds as `parseDuration` reads them, in the largest unit that is exact. */
 export function writeDuration(durationMs: number): string {
   const units = Object.entries(unitMs);
   const [unit, lengthMs] = units.findLast(([, each]) => durationMs > 0 && durationMs % each === 0) ?? ["s", unitMs.s];
   return `${durationMs / lengthMs}${unit}`;
-}
-
-/** Writes a duration for people, in its two largest units, such as `3h 12m`, `41s` or `2d`; rounded up to seconds. */
-export function formatDuration(durationMs: number): string {
-  const seconds = Math.ceil(durationMs / unitMs.s);
-  const amounts = {
-    d: Math.floor(seconds / 86_400),
-    h: Math.floor(seconds / 3_600) % 24,
-    m: Math.floor(seconds / 60) % 60,
-    s: seconds % 60,
-  };
-  const parts = Object.entries(amounts);
-  const first = parts.findIndex(([, amount]) => amount > 0);
-  return parts
-    .slice(first)
-    .slice(0, 2)
-    .filter(([, amount], index) => index === 0 || amount > 0)
-    .map(([unit, amount]) => `${amount}${unit}`)
-    .join(" ");
 }

@@ -1,23 +1,23 @@
 import { scopes } from "../../domain/key.ts";
 import type { WindowState } from "../../domain/rate-limit-decision.ts";
-import { describeState, type KeyStanding } from "./key-standing.ts";
+import { describeState, type KeyStatus } from "./key-status.ts";
 import { printable } from "./printable.ts";
 import { formatTable, truncate, widthOf } from "./table.ts";
-import { formatAgo, formatMinute } from "./time-text.ts";
+import { formatAgo, formatMinute } from "./time.ts";
 
-/** How a table of keys is written. */
+/** How to write a table of keys. */
 export interface KeyTableOptions {
   readonly nowMs: number;
-  /** The columns of the terminal; undefined where the table goes elsewhere. */
+  /** The number of columns of the terminal; undefined when the output is not a terminal. */
   readonly width: number | undefined;
-  /** Whether all columns are shown, however wide they are. */
+  /** Whether to show all columns in full, whatever the width. */
   readonly wide?: true | undefined;
 }
 
-/** One thing that a table tells of each key. */
+/** A column of the table. */
 interface Column {
   readonly title: string;
-  readonly toCell: (standing: KeyStanding, nowMs: number) => string;
+  readonly toCell: (status: KeyStatus, nowMs: number) => string;
 }
 
 const name: Column = { title: "NAME", toCell: ({ key }) => key.name };
@@ -33,7 +33,7 @@ const scope: Column = {
   toCell: ({ key }) => (key.scopes.length === scopes.length ? "all" : key.scopes.join(",")),
 };
 
-/** In the order in which they are shown. */
+/** In the order of the table. */
 const columns: readonly Column[] = [
   { title: "ID", toCell: ({ key }) => key.id },
   name,
@@ -47,26 +47,27 @@ const columns: readonly Column[] = [
   { title: "STATE", toCell: describeState },
 ];
 
-/** What is left out where there is no room for it, the first of them at last. */
+/** The columns to leave out where they do not fit. The last one goes first. */
 const extras: readonly Column[] = [minute, expires, scope, created];
 
-/** Writes keys for people: a table of them all, and one of those that call deprecated operations, if any do. */
-export function formatKeys(standings: readonly KeyStanding[], options: KeyTableOptions): string {
-  const keys = formatWithNames(rowsThatFit(standings, options), options.width);
-  const calls = standings.flatMap((standing) => deprecatedCallsToRows(standing, options.nowMs));
+/** Writes keys for people: a table of all keys, and one of the keys that call deprecated operations, if any do. */
+export function formatKeys(statuses: readonly KeyStatus[], options: KeyTableOptions): string {
+  const width = options.wide ? undefined : options.width;
+  const keys = formatWithNames(rowsThatFit(statuses, options), width);
+  const calls = statuses.flatMap((status) => deprecatedCallsToRows(status, options.nowMs));
   if (calls.length === 0) {
     return keys;
   }
   const header = ["ID", "NAME", "OPERATION", "LAST CALLED"];
-  return `${keys}\nDeprecated operations that are still called:\n\n${formatWithNames([header, ...calls], options.width)}`;
+  return `${keys}\nDeprecated operations that are still called:\n\n${formatWithNames([header, ...calls], width)}`;
 }
 
-function rowsThatFit(standings: readonly KeyStanding[], { nowMs, width, wide }: KeyTableOptions): string[][] {
+function rowsThatFit(statuses: readonly KeyStatus[], { nowMs, width, wide }: KeyTableOptions): string[][] {
   const rowsWithout = (left: readonly Column[]) => {
     const shown = columns.filter((column) => !left.includes(column));
     return [
       shown.map(({ title }) => title),
-      ...standings.map((standing) => shown.map(({ toCell }) => toCell(standing, nowMs))),
+      ...statuses.map((status) => shown.map(({ toCell }) => toCell(status, nowMs))),
     ];
   };
   if (wide) {
@@ -75,7 +76,7 @@ function rowsThatFit(standings: readonly KeyStanding[], { nowMs, width, wide }: 
   return width === undefined ? rowsWithout(extras) : rowsWithout(columnsToLeaveOut(rowsWithout, width));
 }
 
-/** Names are cut before a column is left out that is no extra. */
+/** Names are cut before any column but the extras is left out. */
 function columnsToLeaveOut(rowsWithout: (left: readonly Column[]) => string[][], width: number): readonly Column[] {
   for (let count = extras.length; count > 0; count -= 1) {
     const left = extras.slice(count);
@@ -91,7 +92,7 @@ function shortenName(row: readonly string[]): string[] {
   return row.with(nameColumn, truncate(row[nameColumn] ?? "", minNameWidth));
 }
 
-function deprecatedCallsToRows({ key, deprecatedCalls }: KeyStanding, nowMs: number): string[][] {
+function deprecatedCallsToRows({ key, deprecatedCalls }: KeyStatus, nowMs: number): string[][] {
   return [...deprecatedCalls].map(([operation, timeMs]) => [key.id, key.name, operation, formatAgo(timeMs, nowMs)]);
 }
 
@@ -114,7 +115,7 @@ function formatTime(timeMs: number | undefined): string {
 const nameColumn = columns.indexOf(name);
 const minNameWidth = 8;
 
-/** Writes rows whose names are cut to what the other columns leave of a width; whole where there is none. */
+/** Writes rows with names that are cut to fit a width; in full when it is undefined. */
 function formatWithNames(rows: readonly string[][], width: number | undefined): string {
   const others = widthOfRows(rows.map((row) => row.with(nameColumn, "")));
   const nameWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(minNameWidth, width - others);

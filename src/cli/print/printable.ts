@@ -1,12 +1,12 @@
-/** What a terminal obeys, or turns lines around by, and does not show: controls, formats, separators of lines. */
+/** Control characters, format characters and line separators: a terminal obeys them, and does not show them. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text as one line that is safe on a terminal: whatever it would not show becomes `�`. */
+/** Makes a text one line that is safe on a terminal. Invisible characters become `�`. */
 export function printable(text: string): string {
   return text.replaceAll(unprintable, "\ufffd");
 }
 
-/** JSON that is safe on a terminal: the same value, with `\u` escapes for what that would not show. Indented by two. */
+/** Writes JSON that is safe on a terminal, with `\u` escapes for invisible characters. Indented by two. */
 export function printableJson(value: unknown): string {
   return escapeHidden(JSON.stringify(value, null, 2), "\n");
 }

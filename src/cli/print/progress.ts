@@ -1,14 +1,14 @@
 import { SingleBar } from "cli-progress";
 
-/** What a progress bar says: a word for what is being done, and how much there is, if that is known. */
+/** The label of a progress bar, and the total, if it is known. */
 export interface Progress {
   readonly label: string;
   readonly totalBytes: number | undefined;
 }
 
 /**
- * Passes bytes on, and shows on stderr how many of them have gone by. It shows nothing when stderr is not a terminal,
- * or the total is not known. The bar is gone at the end.
+ * Passes bytes on, and shows their number in a progress bar on stderr. Shows nothing when stderr is not a terminal, or
+ * the total is not known. Removes the bar at the end.
  */
 export function showProgress(chunks: AsyncIterable<Uint8Array>, progress: Progress): AsyncIterable<Uint8Array> {
   const { label, totalBytes } = progress;
@@ -16,8 +16,8 @@ export function showProgress(chunks: AsyncIterable<Uint8Array>, progress: Progre
 }
 
 /**
- * Shows on stderr how far work has come that tells it itself: how much is done, of how much. It shows nothing when
- * stderr is not a terminal. The bar is gone at the end, however that comes.
+ * Shows the progress that `work` reports in a bar on stderr. Shows nothing when stderr is not a terminal. Removes the
+ * bar at the end, even when `work` fails.
  */
 export async function withProgress<R>(
   label: string,

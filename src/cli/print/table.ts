@@ -1,16 +1,22 @@
 import { printable } from "./printable.ts";
 
-/**
- * Aligns rows of cells in columns, two spaces apart, without trailing space. The first row is the header. Cells are
- * made safe for a terminal.
- */
+/** Aligns rows of cells in columns, two spaces apart. The first row is the header. Cells are made safe for a terminal. */
 export function formatTable(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
   return rows.map((row) => `${formatRow(row, widths)}\n`).join("");
 }
 
-/** Cuts a text to a number of columns; it ends in an ellipsis where anything is lost. */
+/** A line about one thing: its name, and the text. */
+export type LabelledLine = readonly [label: string, text: string];
+
+/** Writes lines for people, with the texts aligned. Texts are made safe for a terminal. */
+export function formatLabelledLines(lines: readonly LabelledLine[]): string {
+  const width = Math.max(...lines.map(([label]) => label.length));
+  return lines.map(([label, text]) => `${label.padEnd(width)}  ${printable(text)}\n`).join("");
+}
+
+/** Cuts a text to a number of columns. A text that is cut ends in an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) {
     return text;
@@ -27,7 +33,7 @@ export function truncate(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** How many columns of a terminal a text takes. */
+/** The number of columns that a text takes on a terminal. */
 export function widthOf(text: string): number {
   if (plain.test(text)) {
     return text.length;
@@ -35,12 +41,12 @@ export function widthOf(text: string): number {
   return [...segmenter.segment(text)].reduce((width, { segment }) => width + widthOfCharacter(segment), 0);
 }
 
-/** Such characters stand for themselves, and are counted a hundred times as fast. */
+/** ASCII needs no segmentation, which takes a hundred times as long. */
 const plain = /^[ -~]*$/;
 
 const segmenter = new Intl.Segmenter();
 
-/** A character as people count them, which begins with one that takes two columns. Source: Unicode, UAX 11 */
+/** A grapheme that begins with a character of two columns. Source: Unicode, UAX 11 */
 const wide =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation})/u;
 

@@ -2,19 +2,18 @@ import { InvalidArgumentError } from "commander";
 import { usageFailure } from "../failure.ts";
 import { truncate } from "../print/table.ts";
 import { nameOf } from "./option.ts";
-import type { Setting } from "./setting.ts";
-import { type SettingKey, settings } from "./settings.ts";
-import type { FileType, Kind } from "./value-type.ts";
+import { type Setting, type SettingKey, settings } from "./settings.ts";
+import type { FileType, ValueType } from "./value-type.ts";
 
-/** A value in a file that has no parts. */
+/** A YAML value without parts. */
 type Scalar = string | number | boolean;
 
-/** Of a value that is wrong, in characters: more would hide what is said of it. */
+/** How much of a wrong value a message shows, in characters. */
 const maxShown = 100;
 
 const typeNames = { text: "a text", number: "a number", switch: "true or false" } as const;
 
-/** Reads what stands in a file for a setting. `place` begins the line of the `Failure` for what it does not take. */
+/** Reads the value of a setting in the file. Throws a `Failure` that begins with `place` for a wrong value. */
 export function readFileValue(key: SettingKey, given: unknown, place: string): unknown {
   const setting = settings[key] as Setting<unknown>;
   const scalars = Array.isArray(setting.byDefault) && Array.isArray(given) ? given : [given];
@@ -23,7 +22,7 @@ export function readFileValue(key: SettingKey, given: unknown, place: string): u
     if (!isScalar(scalar)) {
       throw usageFailure(`${place}: '${nameOf(key)}' takes ${scalars === given ? "plain values" : "one plain value"}`);
     }
-    value = readScalar(setting.kind, scalar, value, (expected) =>
+    value = readScalar(setting.type, scalar, value, (expected) =>
       usageFailure(
         `${place}: value '${truncate(String(scalar), maxShown)}' of '${nameOf(key)}' is invalid. ${expected}`,
       ),
@@ -36,18 +35,23 @@ function isScalar(value: unknown): value is Scalar {
   return typeof value !== "object";
 }
 
-/** The kind's own word on a bad value tells more than that its type is wrong: it comes first. */
-function readScalar(kind: Kind<unknown>, given: Scalar, former: unknown, refuse: (expected: string) => Error): unknown {
-  const value = parse(kind, given, former, refuse);
-  if (!kind.fileTypes.includes(typeOf(given))) {
-    throw refuse(`It must be ${kind.fileTypes.map((type) => typeNames[type]).join(" or ")}.`);
+/** The parser's message on a bad value says more than that its YAML type is wrong, so it comes first. */
+function readScalar(
+  type: ValueType<unknown>,
+  given: Scalar,
+  former: unknown,
+  refuse: (expected: string) => Error,
+): unknown {
+  const value = parse(type, given, former, refuse);
+  if (!type.fileTypes.includes(typeOf(given))) {
+    throw refuse(`It must be ${type.fileTypes.map((each) => typeNames[each]).join(" or ")}.`);
   }
   return value;
 }
 
-function parse(kind: Kind<unknown>, given: Scalar, former: unknown, refuse: (expected: string) => Error): unknown {
+function parse(type: ValueType<unknown>, given: Scalar, former: unknown, refuse: (expected: string) => Error): unknown {
   try {
-    return kind.parse(String(given), former);
+    return type.parse(String(given), former);
   } catch (error) {
     throw error instanceof InvalidArgumentError ? refuse(error.message) : error;
   }

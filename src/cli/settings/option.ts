@@ -1,6 +1,5 @@
 import { Option } from "commander";
-import type { Setting } from "./setting.ts";
-import { type SettingKey, settings } from "./settings.ts";
+import { type Setting, type SettingKey, settings } from "./settings.ts";
 
 /** The name of a setting in the configuration file, such as `ops-port`. */
 export function nameOf(key: SettingKey): string {
@@ -17,19 +16,19 @@ export function flagOf(key: SettingKey): string {
   return `--${nameOf(key)}`;
 }
 
-/** A setting's flag for a command, with its variable. */
+/** The option of a command for a setting: its flag and its variable. */
 export function createOption(key: SettingKey): Option {
-  const { kind, description, byDefault } = settings[key] as Setting<unknown>;
-  if (kind.placeholder === undefined) {
-    // Commander would take a switch for given as soon as its variable is there, PETSTORE_DEMO=0 included.
+  const { type, description, byDefault } = settings[key] as Setting<unknown>;
+  if (type.placeholder === undefined) {
+    // Commander turns a switch on whenever its variable is set, even by PETSTORE_DEMO=0. So `resolve.ts` reads it.
     return new Option(flagOf(key), `${description} (env: ${variableOf(key)})`);
   }
-  const option = new Option(`${flagOf(key)} ${kind.placeholder}`, description).env(variableOf(key));
-  if (kind.choices !== undefined) {
-    option.choices(kind.choices);
+  const option = new Option(`${flagOf(key)} ${type.placeholder}`, description).env(variableOf(key));
+  if (type.choices !== undefined) {
+    option.choices(type.choices);
   }
   if (byDefault !== undefined && !Array.isArray(byDefault)) {
-    option.default(byDefault, String(kind.write(byDefault)));
+    option.default(byDefault, String(type.write(byDefault)));
   }
-  return option.argParser(kind.parse);
+  return option.argParser(type.parse);
 }

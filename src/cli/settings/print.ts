@@ -3,22 +3,22 @@ import { formatTable } from "../print/table.ts";
 import type { Source } from "./resolve.ts";
 import type { FileValue } from "./value-type.ts";
 
-/** A setting as it is shown to the operator. */
+/** A setting as the operator sees it. */
 export interface ShownSetting {
   readonly name: string;
-  /** As it would stand in the configuration file. Undefined when it is not set. */
+  /** As in the configuration file. Undefined when it is not set. */
   readonly value: FileValue | undefined;
   readonly isSecret: boolean;
   readonly source: Source;
 }
 
-/** Settings for people, one a line. Values may be longer than a line, and so stand last. */
+/** Writes settings for people, one per line. The value is last because it can be longer than a line. */
 export function formatSettings(shown: readonly ShownSetting[]): string {
   const rows = shown.map((setting) => [setting.name, setting.source.place ?? "default", toText(masked(setting))]);
   return formatTable([["SETTING", "FROM", "VALUE"], ...rows]);
 }
 
-/** Settings for programs, by their names. */
+/** Settings for programs, by name. */
 export function settingsToJson(shown: readonly ShownSetting[]): object {
   return Object.fromEntries(
     shown.map((setting) => [

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { usageFailure } from "../failure.ts";
-import { switchForm } from "../parse/switch.ts";
 import { createOption, flagOf, variableOf } from "./option.ts";
-import type { Setting } from "./setting.ts";
-import { type SettingKey, type SettingValues, settings } from "./settings.ts";
+import { type Setting, type SettingKey, type SettingValues, settings } from "./settings.ts";
 import { readSettingsFile } from "./settings-file.ts";
+import { switchForm } from "./value-type.ts";
 
-/** All settings, in the order in which they are shown. */
+/** All settings, in the order of the help. */
 export const settingKeys = Object.keys(settings) as SettingKey[];
 
 /** Gives a command the flags of settings. */
@@ -16,7 +15,7 @@ export function addSettings(command: Command, keys: readonly SettingKey[]): void
   }
 }
 
-/** Gives a command the flags of all settings. That of `db` is the program's, for every command. */
+/** Gives a command the flags of all settings but `db`, which the program has for every command. */
 export function addServerSettings(command: Command): void {
   addSettings(
     command,
@@ -25,8 +24,8 @@ export function addServerSettings(command: Command): void {
 }
 
 /**
- * Fills in, for the settings that a command and its parents take, what neither flags nor variables have given, from the
- * configuration file. All of the file is read and checked. Throws a `Failure`.
+ * Reads the configuration file, and applies it to the settings of a command and its parents that no flag or variable
+ * has given. The whole file is checked, whatever the command. Throws a `Failure`.
  */
 export function applySettingsFile(command: Command): void {
   const { config } = command.optsWithGlobals<{ config?: string }>();
@@ -46,27 +45,27 @@ export function applySettingsFile(command: Command): void {
   }
 }
 
-/** The values in force, of a command that has all settings. */
+/** The values in force for a command that has all settings. */
 export function settingValues(command: Command): SettingValues {
   return Object.fromEntries(settingKeys.map((key) => [key, settingValue(command, key)])) as SettingValues;
 }
 
-/** The value in force of one setting, of a command that has it. */
+/** The value in force of one setting, for a command that has it. */
 export function settingValue<Key extends SettingKey>(command: Command, key: Key): SettingValues[Key] {
   const value = ownerOf(command, key)?.getOptionValue(attributeOf(key));
-  // Commander has `--no-x` as an `x` that is true by default.
+  // Commander stores `--no-x` as an `x` that is true by default.
   const given = isNegated(key) ? value === false : value;
   return (given ?? settings[key].byDefault) as SettingValues[Key];
 }
 
-/** Where a value comes from. */
+/** The source of a value. */
 export interface Source {
   readonly kind: "default" | "file" | "variable" | "flag";
-  /** What to look for there: `petstore.yaml:3`, `PETSTORE_PORT` or `--port`; undefined for a default. */
+  /** Such as `petstore.yaml:3`, `PETSTORE_PORT` or `--port`; undefined for a default. */
   readonly place: string | undefined;
 }
 
-/** Where the value in force of a setting comes from. */
+/** The source of the value in force. */
 export function sourceOf(command: Command, key: SettingKey): Source {
   const source = ownerOf(command, key)?.getOptionValueSource(attributeOf(key)) ?? "default";
   switch (source) {
@@ -81,7 +80,7 @@ export function sourceOf(command: Command, key: SettingKey): Source {
   }
 }
 
-/** The command, or the nearest of its parents, that takes the flag of a setting. */
+/** The command itself, or its nearest parent, that has the flag of a setting. */
 function ownerOf(command: Command | null, key: SettingKey): Command | undefined {
   if (command === null) {
     return undefined;
@@ -106,15 +105,15 @@ function isNegated(key: SettingKey): boolean {
   return createOption(key).negate;
 }
 
-/** What the variable of a switch says; undefined for other settings, which commander reads itself. */
+/** The value of a switch by its variable; undefined for other settings, whose variables commander reads. */
 function readSwitchVariable(key: SettingKey): unknown {
-  const { kind } = settings[key] as Setting<unknown>;
+  const { type } = settings[key] as Setting<unknown>;
   const text = process.env[variableOf(key)];
-  if (kind.placeholder !== undefined || text === undefined) {
+  if (type.placeholder !== undefined || text === undefined) {
     return undefined;
   }
   try {
-    return kind.parse(text, undefined);
+    return type.parse(text, undefined);
   } catch {
     throw usageFailure(`${variableOf(key)} must be ${switchForm}, not ${JSON.stringify(text)}`);
   }

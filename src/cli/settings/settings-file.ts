@@ -15,23 +15,23 @@ import { readFileValue } from "./file-value.ts";
 import { nameOf } from "./option.ts";
 import { type SettingKey, settings } from "./settings.ts";
 
-/** What a configuration file says of one setting. */
+/** The entry of one setting in a configuration file. */
 export interface FileEntry {
   readonly value: unknown;
-  /** Where it says so, such as `petstore.yaml:3`. */
+  /** Such as `petstore.yaml:3`. */
   readonly place: string;
 }
 
-/** What a configuration file says, by the settings' keys. */
+/** The entries of a configuration file. */
 export type SettingsFile = ReadonlyMap<SettingKey, FileEntry>;
 
 /**
- * Reads a configuration file: YAML, in which the settings stand under their names. One without a value counts as unset,
- * as an empty variable does. Throws a `Failure` that names the file and the line, for whatever is wrong in it.
+ * Reads a configuration file: a YAML map from the names of settings to values. A setting without a value is not set, as
+ * with an empty variable. Throws a `Failure` that names the file and the line.
  */
 export function readSettingsFile(file: string): SettingsFile {
   const lines = new LineCounter();
-  // The parser would compare each name with all others.
+  // The check of the parser takes quadratic time. `seen` below takes linear time.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
   const document = parseDocument(readSmallFile(file), options);
   const placeAt = (offset: number | undefined) => `${file}:${lines.linePos(offset ?? 0).line}`;
@@ -45,7 +45,7 @@ export function readSettingsFile(file: string): SettingsFile {
     const place = placeAt(offset);
     const key = keyOf(name, place);
     if (seen.has(key)) {
-      throw usageFailure(`${place}: '${name}' stands in ${seen.get(key)} already`);
+      throw usageFailure(`${place}: '${name}' is already on ${seen.get(key)}`);
     }
     seen.set(key, `line ${lines.linePos(offset ?? 0).line}`);
     const given = plainValue(node);
@@ -56,9 +56,9 @@ export function readSettingsFile(file: string): SettingsFile {
   return entries;
 }
 
-/** What the parser says of these means something to programmers alone. */
+/** Messages for users where those of the parser are for programmers. */
 const faults: Partial<Record<ErrorCode, string>> = {
-  MULTIPLE_DOCS: "a file holds one document, and another one begins here",
+  MULTIPLE_DOCS: "a second document begins here; a file holds one",
   RESOURCE_EXHAUSTION: "it is nested too deeply",
 };
 
@@ -78,7 +78,7 @@ function pairsOf(document: Document, placeAt: (offset: number | undefined) => st
     return [];
   }
   if (!isMap(contents)) {
-    throw usageFailure(`${placeAt(contents.range?.[0])}: it must hold one setting a line, such as 'port: 8080'`);
+    throw usageFailure(`${placeAt(contents.range?.[0])}: it must hold one setting per line, such as 'port: 8080'`);
   }
   return contents.items.map(({ key, value }) => ({
     name: isScalar(key) ? String(key.value) : String(key),
@@ -95,9 +95,7 @@ function keyOf(name: string, place: string): SettingKey {
   return key;
 }
 
-/**
- * Only one value, or a list of them: whatever has more structure, or an alias, stays an object, which no setting takes.
- */
+/** A scalar, or a list of scalars. Anything else, such as a map or an alias, stays an object, which no setting accepts. */
 function plainValue(node: Node | null): unknown {
   return isSeq(node) ? node.items.map(scalarValue) : scalarValue(node);
 }

@@ -1,18 +1,16 @@
 import { logLevels } from "../../observability/log-level.ts";
-import { optional, required, type Setting, secret, several, toggle } from "./setting.ts";
-import {
-  baseUrl,
-  choice,
-  fileName,
-  grace,
-  hostName,
-  networks,
-  onOrOff,
-  origins,
-  port,
-  size,
-  timeout,
-} from "./value-type.ts";
+import { baseUrl, hostName, networks, origins, port } from "./address-types.ts";
+import { choice, fileName, grace, onOrOff, size, timeout, type ValueType } from "./value-type.ts";
+
+/** A setting of the service. A flag, a variable or the configuration file gives its value. */
+export interface Setting<V> {
+  readonly type: ValueType<Exclude<V, undefined>>;
+  /** What it decides, for the help and for the table in `docs/operations.md`. */
+  readonly description: string;
+  readonly byDefault: V;
+  /** Whether its value must not be shown. */
+  readonly isSecret: boolean;
+}
 
 /**
  * All settings of `petstore serve`. The name here makes the flag, the variable and the name in the file: `opsPort` is
@@ -23,21 +21,21 @@ export const settings = {
   db: required<string>(fileName, "the file of the store; every command takes it", "data/petstore.db"),
   host: required<string>(hostName, "the address to listen on", "127.0.0.1"),
   port: required<number>(port, "the API's port, 0 for a free one", "8080"),
-  opsHost: required<string>(hostName, "the operator's address", "127.0.0.1"),
+  opsHost: required<string>(hostName, "the address of the operator's port", "127.0.0.1"),
   opsPort: required<number>(port, "the port of health, metrics and status, 0 for a free one", "9090"),
   tlsCert: optional<string>(fileName, "speak TLS, with this certificate chain in PEM"),
   tlsKey: secret(optional<string>(fileName, "the certificate's private key in PEM")),
-  baseUrl: optional<string>(baseUrl, "where the reference says that the API is, ending in /v1"),
-  stagingBaseUrl: optional<string>(baseUrl, "where the reference says that staging is, ending in /v1"),
+  baseUrl: optional<string>(baseUrl, "the URL of the API in the reference, ending in /v1"),
+  stagingBaseUrl: optional<string>(baseUrl, "the URL of the staging API in the reference, ending in /v1"),
   corsOrigin: several(origins, "an origin whose pages may call the API"),
-  trustedProxy: several(networks, "a network whose X-Forwarded-For to believe"),
+  trustedProxy: several(networks, "a network of proxies whose X-Forwarded-For is trusted"),
   maxBody: required<number>(size, "the largest request body, in bytes or as 512KiB or 1MiB", "1MiB"),
   requestTimeout: required<number>(timeout, "how long a request may take to arrive", "30s"),
   shutdownGrace: required<number>(grace, "how long running calls may finish", "10s"),
   logLevel: required<string>(choice<string>("<level>", logLevels), "how much to log", "info"),
-  demo: toggle(onOrOff, "put pets into an empty store, and mint a key to try"),
-  noReflection: toggle(onOrOff, "do not describe the API to gRPC tools"),
-  enforceSunset: toggle(onOrOff, "answer 410 for what is past its sunset date"),
+  demo: toggle("put pets into an empty store, and create a key to try"),
+  noReflection: toggle("do not describe the API to gRPC tools"),
+  enforceSunset: toggle("answer 410 for operations past their sunset date"),
 };
 
 export type SettingKey = keyof typeof settings;
@@ -46,3 +44,28 @@ export type SettingKey = keyof typeof settings;
 export type SettingValues = {
   readonly [Key in SettingKey]: (typeof settings)[Key] extends Setting<infer V> ? V : never;
 };
+
+/** A setting that always has a value. `byDefault` is written as on the command line. */
+function required<V>(type: ValueType<Exclude<V, undefined>>, description: string, byDefault: string): Setting<V> {
+  return { type, description, byDefault: type.parse(byDefault, undefined), isSecret: false };
+}
+
+/** A setting that may be absent. */
+function optional<V>(type: ValueType<Exclude<V, undefined>>, description: string): Setting<V | undefined> {
+  return { type: type as Setting<V | undefined>["type"], description, byDefault: undefined, isSecret: false };
+}
+
+/** A setting with any number of values. */
+function several<V>(type: ValueType<readonly V[]>, description: string): Setting<readonly V[]> {
+  return { type, description: `${description}; may be repeated`, byDefault: [], isSecret: false };
+}
+
+/** A switch that is off by default. */
+function toggle(description: string): Setting<boolean> {
+  return { type: onOrOff, description, byDefault: false, isSecret: false };
+}
+
+/** The same setting, with a value that must not be shown. */
+function secret<V>(setting: Setting<V>): Setting<V> {
+  return { ...setting, isSecret: true };
+}

@@ -5,18 +5,28 @@ import { settingKeys } from "./resolve.ts";
 /** The variables that the service reads. */
 const known = [...settingKeys.map(variableOf), "PETSTORE_CONFIG"];
 
-/** Those of our clients' samples, and of our tests. */
+/** The variables of the client samples and of the tests. */
 const others = /^PETSTORE_(API_KEY$|TEST_)/;
 
 /**
- * Those that Kubernetes sets in every pod for a Service whose name begins with `petstore`, and Docker for a link.
+ * The variables that Kubernetes sets in every pod for a Service whose name begins with `petstore`, and that Docker sets
+ * for a link.
  *
  * Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
 const serviceLinks = /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 const serviceAddress = /^(tcp|udp|sctp):\/\//;
 
-/** A line that names the `PETSTORE_…` variables of which nothing is known. Undefined when there are none. */
+/** Removes the empty `PETSTORE_…` variables: an empty value in a container's settings means that it is not set. */
+export function dropEmptyVariables(env: NodeJS.ProcessEnv): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (name.startsWith("PETSTORE_") && value === "") {
+      delete env[name];
+    }
+  }
+}
+
+/** A line that names the `PETSTORE_…` variables that the service does not know. Undefined when there are none. */
 export function describeUnknownVariables(env: NodeJS.ProcessEnv): string | undefined {
   const unknown = Object.entries(env).filter(([name, value = ""]) => isUnknown(name, value));
   const named = unknown.map(([name]) => {
@@ -31,18 +41,18 @@ function isUnknown(name: string, value: string): boolean {
   return isOurs && !serviceLinks.test(name) && !serviceAddress.test(value);
 }
 
-/** The variable whose name is a slip or two away: not so many that half of what tells the names apart is another. */
+/** The known variable that differs by one or two typing errors, but by less than half of the name. */
 function nearestOf(name: string): string | undefined {
-  const most = Math.min(2, (name.length - "PETSTORE_".length) / 2);
+  const maxDistance = Math.min(2, (name.length - "PETSTORE_".length) / 2);
   const [nearest] = known
-    .map((each) => ({ each, slips: slipsBetween(name, each) }))
-    .filter(({ slips }) => slips <= most)
-    .toSorted((a, b) => a.slips - b.slips);
+    .map((each) => ({ each, distance: levenshtein(name, each) }))
+    .filter(({ distance }) => distance <= maxDistance)
+    .toSorted((a, b) => a.distance - b.distance);
   return nearest?.each;
 }
 
-/** How many characters to insert, remove or replace: the Levenshtein distance, found row by row. */
-function slipsBetween(from: string, to: string): number {
+/** The Levenshtein distance: the number of characters to insert, remove or replace. Computed row by row. */
+function levenshtein(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(from).entries()) {
     const next = [index + 1];

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createOption, nameOf, variableOf } from "../../../src/cli/settings/option.ts";
 import { settingKeys } from "../../../src/cli/settings/resolve.ts";
-import type { Setting } from "../../../src/cli/settings/setting.ts";
-import { settings } from "../../../src/cli/settings/settings.ts";
+import { type Setting, settings } from "../../../src/cli/settings/settings.ts";
 import { petstore, projectRoot } from "../../support/petstore.ts";
 
 /** Tests that run at the same time cannot have vitest remove it. */
@@ -118,7 +117,7 @@ describe.concurrent("a configuration file that is wrong", () => {
     return `&${name} [${`*${former}, `.repeat(9)}]`;
   }).join(", ");
   const baseUrlForm =
-    "It must be an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.";
+    "It must be a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.";
   const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
 
   it.for<[text: string, line: string]>([
@@ -137,14 +136,14 @@ describe.concurrent("a configuration file that is wrong", () => {
     ["cors-origin: [[]]", "1: 'cors-origin' takes plain values"],
     [
       "request-timeout: 30",
-      "1: value '30' of 'request-timeout' is invalid. It must be a duration such as 30s or 5m, of 24d at most, and not nothing.",
+      "1: value '30' of 'request-timeout' is invalid. It must be a duration such as 30s or 5m, of 24d at most, and not zero.",
     ],
     [
       "log-level: loud",
       "1: value 'loud' of 'log-level' is invalid. Allowed choices are silent, fatal, error, warn, info, debug.",
     ],
-    ["port: 1\nhost: a\nport: 2", "3: 'port' stands in line 1 already"],
-    ["port: 1\n---\nport: 2", "2: not valid YAML: a file holds one document, and another one begins here"],
+    ["port: 1\nhost: a\nport: 2", "3: 'port' is already on line 1"],
+    ["port: 1\n---\nport: 2", "2: not valid YAML: a second document begins here; a file holds one"],
     [`port: ${"[".repeat(20_000)}`, "1: not valid YAML: it is nested too deeply"],
     ["host: &a b\ndb: *a", "2: 'db' takes one plain value"],
     ["cors-origin: *none", "1: 'cors-origin' takes one plain value"],
@@ -158,7 +157,7 @@ describe.concurrent("a configuration file that is wrong", () => {
       "base-url: https://me:secret@example.com",
       `1: value 'https://********@example.com' of 'base-url' is invalid. ${baseUrlForm}`,
     ],
-    ["- port", "1: it must hold one setting a line, such as 'port: 8080'"],
+    ["- port", "1: it must hold one setting per line, such as 'port: 8080'"],
   ])("is told in one line, with its place: %j", async ([text, line]) => {
     using folder = createFolder();
     const cwd = folder.path;
@@ -181,7 +180,9 @@ describe.concurrent("a configuration file that is wrong", () => {
     writeFileSync(join(folder.path, "a.yaml"), text);
     const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd: folder.path });
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(/^petstore: (cannot read a\.yaml: it is larger than 1MiB|a\.yaml:2: 'port' stands .*)\n$/);
+    expect(stderr).toMatch(
+      /^petstore: (cannot read a\.yaml: it is larger than 1MiB|a\.yaml:2: 'port' is already on line 1)\n$/,
+    );
   });
 
   it("is told when it cannot be read", async () => {
@@ -207,10 +208,10 @@ describe("docs/operations.md", () => {
 
   it("has a row for every setting, and says of it what the settings say", () => {
     const rows = settingKeys.map((key) => {
-      const { kind, description, byDefault } = settings[key] as Setting<unknown>;
+      const { type, description, byDefault } = settings[key] as Setting<unknown>;
       const isSet = byDefault !== undefined && byDefault !== false && !Array.isArray(byDefault);
       const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
-      return `| ${[...cells, isSet ? `\`${String(kind.write(byDefault))}\`` : "", description].join(" | ")} |`;
+      return `| ${[...cells, isSet ? `\`${String(type.write(byDefault))}\`` : "", description].join(" | ")} |`;
     });
     const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(
       operations,
@@ -244,7 +245,7 @@ describe.concurrent("a variable", () => {
       "PETSTORE_BASE_URL",
       "https://me:sec@ret@example.com/v1",
       "option '--base-url <url>' value 'https://********@example.com/v1' from env 'PETSTORE_BASE_URL' is invalid. It must be " +
-        "an address that ends in /v1, such as https://api.example.com/v1, with no name or password in it.",
+        "a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.",
     ],
   ])("that is wrong is told in one line: %s", async ([name, value, line]) => {
     expect(await petstore(["config"], { env: { [name]: value } })).toEqual({

@@ -115,10 +115,10 @@ describe("an update of a key", () => {
     expect(stdout).toBe((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
   });
 
-  it("says when the key is so already", async () => {
+  it("says that the key already has these settings", async () => {
     const cwd = await createStore({});
     const result = await update(cwd, "--plan free --name Old --no-expiry");
-    expect(result).toEqual({ code: 0, stdout: `${id} is so already\n`, stderr: "" });
+    expect(result).toEqual({ code: 0, stdout: `${id} already has these settings\n`, stderr: "" });
   });
 
   it("loses none of several that are made at the same time", async () => {
@@ -130,11 +130,11 @@ describe("an update of a key", () => {
 
 const nothing = "nothing to update: give --name, --plan, --per-minute, --per-day, --scope, --expires-in or --no-expiry";
 const needsBoth = "an enterprise key needs both --per-minute and --per-day";
-const areFixed = (plan: string) => `the limits of the ${plan} plan are fixed: leave --per-minute and --per-day out`;
+const areFixed = (plan: string) => `the limits of the ${plan} plan are fixed: leave out --per-minute and --per-day`;
 const isInvalid = (option: string, given: string, why: string) =>
   `option '${option}' argument '${given}' is invalid. ${why}`;
 const scopeForm = "It must be one of inventory:read, inventory:write, pets:read, orders:read.";
-const durationForm = "It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not nothing.";
+const durationForm = "It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not zero.";
 const numberForm = "It must be a whole number from 1 on.";
 const nameForm = "It must be 100 characters at most, with no line break or other control character.";
 const planForm = "Allowed choices are free, pro, business, enterprise.";

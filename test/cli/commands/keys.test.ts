@@ -33,7 +33,7 @@ it("creates a key in a store that was missing, and shows it once", async () => {
   const cwd = createFolder();
   const created = await petstore(["keys", "create", "--plan", "pro", "--name", "Till 3"], { cwd });
   expect(created.stdout).toMatch(
-    /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only this once\.\n$/,
+    /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only once\.\n$/,
   );
   expect(created.stderr).toBe("petstore: made a new store, data/petstore.db\n");
   const { stdout } = await petstore(["keys", "list"], { cwd });
@@ -253,7 +253,7 @@ it("lists what each key has used, its ban, and who calls deprecated operations",
 
   const { stdout } = await petstore(["keys", "list"], { cwd });
   const [, first, second, ...rest] = stdout.split("\n");
-  expect(first).toMatch(/ 340\/10k +\d+s ago +banned for 10m$/);
+  expect(first).toMatch(/ 340\/10k +\d+s ago +banned for 11m$/);
   expect(second).toMatch(/ 340\/1k +\d+s ago +live$/);
   expect(rest.join("\n")).toMatch(
     /^\nDeprecated operations that are still called:\n\nID +NAME +OPERATION +LAST CALLED\nkey_\w+ +Old +a\.B\/Get +\d+s ago\n$/,
@@ -295,14 +295,14 @@ it("shows all of one key", async () => {
   const lines = [
     `id          ${id}`,
     "name        Till 3",
-    "state       banned for 10m",
+    "state       banned for 11m",
     "plan        enterprise, 50 a minute and 1,000 a day",
     "scopes      pets:read",
     `created     ${time}`,
     `expires     ${time}`,
     `last used   ${time}, \\d+s ago`,
     "minute      0 of 50",
-    "day         7 of 1,000, anew in 23h 59m",
+    "day         7 of 1,000, resets in 1d",
     "refusals    0 of 50; at 50 the key is banned",
     `ban         until ${time}, in 10m \\d+s; step 3`,
     `deprecated  petstore\\.v1\\.PetService/GetPet, called ${time}, \\d+s ago`,

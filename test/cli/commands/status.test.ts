@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
-import { formatStatus } from "../../../src/cli/print/status-text.ts";
-import type { ServerStatus } from "../../../src/cli/server-status.ts";
+import { formatStatus } from "../../../src/cli/commands/status.ts";
+import type { ServerStatus } from "../../../src/cli/ops-client.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
 import { startServer } from "../../support/server.ts";
@@ -15,14 +15,14 @@ const status: ServerStatus = {
   url: "http://127.0.0.1:8080",
   opsUrl: "http://127.0.0.1:9090",
   ready: true,
-  db: { path: "/data/petstore.db", fileBytes: 12_582_912, walBytes: 0 },
+  db: { path: "/data/petstore.db", fileBytes: 12_582_912, walBytes: 0, lastBackupAt: "2026-05-31T22:30:00.000Z" },
   calls: { total: 12_345, perSecond1m: 3.25, failed: 2 },
   limits: { admitted: 12_000, refused: 40, banned: 5 },
   keys: { byPlan: { free: 3, pro: 1 } },
   logLevel: "info",
 };
 
-/** Answers every request with a text, as long as the test runs. */
+/** Answers every request with a text until the test ends. */
 async function serveText(answer: string, code = 200): Promise<string> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === "/status" ? code : 404).end(answer);
@@ -30,7 +30,7 @@ async function serveText(answer: string, code = 200): Promise<string> {
   return listen(server);
 }
 
-/** Listens for as long as the test runs, on a free port unless one is named. */
+/** Listens until the test ends, by default on a free port. */
 async function listen(server: Server, port = 0): Promise<string> {
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -47,6 +47,7 @@ it("shows a server at a glance", () => {
 api        http://127.0.0.1:8080
 operator   http://127.0.0.1:9090
 store      /data/petstore.db, 12.0 MiB, log 0 bytes
+backup     2026-05-31 22:30Z, 4h ago
 calls      12,345, 3.3/s in the last minute, 2 failed
 limits     12,000 admitted, 40 refused, 5 banned
 keys       free 3, pro 1
@@ -55,14 +56,26 @@ log level  info
   );
 });
 
-it("prints the server's answer as JSON, whatever more a newer one tells", async () => {
+it.each<[string, ServerStatus["db"], string[]]>([
+  [
+    "that was never backed up",
+    { path: "a", fileBytes: 1, walBytes: 2, lastBackupAt: null },
+    ["a, 1 bytes, log 2 bytes", "none yet"],
+  ],
+  ["without files", { path: "postgres://a" }, ["postgres://a", "unknown"]],
+])("shows a store %s", (_what, db, [store, backup]) => {
+  const lines = formatStatus({ ...status, db }, 0).split("\n");
+  expect(lines.slice(3, 5)).toEqual([`store      ${store}`, `backup     ${backup}`]);
+});
+
+it("prints the answer of a newer server with all of its fields", async () => {
   const answer = { ...status, more: 1 };
   const opsUrl = await serveText(JSON.stringify(answer));
   const { stdout } = await petstore(["status", "--ops-url", opsUrl, "--json"]);
   expect(JSON.parse(stdout)).toEqual(answer);
 });
 
-it("shows a server that runs", async () => {
+it("shows a running server", async () => {
   const server = await startServer();
   onTestFinished(() => server.stop());
   const { key } = await server.store.mintKey("--plan", "pro");
@@ -72,26 +85,27 @@ it("shows a server that runs", async () => {
   expect(stdout).toContain(
     `\napi        ${server.origin}\noperator   ${server.opsOrigin}\nstore      ${server.store.db}, `,
   );
+  expect(stdout).toContain("\nbackup     none yet\n");
   expect(stdout).toMatch(
     /\ncalls {6}1, \d\.\d\/s in the last minute, 0 failed\nlimits {5}1 admitted, 0 refused, 0 banned\n/,
   );
   expect(stdout).toMatch(/\nkeys {7}.*pro 1.*\nlog level {2}info\n$/);
 });
 
-it("asks where the settings have the operator's port", async () => {
+it("asks the operator port of the settings", async () => {
   const port = new URL(await serveText(JSON.stringify(status))).port;
   const env = { PETSTORE_OPS_PORT: port, PETSTORE_OPS_HOST: "0.0.0.0" };
   expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
 });
 
-it("asks by whatever name the settings have the operator's address", async () => {
+it("asks the operator host of the settings, whatever its name", async () => {
   const env = { PETSTORE_OPS_PORT: "1", PETSTORE_OPS_HOST: "constructor" };
   const { code, stderr } = await petstore(["status"], { env });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
 });
 
-it("asks on a port that browsers refuse", async () => {
+it("asks on a port that browsers block", async () => {
   // Source: https://fetch.spec.whatwg.org/#port-blocking
   const opsUrl = await listen(
     createServer((_request, response) => response.end(JSON.stringify(status))),
@@ -102,19 +116,19 @@ it("asks on a port that browsers refuse", async () => {
 
 it.for<[what: string, answer: string, code: number]>([
   ["a page", "<html>", 200],
-  ["another JSON", "{}", 200],
-  ["a JSON with holes", JSON.stringify({ ...status, db: {} }), 200],
+  ["other JSON", "{}", 200],
+  ["JSON that lacks fields", JSON.stringify({ ...status, limits: {} }), 200],
   ["an error", JSON.stringify(status), 404],
-])("tells that something else answers: %s", async ([, answer, code]) => {
+])("refuses another answer: %s", async ([, answer, code]) => {
   const opsUrl = await serveText(answer, code);
   expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",
-    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+    stderr: `petstore: what answers at ${opsUrl} is not the operator port of a petstore server\n`,
   });
 });
 
-it("reads no answer that does not end", async () => {
+it("stops reading an answer that does not end", async () => {
   const endless = function* () {
     for (;;) {
       yield " ".repeat(65_536);
@@ -124,11 +138,11 @@ it("reads no answer that does not end", async () => {
   expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",
-    stderr: `petstore: what answers at ${opsUrl} is no petstore server's operator port\n`,
+    stderr: `petstore: what answers at ${opsUrl} is not the operator port of a petstore server\n`,
   });
 });
 
-it("waits for no answer for more than some seconds, though it has begun", async () => {
+it("waits a few seconds for the end of an answer", async () => {
   const opsUrl = await listen(createServer((_request, response) => void response.write("{")));
   expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
@@ -137,7 +151,7 @@ it("waits for no answer for more than some seconds, though it has begun", async 
   });
 });
 
-it("asks nobody else, whatever the answer says", async () => {
+it("follows no redirect", async () => {
   const other = await serveText(JSON.stringify(status));
   const opsUrl = await listen(
     createServer((_request, response) => void response.writeHead(302, { location: `${other}/status` }).end()),
@@ -145,7 +159,7 @@ it("asks nobody else, whatever the answer says", async () => {
   expect((await petstore(["status", "--ops-url", opsUrl])).code).toBe(1);
 });
 
-it("tells that no server answers", async () => {
+it("says that no server answers", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -158,10 +172,10 @@ it("tells that no server answers", async () => {
   });
 });
 
-it.for(["nowhere", "ftp://127.0.0.1", "127.0.0.1:9090"])("takes no address but one of HTTP: %s", async (opsUrl) => {
+it.for(["nowhere", "ftp://127.0.0.1", "127.0.0.1:9090"])("refuses an address other than HTTP: %s", async (opsUrl) => {
   expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
     code: 2,
     stdout: "",
-    stderr: `petstore: "${opsUrl}" is no address, such as http://127.0.0.1:9090\n`,
+    stderr: `petstore: "${opsUrl}" is not an HTTP address such as http://127.0.0.1:9090\n`,
   });
 });

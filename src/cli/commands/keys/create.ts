@@ -4,11 +4,16 @@ import { type Key, mintKeyId, newKey, type Scope, scopes } from "../../../domain
 import { hashSecret, mintSecret } from "../../../domain/key-secret.ts";
 import { type Plan, plans } from "../../../domain/plan.ts";
 import { usageFailure } from "../../failure.ts";
-import { argument } from "../../parse/argument.ts";
-import { customQuotaFor, type QuotaFlags } from "../../parse/custom-quota.ts";
-import { parseLifetime, parseLimit, parseScopes, planNames } from "../../parse/key-flags.ts";
-import { keyNameForm, parseKeyName } from "../../parse/key-name.ts";
-import { printSecret } from "../../print/secret.ts";
+import {
+  customQuotaFor,
+  parseKeyName,
+  parseLifetime,
+  parseLimit,
+  parseScopes,
+  planNames,
+  type QuotaFlags,
+} from "../../parse/key-flags.ts";
+import { printSecret } from "../../print/key.ts";
 import { withStore } from "../../store-file.ts";
 
 /** `petstore keys create`. */
@@ -18,7 +23,7 @@ export function addKeysCreate(keys: Command): void {
     .summary("create a key and print it, once")
     .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown again.")
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
-    .option("--name <name>", "what to call it, in lists", argument(parseKeyName, keyNameForm), "")
+    .option("--name <name>", "what to call it, in lists", parseKeyName, "")
     .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)
     .option("--per-day <n>", "requests a day, for an enterprise key", parseLimit)
     .option("--scope <scope>", `may be repeated: ${scopes.join(", ")} (default: all)`, parseScopes)

@@ -2,7 +2,7 @@ import type { Key } from "../../../domain/key.ts";
 import type { KeyOutcome, Store } from "../../../domain/store.ts";
 import { Failure } from "../../failure.ts";
 import { printableJsonLine } from "../../print/printable.ts";
-import { formatMinute } from "../../print/time-text.ts";
+import { formatMinute } from "../../print/time.ts";
 
 /** The key with an id. Throws a `Failure` when there is none. */
 export async function requireKey(store: Store, id: string): Promise<Key> {

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { describeKey } from "../../print/key-standing.ts";
+import { keyStatus, keyToJson } from "../../print/key-status.ts";
 import { formatKeys } from "../../print/key-table.ts";
-import { keyToJson } from "../../print/key-to-json.ts";
 import { printableJson } from "../../print/printable.ts";
 import { withExistingStore } from "../../store-file.ts";
 
@@ -31,7 +30,7 @@ async function listKeys({ db, all, wide, json }: ListOptions): Promise<void> {
   const nowMs = Date.now();
   const listed = keys
     .filter(({ revokedAtMs }) => all || revokedAtMs === undefined)
-    .map((key) => describeKey(key, usageOf.get(key.id), nowMs));
+    .map((key) => keyStatus(key, usageOf.get(key.id), nowMs));
   if (json) {
     process.stdout.write(`${printableJson(listed.map(keyToJson))}\n`);
     return;

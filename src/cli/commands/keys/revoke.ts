@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { printable } from "../../print/printable.ts";
-import { formatMinute } from "../../print/time-text.ts";
+import { formatMinute } from "../../print/time.ts";
 import { withExistingStore } from "../../store-file.ts";
 import { requireKnown } from "./key-lookup.ts";
 

@@ -5,7 +5,7 @@ import { hashSecret, mintSecret } from "../../../domain/key-secret.ts";
 import { Failure } from "../../failure.ts";
 import { argument } from "../../parse/argument.ts";
 import { durationForm, parseDuration } from "../../parse/duration.ts";
-import { printSecret } from "../../print/secret.ts";
+import { printSecret } from "../../print/key.ts";
 import { withExistingStore } from "../../store-file.ts";
 import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { loadKey } from "../../print/key-standing.ts";
-import { formatKey } from "../../print/key-text.ts";
-import { keyToJson } from "../../print/key-to-json.ts";
+import { formatKey } from "../../print/key.ts";
+import { keyToJson, loadKeyStatus } from "../../print/key-status.ts";
 import { printableJson } from "../../print/printable.ts";
 import { withExistingStore } from "../../store-file.ts";
 import { requireKey } from "./key-lookup.ts";
@@ -18,7 +17,9 @@ export function addKeysShow(keys: Command): void {
     .action(async (id: string, _options, command: Command) => {
       const { db, json } = command.optsWithGlobals<{ db: string; json?: true }>();
       const nowMs = Date.now();
-      const standing = await withExistingStore(db, async (store) => loadKey(store, await requireKey(store, id), nowMs));
+      const standing = await withExistingStore(db, async (store) =>
+        loadKeyStatus(store, await requireKey(store, id), nowMs),
+      );
       process.stdout.write(json ? `${printableJson(keyToJson(standing))}\n` : formatKey(standing, nowMs));
     });
 }

@@ -3,13 +3,16 @@ import { type Key, type KeySettings, type Scope, scopes } from "../../../domain/
 import { type Plan, plans } from "../../../domain/plan.ts";
 import type { Store } from "../../../domain/store.ts";
 import { usageFailure } from "../../failure.ts";
-import { argument } from "../../parse/argument.ts";
-import { customQuotaFor, type QuotaFlags } from "../../parse/custom-quota.ts";
-import { parseLifetime, parseLimit, parseScopes } from "../../parse/key-flags.ts";
-import { keyNameForm, parseKeyName } from "../../parse/key-name.ts";
-import { describeChange } from "../../print/key-settings-text.ts";
-import { loadKey } from "../../print/key-standing.ts";
-import { keyToJson } from "../../print/key-to-json.ts";
+import {
+  customQuotaFor,
+  parseKeyName,
+  parseLifetime,
+  parseLimit,
+  parseScopes,
+  type QuotaFlags,
+} from "../../parse/key-flags.ts";
+import { describeChange } from "../../print/key.ts";
+import { keyToJson, loadKeyStatus } from "../../print/key-status.ts";
 import { printable, printableJson } from "../../print/printable.ts";
 import { withExistingStore } from "../../store-file.ts";
 import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";
@@ -24,7 +27,7 @@ export function addKeysUpdate(keys: Command): void {
         "Running servers take notice within a second.",
     )
     .argument("<id>", "the key's id, key_…")
-    .option("--name <name>", "what to call it, in lists", argument(parseKeyName, keyNameForm))
+    .option("--name <name>", "what to call it, in lists", parseKeyName)
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
     .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)
     .option("--per-day <n>", "requests a day, for an enterprise key", parseLimit)
@@ -64,7 +67,7 @@ async function printUpdate(id: string, options: UpdateOptions): Promise<void> {
     const [former, key] = await update(store, id, (each) => change(each, options, nowMs));
     process.stdout.write(
       json
-        ? `${printableJson(keyToJson(await loadKey(store, key, nowMs)))}\n`
+        ? `${printableJson(keyToJson(await loadKeyStatus(store, key, nowMs)))}\n`
         : `${printable(describeChange(former, key))}\n`,
     );
   });
