@@ -8,8 +8,7 @@ export function reportProfiles(profiles: readonly Profile[]): string {
 
 const title = `## Where the service's time goes
 
-By V8's profiler, which makes the service slower; what it uses itself is left out. The threads' time is the kernel's
-account of it.`;
+By V8's profiler, which slows the service down; its own use is left out. The threads' time is the kernel's account.`;
 
 function costsTable(profiles: readonly Profile[]): string {
   const users = Object.keys(profiles[0]?.costs ?? {}) as (keyof Costs)[];
@@ -19,12 +18,12 @@ function costsTable(profiles: readonly Profile[]): string {
 
 const bounds = `What bounds the ratios:
 
-- *To the bare servers*: an update is more than its two system calls, which are all that these do. It has to be committed,
-  by a thread that shares two cores with the main one, with the load and with the collector; and the service's code and
-  its packages come on top. A third core would lift it; so would fewer system calls, for Node reads and writes each
+- *To the bare servers*: they make two system calls for a request and nothing else. The service also commits the update,
+  on a thread that shares two cores with the main thread, the load and the garbage collector; its own code and its
+  packages add to that. A third core would raise the ratio, and so would fewer system calls: Node reads and writes each
   connection by itself.
-- *To \`connectNodeAdapter\` over gRPC*: Node's own HTTP/2, in JavaScript and in C++, takes more than the service does, and
-  both contenders pay for it. Another implementation of HTTP/2 would lift it.
-- *Reads while others update*: of what they lose, the bare server that stands beside loses a part as well, and that has
-  nothing to do with the updates: it has to wait for one of the two cores. The rest is bursts: those who
-  wait for a slow disk are answered in a row, and ask again at once.`;
+- *To \`connectNodeAdapter\` over gRPC*: Node's own HTTP/2, in JavaScript and C++, takes more time than the service does,
+  and both contenders pay for it. Another implementation of HTTP/2 would raise the ratio.
+- *Reads while others update*: the bare server beside the service slows down as well, because it waits for one of two
+  cores; that part has nothing to do with updates. The rest is bursts: clients that wait for a slow disk are answered in
+  a row, and ask again at once.`;

@@ -22,17 +22,17 @@ export function resultsPage({ plan, machine, remarks, reports }: Results): strin
   ].join("\n\n")}\n`;
 }
 
-const again = `In each round the contenders take turns, and the figures are medians
-over the rounds. To run it again: \`npm run bench\`, or \`npm run bench -- --quick\` for less than two minutes. It wants
-Linux with \`wrk\` (\`apt-get install wrk\`), and gcc for the slow disk.`;
+const again = `In each round the contenders take turns; the figures are medians over the
+rounds. To run it again: \`npm run bench\`, or \`npm run bench -- --quick\` for less than two minutes. It needs Linux with
+\`wrk\` (\`apt-get install wrk\`), and gcc for the slow disk.`;
 
-const method = `All contenders have the same pets, in copies of one SQLite file that \`petstore import\` made. All but the bare ones
+const method = `All contenders serve the same pets, from copies of one SQLite file that \`petstore import\` made. All but the bare servers
 check the bearer key by its SHA-256 in that file, count two windows (Fastify: the one of \`@fastify/rate-limit\`) and send
-the limits' headers. Each update sets another quantity, and is one commit in the peers; after each run the bench sees
-for itself that the updates stand in the file.
+the limit headers. Each update sets another quantity, and is one commit in the peers. After each run the bench reads the
+file to verify that the updates are in it.
 
-- *CPU µs/request*: the server's user and system time, all threads together, over the requests it answered.
-- *CPU ratio*: the service's CPU µs/request over the peer's. Less is better.
-- *load's core*: how much of one core the load generator took. Near 100 % it is the generator that is measured.
-- gRPC's load is a generator of the bench (\`bench/load/h2.ts\`), since \`h2load\` sends the same body each time; all other
-  load is \`wrk\`'s, on one thread.`;
+- *CPU µs/request*: the server's user and system time, all threads together, divided by the requests it answered.
+- *CPU ratio*: the service's CPU µs/request divided by the peer's. Less is better.
+- *load's core*: how much of one core the load generator used. Near 100 % the figures measure the generator.
+- gRPC's load comes from a generator of the bench (\`bench/load/h2.ts\`), since \`h2load\` sends the same body each time.
+  All other load comes from \`wrk\`, on one thread.`;
