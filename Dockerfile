@@ -1,10 +1,10 @@
-# The tags name versions, since digests differ by platform: pin those that you have checked when you build for production.
+# The tags name versions, because digests differ by platform. For production, pin the digests that you have checked.
 FROM node:26.10.0-trixie-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY . .
-# The image below has no shell: env reads the first line of lib/petstore.js. It lacks the libatomic that Node wants, too.
+# The image below has no shell, so env runs lib/petstore.js by its first line. It lacks libatomic, which Node needs.
 RUN npm run build \
   && mkdir -p /system/usr/bin /system/usr/lib /system/usr/local/bin /data \
   && cp /usr/bin/env /system/usr/bin/ \

@@ -7,9 +7,9 @@ export interface Contender {
   readonly name: string;
   /** Node's arguments that start it on a store. */
   command(db: string): readonly string[];
-  /** Whether it only says that it has updated. */
+  /** Whether it claims updates without making them. */
   readonly isBare?: true;
-  /** What is put into its environment. */
+  /** Further variables of its environment. */
   readonly environment?: () => Promise<NodeJS.ProcessEnv>;
 }
 
@@ -17,7 +17,7 @@ function peer(name: string, file: string, ...args: readonly string[]): Contender
   return { name, command: (db) => [`bench/contenders/${file}.ts`, db, ...args] };
 }
 
-/** All that stand beside each other. `protos` is a folder with the protos that ours import. */
+/** All contenders. `protos` is a folder with the protos that ours import. */
 export function createContenders(protos: string) {
   const service: Contender = {
     name: "petstore",

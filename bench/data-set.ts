@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { projectRoot, runProgram } from "./project.ts";
 
-/** A store that the service has made, which each contender gets a copy of. */
+/** A store that the service made. Each contender gets a copy. */
 export interface DataSet {
   readonly db: string;
   /** The pets' ids, one a line, in the order in which the load updates them. */
@@ -17,7 +17,7 @@ export interface DataSet {
 const city = process.env.PETSTORE_TEST_CSV ?? join(projectRoot, "../shared/data/seattle-pets.csv");
 const cityPets = 50_759;
 
-/** The pets of a city; where their file is absent, as many of like shape. */
+/** The pets of a city; without their file, as many generated ones of the same shape. */
 export function createCity(directory: string): Promise<DataSet> {
   return createDataSet(directory, "city", existsSync(city) ? city : writePets(directory, cityPets));
 }
@@ -53,9 +53,9 @@ function readIds(db: string): number[] {
   }
 }
 
-/** The same ids in an order in which neighbours stand far apart, as callers' pets do. */
+/** The same ids in an order in which neighbours are far apart, as in real use. */
 function spread(ids: readonly number[]): number[] {
-  // Coprime to every number of pets that is not its multiple.
+  // A prime, so coprime to every number of pets that is not its multiple.
   const stride = 7919;
   return ids.map((_id, index) => ids[(index * stride) % ids.length] ?? 0);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { projectRoot } from "./project.ts";
 import { table } from "./report.ts";
 
-/** The packages that the contenders stand on. */
+/** The packages that the contenders use. */
 const packages = [
   "fastify",
   "@fastify/rate-limit",
@@ -16,7 +16,7 @@ const packages = [
   "better-sqlite3",
 ];
 
-/** Where and with what is measured, as Markdown. */
+/** The machine and the versions that are measured, as Markdown. */
 export function describeMachine(): string {
   const rows = [
     ["CPU", `${cpus()[0]?.model ?? "unknown"}, ${cpus().length} cores`],
@@ -29,7 +29,7 @@ export function describeMachine(): string {
   return table(["", "measured with"], rows);
 }
 
-/** A warning, where others keep the machine busy. */
+/** A warning if the machine is busy with something else. */
 export function warnOfNoise(): string | undefined {
   const load = loadavg()[0] ?? 0;
   return load > cpus().length / 2

@@ -1,6 +1,6 @@
 /**
  * The service and its peers, side by side: `npm run bench`, and `npm run bench -- --quick` for less than 2 minutes.
- * `--only TEXT` takes the scenarios whose title has the text in it, and then writes no file.
+ * `--only TEXT` runs the scenarios whose title contains the text, and writes no file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ async function runBench(plan: Plan, only: string): Promise<void> {
   console.log([machine, ...remarks].join("\n\n"));
 
   const directory = mkdtempSync(join(tmpdir(), "petstore-bench-"));
-  // However the bench ends: the servers end with it too.
+  // The servers must end with the bench, however it ends.
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.once(signal, () => process.exit(1));

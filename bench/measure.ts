@@ -6,7 +6,7 @@ export interface Plan {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
-  /** How long the service is profiled under each of some loads; 0 for not at all. */
+  /** How long the service is profiled under each load; 0 for no profile. */
   readonly profiledSeconds: number;
 }
 
@@ -16,7 +16,9 @@ export interface Standing {
   readonly round: Round;
 }
 
-/** Measures a scenario's contenders in turn, round by round, so that what disturbs the machine disturbs all of them. */
+/**
+ * Measures a scenario's contenders in turn, round by round, so that a disturbance of the machine affects all of them.
+ */
 export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[]> {
   await using held = new AsyncDisposableStack();
   const bouts = await scenario.start(held);

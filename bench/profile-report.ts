@@ -1,7 +1,7 @@
 import type { Costs, Profile } from "./profile.ts";
 import { table } from "./report.ts";
 
-/** Where the service's time goes, and what that means for the ratios, as Markdown. */
+/** Where the service's time goes and what bounds the ratios, as Markdown. */
 export function reportProfiles(profiles: readonly Profile[]): string {
   return [title, costsTable(profiles), bounds].join("\n\n");
 }

@@ -40,7 +40,7 @@ export async function profileService(
   return profiles;
 }
 
-/** Who can use the time of the main thread, as a profile tells. */
+/** What can use the main thread's time, as a profile reports it. */
 const owners = [
   "the service's code",
   "packages' code",
@@ -51,7 +51,7 @@ const owners = [
 ] as const;
 type Owner = (typeof owners)[number];
 
-/** The other threads, by the names that Node and V8 give them. The profiler's own is not among them. */
+/** The other threads, by the names that Node and V8 give them, without the profiler's own. */
 const threads = { "the writer's thread": "WorkerThread", "V8's threads, which help the collector": "node-V8Worker" };
 type ThreadTitle = keyof typeof threads;
 const threadTitles = Object.keys(threads) as ThreadTitle[];
@@ -77,7 +77,7 @@ async function profile(
     const { requests } = await load({ ...order, seconds: profiledSeconds, firstQuantity: nextQuantity() });
     const threadsAfter = threadSeconds(server);
     const endUs = monotonicUs();
-    // Node writes the profile of its main thread when it ends by itself.
+    // Node writes the main thread's profile only when it exits by itself.
     await server.stop("SIGTERM");
     const ownersUs = mainThreadUs(JSON.parse(readFileSync(join(folder, profileName), "utf8")), { startUs, endUs });
     const threadsUs = threadTitles.map((title, index) => {
@@ -114,7 +114,7 @@ interface Window {
   readonly endUs: number;
 }
 
-/** How much of the window was whose, in µs. */
+/** The time of each user within the window, in µs. */
 function mainThreadUs({ startTime, nodes, samples, timeDeltas }: CpuProfile, window: Window): Map<Owner, number> {
   const ownersById = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]));
   const spent = new Map<Owner, number>(owners.map((owner) => [owner, 0]));

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 /** The root of the project, from which its commands are run. */
 export const projectRoot = join(import.meta.dirname, "..");
 
-/** The environment, without the settings that would reach the service from outside of the bench. */
+/** The environment, without settings that would reach the service from outside the bench. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PETSTORE_")));
 }

@@ -10,7 +10,7 @@ export function nextQuantity(): number {
   return 1_000_000_000 + runs * updatesPerRun;
 }
 
-/** Throws unless a run's updates stand in the store, but for those that were under way when it ended. */
+/** Throws unless a run's updates are in the store, except those in flight when it ended. */
 export function assertWritten(db: string, firstQuantity: number, expected: number): void {
   const connection = new Sqlite(db, { readonly: true });
   try {

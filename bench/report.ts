@@ -2,7 +2,7 @@ import type { Standing } from "./measure.ts";
 import type { Round } from "./round.ts";
 import type { Metric, Scenario, Target } from "./scenario.ts";
 
-/** The tables of one scenario, as Markdown that is readable on a terminal too. */
+/** The tables of one scenario, as Markdown that is readable on a terminal, too. */
 export function reportScenario({ title, targets }: Scenario, standings: readonly Standing[]): string {
   return [`## ${title}`, standingsTable(standings), targetsTable(targets, standings)].join("\n\n");
 }
@@ -35,7 +35,7 @@ function targetsTable(targets: readonly Target[], standings: readonly Standing[]
   return table(["against", "of", "ratio", "to reach", "", "CPU ratio"], rows);
 }
 
-/** What is to be reached, and whether it is. */
+/** The targets, and whether each is reached. */
 function verdict(ratio: number, { atLeast, atMost }: Target): [bound: string, outcome: string] {
   if (atLeast !== undefined) {
     return [`at least ${atLeast} ×`, ratio >= atLeast ? "reached" : "missed"];

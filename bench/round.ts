@@ -1,13 +1,13 @@
 import { median } from "./statistics.ts";
 
-/** What one contender has done in one round. */
+/** One contender's result in one round. */
 export interface Round {
   readonly requestsPerSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** The server's CPU time, all of its threads together. NaN where other requests have a part in it. */
+  /** The server's CPU time, all threads together. NaN if it includes other requests. */
   readonly cpuUsPerRequest: number;
-  /** How much of one core the load generator took, from 0 to 1. Near to 1 it is the generator that is measured. */
+  /** How much of one core the load generator used, from 0 to 1. Near 1 the figures measure the generator. */
   readonly loadShare: number;
 }
 

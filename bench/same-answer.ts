@@ -1,6 +1,6 @@
 import type { ServerProcess } from "./server-process.ts";
 
-/** Throws unless all servers give the same JSON to a `GET`: contenders with other data cannot be compared. */
+/** Throws unless all servers answer a `GET` with the same JSON: contenders with different data cannot be compared. */
 export async function assertSameAnswer(servers: readonly ServerProcess[], path: string, key: string): Promise<void> {
   const texts = await Promise.all(servers.map(({ origin }) => read(`${origin}${path}`, key)));
   const other = texts.findIndex((text) => text !== texts[0]);

@@ -1,9 +1,9 @@
 import type { Round } from "./round.ts";
 
-/** What a ratio compares: the medians of one of these. */
+/** The figure whose medians a ratio compares. */
 export type Metric = "requestsPerSecond" | "p99Us";
 
-/** How the first contender shall stand to another one. Without a bound it is only told how it does. */
+/** The first contender's target against another one. Without a bound the ratio is only reported. */
 export interface Target {
   readonly against: string;
   readonly metric: Metric;
@@ -11,17 +11,17 @@ export interface Target {
   readonly atMost?: number;
 }
 
-/** One thing that is put under load, and can be so again and again. */
+/** Something that can be put under load repeatedly. */
 export interface Bout {
   readonly name: string;
-  /** Puts it under load for so many seconds. */
+  /** Puts it under load for this many seconds. */
   run(seconds: number): Promise<Round>;
 }
 
-/** Some contenders under the same load. The targets are the first one's. */
+/** Contenders under the same load. The targets are the first one's. */
 export interface Scenario {
   readonly title: string;
   readonly targets: readonly Target[];
-  /** Starts all contenders, and gives what stops them to the stack. */
+  /** Starts all contenders. The stack stops them. */
   start(held: AsyncDisposableStack): Promise<readonly Bout[]>;
 }

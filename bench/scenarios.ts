@@ -8,7 +8,7 @@ import type { Scenario, Target } from "./scenario.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { slowDisk } from "./slow-disk.ts";
 
-/** What the scenarios are made of. */
+/** What scenarios need. */
 export interface Setting {
   readonly contenders: Contenders;
   /** The pets of a city. */
@@ -21,13 +21,13 @@ export interface Setting {
 const patchLoad = wrkLoad("patch", 64);
 const grpcLoad = nodeLoad(join(import.meta.dirname, "load/h2.ts"));
 
-/** The loads under which it is also told where the service's time goes. */
+/** The loads under which the service is also profiled. */
 export const profiledLoads: readonly ProfiledLoad[] = [
   { name: "REST PATCH", load: patchLoad },
   { name: "gRPC UpdateInventory", load: grpcLoad },
 ];
 
-/** All that is measured, and what is to be reached in it. */
+/** All scenarios, with their targets. */
 export function createScenarios({ contenders, city, shop, directory }: Setting): Scenario[] {
   const { service, traced, fastify, connectHttp1, connectHttp2, grpcJs, bareHttp, bareHttp2, readyBytes } = contenders;
   const slow = slowDisk({ service, bystander: bareHttp, data: city, directory });

@@ -35,13 +35,13 @@ export class ServerProcess {
   }
 }
 
-/** The flags that `bin/petstore` gives to Node. All servers are given the same. */
+/** The flags that `bin/petstore` gives to Node. All servers get the same. */
 const nodeFlags =
   readFileSync(join(projectRoot, "bin/petstore"), "utf8")
     .match(/^exec .*/m)?.[0]
     .match(/--\S+/g) ?? [];
 
-/** Starts a server, and resolves when it has said on stdout where it listens. Rejects when it ends before. */
+/** Starts a server. Resolves when it has printed on stdout where it listens, and rejects if it ends before that. */
 export async function startServer(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},

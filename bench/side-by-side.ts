@@ -8,16 +8,13 @@ import { assertSameAnswer } from "./same-answer.ts";
 import type { Bout, Scenario, Target } from "./scenario.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** The contenders' servers run beside each other; one after the other is put under load. */
+/** Runs the contenders' servers side by side, and puts one after the other under load. */
 export interface SideBySide {
   readonly title: string;
   readonly contenders: readonly Contender[];
   readonly data: DataSet;
   readonly load: Load;
-  /**
-   * Of a load of updates, how many are under way at a time: so many may be unanswered at its end. Undefined for a load
-   * of lists.
-   */
+  /** How many updates are in flight at a time, and so may be unanswered at the end. Undefined for a load of lists. */
   readonly updatesAtATime?: number;
   readonly targets: readonly Target[];
   /** A folder for the contenders' copies of the store. */

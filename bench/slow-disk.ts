@@ -13,28 +13,25 @@ import { startServer } from "./server-process.ts";
 const paced = nodeLoad(join(import.meta.dirname, "load/paced.ts"));
 const updates = wrkLoad("patch", 64);
 
-/** The updates' time before and after the reads, so that none of these goes without them. */
+/** How long updates run before and after the reads, so that every read competes with updates. */
 const marginSeconds = 0.5;
 
-/** What the delayed sync must cost an update at least. Less would mean that the library is not in force. */
+/** The minimum time of an update with the delayed sync. A shorter one means that the library is not loaded. */
 const leastUpdateUs = 20_000;
 
 const bystanderName = "bare node:http beside it, 64 clients update";
 
 interface SlowDisk {
   readonly service: Contender;
-  /**
-   * A server that has no part in the updates: what it loses to them, it loses to the machine that it shares with them.
-   */
+  /** A server without updates. It shows how much slower the shared machine alone makes reads. */
   readonly bystander: Contender;
   readonly data: DataSet;
   readonly directory: string;
 }
 
 /**
- * Reads at a fixed rate from one server on a disk that takes 20 ms to sync: with nobody else there, and while 64
- * clients update; and from a bystander, while they update that server. Undefined where there is no gcc to build the
- * slow disk with.
+ * Reads at a fixed rate from a server whose disk takes 20 ms to sync: alone, and while 64 clients update it. Reads also
+ * from a bystander during those updates. Undefined without gcc, which builds the slow disk.
  */
 export function slowDisk({ service, bystander, data, directory }: SlowDisk): Scenario | undefined {
   if (!isInstalled("gcc")) {
@@ -76,7 +73,7 @@ async function read(order: LoadOrder): Promise<Round> {
   return { requestsPerSecond: requests / seconds, p50Us, p99Us, cpuUsPerRequest: NaN, loadShare };
 }
 
-/** Has the order's server updated, and reads from the one at `readOrigin`. */
+/** Updates the order's server while it reads from the one at `readOrigin`. */
 async function readWhileUpdating(order: LoadOrder, readOrigin: string): Promise<Round> {
   const seconds = Math.ceil(order.seconds + 2 * marginSeconds);
   const updating = updates({ ...order, seconds, firstQuantity: nextQuantity() });

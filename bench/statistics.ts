@@ -1,4 +1,4 @@
-/** The middle one of some numbers; of an even count, the mean of the two in the middle. NaN of none. */
+/** The middle number; for an even count, the mean of the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;

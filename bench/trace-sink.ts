@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Takes traces by OTLP over HTTP, and throws them away. Resolves to its address; it keeps no process alive. */
+/** Receives traces by OTLP over HTTP and discards them. Resolves to its address; it keeps no process alive. */
 export function startTraceSink(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => response.end());

@@ -30,7 +30,7 @@ function compile() {
   }
 }
 
-/** tsc leaves the names of source files in the types, and not every tool finds the types of these. */
+/** tsc leaves the names of source files in the types, which not every tool resolves. */
 function nameCompiledFiles() {
   for (const name of readdirSync(output, { recursive: true }).filter((name) => name.endsWith(".d.ts"))) {
     const file = join(output, name);

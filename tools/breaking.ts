@@ -1,6 +1,6 @@
 /**
- * Tells what the protos, as they stand in the working tree, break for the callers of an earlier commit: the last one,
- * or the one that is named. Exit code 1 when anything breaks.
+ * Reports what the protos in the working tree break for callers of an earlier commit: the last one by default. Exit
+ * code 1 when anything breaks.
  *
  *     node tools/breaking.ts [COMMIT]
  */
@@ -19,7 +19,7 @@ try {
   } else {
     const archive = git("archive", commit, "proto", "buf.yaml");
     execFileSync("tar", ["-x", "-C", earlier], { input: archive });
-    // buf wants the protos of others on both sides.
+    // buf needs the imported protos on both sides.
     gatherProtos(root);
     gatherProtos(earlier);
     const buf = join(import.meta.dirname, "node_modules/.bin/buf");

@@ -13,10 +13,10 @@ import { licensesOf } from "./licenses.ts";
 const root = join(import.meta.dirname, "..");
 const output = join(root, "dist");
 
-/** Not in the bundle: it finds its binary beside its own files. */
+/** Not bundled: it finds its binary beside its own files. */
 const external = ["better-sqlite3"] as const;
 
-/** What the package has as it stands in the repository. */
+/** What the package takes from the repository unchanged. */
 const copied = ["bin", "proto", "CHANGELOG.md", "LICENSE", "README.md"];
 
 /** The files that the source reads. `lib/` has them in the same folders. */
@@ -51,7 +51,7 @@ const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.module
 writeFileSync(join(output, "THIRD-PARTY-LICENSES"), licensesOf(modules));
 writeFileSync(join(output, "package.json"), `${JSON.stringify(packageManifest(), undefined, 2)}\n`);
 
-/** A module finds its files where it stood before it was bundled. */
+/** Lets a module find its files as if it were not bundled. */
 function ownPlaces(): Plugin {
   return {
     name: "own-places",
@@ -69,7 +69,7 @@ function ownPlaces(): Plugin {
   };
 }
 
-/** The package depends on what is not in its bundle, and brings Node along for machines whose own is too old. */
+/** The package depends on what is not bundled, and brings Node for machines whose own is too old. */
 function packageManifest() {
   const { name, version, description, license, type, bin, dependencies, optionalDependencies } = manifest;
   const needed = Object.fromEntries(external.map((dependency) => [dependency, dependencies[dependency]]));

@@ -1,6 +1,6 @@
 /**
- * Tells whether the generated code in the repository is what `npm run gen` makes of the protos; each file that differs
- * is a line, and the exit code 1.
+ * Checks that the generated code in the repository is what `npm run gen` makes of the protos. Prints a line for each
+ * file that differs; the exit code is then 1.
  *
  *     node tools/check-generated.ts
  */
@@ -48,7 +48,7 @@ function run(command: string, ...args: string[]): void {
   }
 }
 
-/** The names of the files that only one folder has, or that differ. */
+/** The names of files that differ, or that only one folder has. */
 function compare(ours: string, theirs: string): string[] {
   const names = new Set([...filesIn(ours), ...filesIn(theirs)]);
   return [...names].filter((name) => read(ours, name) !== read(theirs, name)).sort();

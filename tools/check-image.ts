@@ -1,6 +1,6 @@
 /**
- * Builds the Dockerfile and runs what comes of it, where there is neither Docker nor a registry: with Buildah and
- * Bubblewrap, on base images that are made of Debian's packages. Needs root, a network, and some minutes.
+ * Builds the Dockerfile and runs the image without Docker or a registry: with Buildah and Bubblewrap, on base images
+ * made from Debian's packages. Needs root, a network, and some minutes.
  *
  *     apt-get install buildah bubblewrap mmdebstrap
  *     node tools/check-image.ts

@@ -1,12 +1,12 @@
 /**
  * Completes the files `package-lock.json`. Run it after every change of dependencies.
  *
- * - npm leaves out the optional packages of platforms for which it finds no binary, and then `npm ci` refuses the file
- *   on the platforms that have them.
- * - npm installs an optional package where the lockfile's `engines` allow it. So Node comes along only where the
- *   machine's own is too old.
- * - npm warns of each package whose `engines` do not allow the machine's Node. But it is Node by `bin/node` that runs
- *   them, so the others have no `engines` here.
+ * - npm omits the optional packages of platforms for which it finds no binary. `npm ci` then refuses the file on the
+ *   platforms that have them. So placeholders are added.
+ * - npm installs an optional package where the lockfile's `engines` allow it. So the packages of Node get `engines`
+ *   that allow only machines whose own Node is too old.
+ * - npm warns of each package whose `engines` do not allow the machine's Node. `bin/node` runs them with a newer one,
+ *   so all other `engines` are removed.
  *
  *     node tools/complete-lockfiles.ts
  */
@@ -24,7 +24,7 @@ interface LockedPackage {
   optionalDependencies?: Record<string, string>;
 }
 
-/** The machine's versions of Node that need the one which the project brings. `bin/node` has the same bound. */
+/** The machine's Node versions that are too old to run the project. `bin/node` has the same bound. */
 const tooOld = "<24";
 
 for (const folder of ["..", "."]) {
@@ -50,7 +50,7 @@ function complete(file: string): void {
   writeFileSync(file, `${JSON.stringify(lock, undefined, 2)}\n`);
 }
 
-/** What npm would write of a package for another platform, whose name ends in it, such as `buf-darwin-arm64`. */
+/** What npm would write for a package of another platform. The name ends in the platform: `buf-darwin-arm64`. */
 function placeholder(name: string, version: string, parent: LockedPackage): LockedPackage {
   const words = name.split(/[-/]/);
   const os = words.find((word) =>
@@ -60,7 +60,7 @@ function placeholder(name: string, version: string, parent: LockedPackage): Lock
     ["arm64", "x64", "ia32", "arm", "armv7", "ppc64", "riscv64", "s390x"].includes(word),
   );
   const libc = words.includes("musl") ? "musl" : words.includes("gnu") ? "glibc" : undefined;
-  // In npm's order, so that it leaves them as they are.
+  // In npm's order, so that npm does not reorder them.
   return {
     version,
     ...(cpu !== undefined && { cpu: [cpu] }),

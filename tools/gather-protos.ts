@@ -1,7 +1,7 @@
 /**
- * Gathers the protos of others that ours import, or that the service implements, from the npm packages that carry
- * them, into the git-ignored folder `.protos`, which `buf.yaml` names as a module. So the repository holds no copy of
- * them, and buf needs no schema registry.
+ * Gathers the protos of others that ours import, or that the service implements, from npm packages into the git-ignored
+ * folder `.protos`, which `buf.yaml` names as a module. So the repository has no copy of them, and buf needs no schema
+ * registry.
  *
  *     node tools/gather-protos.ts [ROOT]
  */

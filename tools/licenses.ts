@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The licenses of the packages of npm that modules come from, one after the other, as they ask to be passed on. */
+/** The licences of the npm packages that modules come from, one after the other, as each licence requires. */
 export function licensesOf(modules: readonly string[]): string {
   const folders = new Set(modules.map(packageFolder).filter((folder) => folder !== undefined));
   return [...folders].sort().map(describe).join("\n");
 }
 
-/** The folder of the package that has a module: the innermost one, where packages have packages. */
+/** The folder of the package that a module belongs to: the innermost one, if packages are nested. */
 function packageFolder(module: string): string | undefined {
   return /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1];
 }

@@ -6,8 +6,8 @@ import {
 } from "@bufbuild/protobuf/wkt";
 
 /**
- * Prints the declarations of a proto2 or proto3 file as proto source: what another file needs in order to import it.
- * Comments, options and services are left out, and so are map fields, which nothing that we import declares.
+ * Prints the declarations of a proto2 or proto3 file as proto source: what another file needs to import it. It omits
+ * comments, options, services, and map fields, which no imported file declares.
  *
  * Source: https://protobuf.com/docs/language-spec
  */

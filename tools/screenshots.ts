@@ -20,7 +20,7 @@ interface Stage {
   readonly mintSmallKey: () => Promise<string>;
 }
 
-/** What is to be seen: the anchor of a link, and what the reader does there. */
+/** A view: the anchor of a link, and what the reader does there. */
 interface View {
   readonly anchor: string;
   readonly act?: (page: Page, stage: Stage) => Promise<unknown>;

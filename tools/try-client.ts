@@ -17,7 +17,7 @@ const nodeVersions = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 const npmVersions = ["9.9.4", "10.9.9", "11.0.0", "11.6.0", "11.6.2", "11.21.2", "12.2.0"];
 const typescriptVersions = ["5.0.4", "5.1.6", "5.2.2", "5.4.5", "5.6.3", "5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"];
 
-/** What the client may take up with its dependencies, in bytes. */
+/** The most that the client and its dependencies may take on disk, in bytes. */
 const maxBytes = 10_000_000;
 
 const example = "examples/connect.ts";
@@ -39,7 +39,7 @@ try {
   await server.stop();
 }
 
-/** Installs the client in an empty project, and runs the example there. Returns what it took. */
+/** Installs the client in an empty project, and runs the example there. Returns the size. */
 async function useClient(folder: string, runtime: NamedRuntime, variables: Record<string, string>): Promise<string> {
   const project = new EmptyProject(folder, runtime);
   const { packages, apparentBytes, diskBytes, commands } = await project.install(file);

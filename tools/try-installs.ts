@@ -1,12 +1,11 @@
 /**
- * Tries the project's two commands, and its package, with versions of Node and npm as users have them. Each is
+ * Tries the project's two commands, and its package, with the versions of Node and npm that users have. Each is
  * installed from the registry, in a copy of the working tree or in an empty project, with an empty HOME and without a
- * compiler or Python in PATH. Prints a line for each, and exits with 1 when one has failed.
+ * compiler or Python in PATH. Prints a line for each, and exits with 1 when one fails.
  *
  *     node tools/try-installs.ts [--checkout] [--package] [NODE/NPM …]
  *
- * A version is one of the registry's, or a range such as `20`. Without versions it tries all that are known to be in
- * use, which takes some ten minutes.
+ * A version is exact, or a range such as `20`. Without versions it tries all in the list below, in about ten minutes.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync } from "node:fs";
@@ -16,7 +15,7 @@ import { parseArgs } from "node:util";
 import { type Attempt, tryCheckout, tryPackage } from "./installs/attempt.ts";
 import { createMachine } from "./installs/machine.ts";
 
-/** Each npm that comes with a Node that is in use, and some in between, beside the oldest and newest Node for it. */
+/** The npm of each supported Node, and some in between, each with the oldest and newest Node that it supports. */
 const known = [
   ["20.20.2", "9.9.4"],
   ["20.20.2", "10.9.4"],

@@ -1,5 +1,5 @@
 /**
- * The limit of `node:http`: it answers an update's bytes, and touches nothing.
+ * The limit of `node:http`: it answers with an update's bytes, and does nothing else.
  *
  *     node bench/contenders/bare-http.ts
  */

@@ -1,5 +1,5 @@
 /**
- * The limit of `node:http2`: a raw `stream` handler that answers a gRPC update's bytes, and touches nothing.
+ * The limit of `node:http2`: a raw `stream` handler that answers with a gRPC update's bytes, and does nothing else.
  *
  *     node bench/contenders/bare-http2.ts
  */

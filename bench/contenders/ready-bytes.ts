@@ -1,5 +1,5 @@
 /**
- * The limit of a list over `node:http`: its whole answer is made before the first request comes.
+ * The limit of a list over `node:http`: the whole answer is ready before the first request.
  *
  *     node bench/contenders/ready-bytes.ts DB
  */

@@ -2,20 +2,19 @@ import { connect, type Socket } from "node:net";
 import { encodeFrame, encodePreface, frameFlag, frameHeadBytes, frameType } from "./h2-frame.ts";
 import { RequestBuffer, type RequestParts } from "./request-buffer.ts";
 
-/** What a connection asks of the generator. */
+/** What a connection needs from the generator. */
 export interface CallSource extends RequestParts {
-  /** Whether there shall be another call. */
+  /** Whether to start another call. */
   hasNext(): boolean;
   /** A call has ended: with a message and trailers, or in some other way. */
   onEnd(latencyUs: number, isSuccess: boolean): void;
 }
 
-/** Streams have ended long before as many others have begun. */
+/** More than the streams that are open at a time, so that a slot is free when it is used again. */
 const slots = 1 << 12;
 
 /**
- * A client's end of an HTTP/2 connection, as cheap as can be: of what comes it reads the frames' heads alone, and what
- * it has to send it sends once per read.
+ * A client's end of an HTTP/2 connection, as cheap as possible: it parses only frame headers, and writes once per read.
  */
 export class H2Connection {
   readonly #source: CallSource;

@@ -1,4 +1,4 @@
-/** The types of frames that the generator has to know. Source: https://www.rfc-editor.org/rfc/rfc9113#section-6 */
+/** The frame types that the generator needs. Source: https://www.rfc-editor.org/rfc/rfc9113#section-6 */
 export const frameType = {
   data: 0,
   headers: 1,
@@ -34,7 +34,7 @@ export function encodeFrame({ type, flags, streamId }: FrameHead, payload: Uint8
 const greatestWindow = 0x7fff_ffff;
 const initialWindow = 65_535;
 
-/** What a client sends first: it takes all that the server has to send, and no pushes. */
+/** What a client sends first: windows large enough for everything, and no pushes. */
 export function encodePreface(): Buffer {
   const settings = Buffer.alloc(12);
   settings.writeUInt16BE(0x2, 0); // ENABLE_PUSH

@@ -1,4 +1,4 @@
-/** Collects latencies, in microseconds, and tells their percentiles. */
+/** Collects latencies, in microseconds, and computes their percentiles. */
 export class Latencies {
   #values = new Float64Array(1 << 16);
   #count = 0;
@@ -16,7 +16,7 @@ export class Latencies {
     this.#values[this.#count++] = latencyUs;
   }
 
-  /** The latency that a share of all, such as 0.99, do not exceed. 0 when there are none. */
+  /** The latency that this share of all, such as 0.99, do not exceed. 0 when there are none. */
   percentile(share: number): number {
     const sorted = this.#values.subarray(0, this.#count).sort();
     return sorted[Math.max(0, Math.ceil(share * this.#count) - 1)] ?? 0;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** What one run of a load generator is told. */
+/** The input of one run of a load generator. */
 export interface LoadOrder {
   /** Where the contender listens, such as `http://127.0.0.1:8080`. */
   readonly origin: string;
@@ -9,26 +9,26 @@ export interface LoadOrder {
   readonly seconds: number;
   /** A file with the ids of the pets, one a line, in the order in which they are updated. */
   readonly idsFile: string;
-  /** The quantity of the run's first update; each further one sets one more, so that every update writes. */
+  /** The quantity of the run's first update. Each further update adds one, so that every update writes. */
   readonly firstQuantity: number;
 }
 
-/** What one run of a load generator has seen. */
+/** The result of one run of a load generator. */
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Answers that were no success, and connections that broke. */
+  /** Failed answers and broken connections. */
   readonly failures: number;
-  /** The generator's own CPU time. Near to `seconds`, it is what is measured, and not the server. */
+  /** The generator's own CPU time. Near `seconds`, the figures measure the generator and not the server. */
   readonly loadCpuSeconds: number;
 }
 
 /** Puts a contender under load for a while. */
 export type Load = (order: LoadOrder) => Promise<LoadResult>;
 
-/** A generator that is a program of ours: it takes the order as JSON, and prints the result likewise. */
+/** A generator of ours: a program that takes the order as JSON and prints the result as JSON. */
 export function nodeLoad(file: string): Load {
   return async (order) => JSON.parse(await runLoad(process.execPath, [file, JSON.stringify(order)]));
 }

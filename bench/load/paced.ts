@@ -1,6 +1,5 @@
 /**
- * A moderate load at a fixed rate: `GET /v1/pets/{petId}`, 400 a second, whether or not the earlier ones have been
- * answered.
+ * A moderate load at a fixed rate: `GET /v1/pets/{petId}`, 400 a second, whether or not earlier ones are answered.
  *
  *     node bench/load/paced.ts ORDER
  */

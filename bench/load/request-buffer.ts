@@ -1,6 +1,6 @@
 import { frameFlag, frameHeadBytes, frameType } from "./h2-frame.ts";
 
-/** What the requests of a connection consist of. */
+/** The parts of a connection's requests. */
 export interface RequestParts {
   /** The header blocks: of the connection's first request, and of all after it. */
   readonly blocks: { readonly first: Buffer; readonly later: Buffer };
@@ -13,7 +13,7 @@ const capacity = 1 << 18;
 /** More than the bytes of one request. */
 const requestBytes = 1024;
 
-/** Gathers the requests that are sent together, each a HEADERS and a DATA frame. */
+/** Collects requests that are sent together, each a HEADERS and a DATA frame. */
 export class RequestBuffer {
   readonly #parts: RequestParts;
   readonly #bytes = Buffer.alloc(capacity);
@@ -40,14 +40,14 @@ export class RequestBuffer {
     this.#writeHead(length, { type: frameType.data, flags: frameFlag.endStream, streamId });
   }
 
-  /** Hands out what has been gathered, and begins anew. */
+  /** Returns what has been collected, and starts again. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#end));
     this.#end = 0;
     return taken;
   }
 
-  /** Completes a frame whose payload stands already where it belongs. */
+  /** Completes a frame whose payload is already in place. */
   #writeHead(length: number, head: { type: number; flags: number; streamId: number }): void {
     const at = this.#end;
     this.#bytes.writeUIntBE(length, at, 3);

@@ -1,7 +1,7 @@
 import type { Latencies } from "./latencies.ts";
 import type { LoadResult } from "./load.ts";
 
-/** Prints what a generator has seen, for `nodeLoad` to read. `startedAtMs` is a time of `performance.now`. */
+/** Prints a generator's result, for `nodeLoad` to read. `startedAtMs` is a time of `performance.now`. */
 export function printResult(latencies: Latencies, failures: number, startedAtMs: number): void {
   const { user, system } = process.cpuUsage();
   const result: LoadResult = {

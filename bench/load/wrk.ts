@@ -8,8 +8,7 @@ export type RequestKind = "patch" | "connect" | "list";
 const script = join(import.meta.dirname, "requests.lua");
 
 /**
- * Load by `wrk`, on one thread. Its latencies are corrected for what a stalled connection could not send in the
- * meantime.
+ * Load by `wrk`, on one thread. Its latencies are corrected for the requests that a stalled connection could not send.
  */
 export function wrkLoad(kind: RequestKind, connections: number): Load {
   return async ({ origin, key, seconds, idsFile, firstQuantity }) => {

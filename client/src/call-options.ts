@@ -1,4 +1,4 @@
-/** What one call may have of its own. */
+/** Options of a single call. */
 export interface CallOptions {
   /**
    * How long the call may take, in milliseconds, retries included. Past it the call fails with `deadline_exceeded`.

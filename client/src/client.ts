@@ -27,20 +27,20 @@ import { systemTiming, type Timing } from "./timing.ts";
 import { createTransport } from "./transport.ts";
 import type { Transport, TransportOptions } from "./transport-option.ts";
 
-/** What a client is made of. */
+/** Options of a client. */
 export interface PetstoreClientOptions {
   /** The address of the service, such as `https://petstore.example/v1`; its `/v1` may be left out. */
   readonly baseUrl: string;
   /** Sent to the origin of `baseUrl`, and to no other. */
   readonly apiKey: ApiKey;
   /**
-   * Makes another transport than the default one, which is Connect over `fetch`: `createGrpcTransport` of
-   * `@connectrpc/connect-node`, for example. It must pass on what it is given.
+   * Makes the transport, such as `createGrpcTransport` of `@connectrpc/connect-node`. It must pass on its options.
+   * Default: Connect over `fetch`
    */
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
-  /** What differs from `defaultRetryPolicy`. */
+  /** Overrides of `defaultRetryPolicy`. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** Called with the limits that each answer tells of, failures included. */
+  /** Called with the limits of each answer, failures included. */
   readonly onLimits?: ((limits: Limits) => void) | undefined;
   /** Clock, timers and randomness of retries, for tests. Default: the system's */
   readonly timing?: Timing | undefined;
@@ -57,9 +57,9 @@ export interface PetstoreClient {
   readonly pets: PetClient;
   /** The orders. */
   readonly store: StoreClient;
-  /** The limits of the key, asked for free of charge. */
+  /** The limits of the key. Asking is free of charge. */
   readonly keyLimits: LimitClient;
-  /** The limits that the last answer told of; undefined before the first. */
+  /** The limits of the last answer; undefined before the first. */
   readonly limits: Limits | undefined;
   /**
    * All stock entries that the request selects, page by page: 1,000 a page, unless `pageSize` says otherwise. The

@@ -36,7 +36,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** What the errors of the service carry in `domain`, beside their reason. */
+/** The `domain` of the service's errors, beside their reason. */
 const domain = InventoryService.file.proto.package;
 
 /** The reason that the service gave for a failure; undefined when the service did not answer, or it is no failure. */
@@ -53,7 +53,7 @@ export function codeOf(error: unknown): CanonicalCode | undefined {
   return error instanceof ConnectError ? (codeToString(error.code) as CanonicalCode) : undefined;
 }
 
-/** The fields of the request that the service blames for a failure; none when it blames none. */
+/** The wrong fields of the request, as the service names them; empty when it names none. */
 export function fieldViolationsOf(error: unknown): FieldViolation[] {
   const details = error instanceof ConnectError ? error.findDetails(BadRequestSchema) : [];
   return details.flatMap(({ fieldViolations }) => fieldViolations);

@@ -1,6 +1,6 @@
 /**
- * What users of `petstore-inventory-client` import. Nothing here needs Node: it works in browsers as well. And no type
- * here comes from a package: so TypeScript 5.0 takes them, without `skipLibCheck`.
+ * What users of `petstore-inventory-client` import. Nothing here needs Node, so it works in browsers. No type here
+ * comes from a package, so TypeScript 5.0 accepts them without `skipLibCheck`.
  */
 export type { CallOptions } from "./call-options.ts";
 export { createPetstoreClient, type PetstoreClient, type PetstoreClientOptions } from "./client.ts";

@@ -26,7 +26,7 @@ export function createKeyInterceptor(apiKey: ApiKey, origin: string): Intercepto
   };
 }
 
-/** Throws an error that does not repeat the key. That of `Headers` would. */
+/** Throws an error that does not repeat the key, as an error of `Headers` would. */
 function assertApiKey(key: string): void {
   if (key === "") {
     throw new ConnectError("apiKey: it is empty. Is the variable set that it comes from?", Code.InvalidArgument);

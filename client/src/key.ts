@@ -1,2 +1,2 @@
-/** An API key, or a function that is asked for it before each attempt: for keys that are rotated, or kept in a vault. */
+/** An API key, or a function that returns it, called before each attempt: for rotated keys, or keys in a vault. */
 export type ApiKey = string | (() => string | Promise<string>);

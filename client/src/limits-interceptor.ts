@@ -2,7 +2,7 @@ import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { type Limits, parseLimits } from "./limits.ts";
 import type { Timing } from "./timing.ts";
 
-/** Hands on the limits that each answer tells of: of those to failed attempts too. */
+/** Reports the limits of each answer, those of failed attempts included. */
 export function createLimitsInterceptor(report: (limits: Limits) => void, timing: Timing): Interceptor {
   function read(headers: Headers): void {
     const limits = parseLimits(headers, timing.now());

@@ -1,10 +1,10 @@
-/** What an answer says of its caller's limits. */
+/** The limits of the caller, as an answer tells them. */
 export interface Limits {
   /** The requests that the window with the fewest remaining allows. */
   readonly limit: number;
   /** The requests that are left in it. */
   readonly remaining: number;
-  /** When it opens anew. */
+  /** When it starts again. */
   readonly reset: Date;
   /** All windows, the shortest first: those of a key are `minute` and `day`. */
   readonly windows: readonly LimitWindow[];
@@ -18,7 +18,7 @@ export interface LimitWindow {
   readonly lengthSeconds: number;
   /** The requests that are left in it. */
   readonly remaining: number;
-  /** When it opens anew; to the second. */
+  /** When it starts again, to the second. */
   readonly reset: Date;
 }
 
@@ -38,7 +38,7 @@ export function parseLimits(headers: Headers, now: number = Date.now()): Limits 
   return { limit, remaining, reset: new Date(resetSeconds * 1_000), windows: parseWindows(headers, now) };
 }
 
-/** Over gRPC the headers stand in an error's trailers too, and the two come joined: the last counts. */
+/** Over gRPC an error has the headers in its trailers, too, and the two values arrive joined. The last counts. */
 function parseCount(value: string | null): number | undefined {
   const [, digits] = /(?:^|,)\s*(\d+)\s*$/.exec(value ?? "") ?? [];
   return digits === undefined ? undefined : Number(digits);

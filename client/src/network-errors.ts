@@ -1,8 +1,8 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 
 /**
- * Makes `Unavailable` of what `fetch` throws when the network fails, as it is over Connect's other transports. It has
- * to be the innermost interceptor: a `TypeError` of another one is a bug there.
+ * Turns what `fetch` throws when the network fails into `Unavailable`, as Connect's other transports do. It must be the
+ * innermost interceptor: a `TypeError` of another interceptor is a bug.
  *
  * Source: https://fetch.spec.whatwg.org/#fetch-method
  */
@@ -14,7 +14,7 @@ export const networkErrors: Interceptor = (next) => async (request) => {
   }
 };
 
-/** Node says in the cause what browsers do not tell. */
+/** Node names the reason in the cause; browsers do not. */
 function unreachable(url: string, error: TypeError): ConnectError {
   const reason = error.cause instanceof Error && error.cause.message !== "" ? error.cause.message : error.message;
   const message = `No answer from ${new URL(url).origin}: ${reason}`;

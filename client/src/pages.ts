@@ -4,12 +4,12 @@ export interface PageRequest {
   readonly pageToken?: string | undefined;
 }
 
-/** How many items a page has when its request does not say: without any, the service would send all at once. */
+/** The items of a page when the request names no number. Without a number the service would send all at once. */
 const defaultPageSize = 1_000;
 
 /**
- * The items of a list, page by page. The next page is not asked for before the last item of the one at hand is taken,
- * so that a slow reader slows the reading down; leaving the loop ends it.
+ * The items of a list, page by page. The next page is requested once the reader has taken the last item of this one, so
+ * a slow reader slows the requests down. Leaving the loop ends them.
  */
 export async function* followPages<Request extends PageRequest, Page extends { readonly nextPageToken: string }, Item>(
   request: Request,

@@ -1,7 +1,7 @@
 /**
  * The delay of a `Retry-After` header in milliseconds, be it seconds or an HTTP date, from `now` in Unix milliseconds;
- * undefined for none, or for neither. Over gRPC the header stands in the trailers too, and the two come joined: the
- * first counts.
+ * undefined for none, or for neither. Over gRPC the trailers have the header, too, and the two values arrive joined.
+ * The first counts.
  *
  * Source: RFC 9110, section 10.2.3
  */

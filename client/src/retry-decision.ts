@@ -8,23 +8,23 @@ import type { RetryPolicy } from "./retry-policy.ts";
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
 /**
- * Nobody answered, or the connection broke on the way: the call may have been carried out. Node tells of streams that
- * end with their connection as of cancelled ones; calls that were cancelled by their caller are never made again.
+ * Nobody answered, or the connection broke: the call may have been carried out. Node reports streams that end with
+ * their connection as cancelled. Calls that their caller cancelled are never retried.
  */
 const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 
-/** Whether a call that failed so can be made again without doing its work twice. */
+/** Whether a call with this failure can be retried without doing its work twice. */
 export function isRetriable(error: unknown, method: DescMethod): boolean {
   return isRefused(error) || (isInterruption(error) && isIdempotent(method));
 }
 
-/** What the service has refused was never begun. */
+/** A call that the service refused was never started. */
 function isRefused(error: unknown): boolean {
   return refusals.includes(reasonOf(error)) || isRefusedStream(error);
 }
 
 /**
- * A server that is about to end refuses new streams. `@connectrpc/connect-node` tells of some of them as of a fault.
+ * A server that is about to stop refuses new streams. `@connectrpc/connect-node` reports some of them as a fault.
  *
  * Source: RFC 9113, section 8.7
  */
@@ -53,9 +53,9 @@ export interface FailedAttempt {
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds; undefined when the policy allows none. The wait that the
- * service asks for is kept to, and spread a little, so that not all who were refused come back at once. Without one it
- * is exponential back-off with equal jitter: half of it is certain, so that all waits together have a least length.
+ * How long to wait before the next attempt, in milliseconds; undefined when the policy allows none. A wait that the
+ * service asks for is honoured, with a little jitter so that refused clients do not all return at once. Otherwise it is
+ * exponential back-off with equal jitter: half of each wait is fixed, so all waits together have a minimum.
  *
  * Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */

@@ -5,9 +5,8 @@ import { setTimeoutOf, timeoutOf } from "./timeout.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 
 /**
- * Makes a failed unary call again, where that is safe and the policy allows it. The last attempt's error is what the
- * caller sees. No wait outlasts the call's deadline or its signal: a call that could not be made again in time fails at
- * once.
+ * Retries a failed unary call where that is safe and the policy allows it. The caller sees the error of the last
+ * attempt. No wait outlasts the call's deadline or its signal: a call that cannot be retried in time fails at once.
  */
 export function createRetryInterceptor(policy: Partial<RetryPolicy> = {}, timing: Timing = systemTiming): Interceptor {
   const wholePolicy = { ...defaultRetryPolicy, ...policy };
@@ -43,7 +42,7 @@ class Retries {
     this.#deadline = timing.now() + (timeoutOf(request.header) ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Resolves when the call is to be made again. Throws the error when it is not to be. */
+  /** Resolves when it is time to retry. Throws the error when there is no retry. */
   async waitAfter(error: unknown): Promise<void> {
     const delayMs = this.#delayAfter(error);
     if (delayMs === undefined) {

@@ -1,12 +1,11 @@
-/** The headers by which a transport tells the service a call's timeout, and how each is written. */
+/** The headers in which transports send a call's timeout, and how each is written. */
 const timeoutHeaders = [
   { name: "connect-timeout-ms", form: /^(\d+)$/, write: (timeoutMs: number) => String(timeoutMs) },
   { name: "grpc-timeout", form: /^(\d+)m$/, write: (timeoutMs: number) => `${timeoutMs}m` },
 ];
 
 /**
- * The timeout that a transport has put on a call, in milliseconds; undefined for none. It is the one place where an
- * interceptor can see it.
+ * The timeout in a call's headers, in milliseconds; undefined for none. An interceptor can see it nowhere else.
  *
  * Source: https://connectrpc.com/docs/protocol, https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */

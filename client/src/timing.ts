@@ -1,8 +1,8 @@
-/** What the client asks of the world outside of its calls. */
+/** What the client needs from outside: clock, timers, randomness. */
 export interface Timing {
   /** Unix milliseconds. */
   now(): number;
-  /** Resolves after so many milliseconds. Rejects with the signal's reason as soon as it aborts. */
+  /** Resolves after this time, in milliseconds. Rejects with the signal's reason as soon as it aborts. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
   /** From 0 up to, but not including, 1. */
   random(): number;

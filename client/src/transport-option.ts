@@ -1,8 +1,8 @@
-/** What every transport of Connect takes. All of it must reach the transport. */
+/** The options that every transport of Connect takes. All of them must reach the transport. */
 export interface TransportOptions {
   /** The address that the paths of RPCs are appended to. */
   baseUrl: string;
-  /** The client's interceptors: its retries, its limits, its key. Those of one's own may stand before or behind them. */
+  /** The client's interceptors: its retries, its limits, its key. Your own may stand before or after them. */
   // biome-ignore lint/suspicious/noExplicitAny: Connect's type for it needs TypeScript 5.7.
   interceptors: ((next: any) => any)[];
 }

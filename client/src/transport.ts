@@ -3,7 +3,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Transport, TransportOptions } from "./transport-option.ts";
 
 /**
- * The transport that the option makes; by default Connect over `fetch`. Connect's own types stand nowhere but here: they
+ * The transport that the option makes; by default Connect over `fetch`. Only this file uses Connect's own types: they
  * need a newer TypeScript than the client's.
  */
 export function createTransport(

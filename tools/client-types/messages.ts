@@ -2,7 +2,7 @@ import { type DescEnum, type DescField, type DescMessage, type DescMethod, Scala
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { doc } from "./doc.ts";
 
-/** Written by hand in the client, since protobuf's comment on it is not for TypeScript. */
+/** Written by hand in the client, because protobuf's comment on it is not for TypeScript. */
 const timestamp = "google.protobuf.Timestamp";
 
 /** The types of the messages that the methods take and give, and the enums in them. */
@@ -32,12 +32,12 @@ function reachable(messages: readonly DescMessage[], found: Set<DescMessage> = n
   return found;
 }
 
-/** What callers write: each field may be left out. */
+/** What callers write: each field is optional. */
 function requestType(message: DescMessage): string {
   return messageType(message, () => true);
 }
 
-/** What callers read: every field is there, but for messages and what is marked as optional. */
+/** What callers read: every field is present, except messages and fields marked optional. */
 function responseType(message: DescMessage): string {
   return messageType(message, ({ presence }) => presence === FeatureSet_FieldPresence.EXPLICIT);
 }

@@ -4,15 +4,15 @@ import { dirname, join } from "node:path";
 import type { Buildah } from "./buildah.ts";
 
 /**
- * Makes the images that the Dockerfile begins with, under their names, of the packages of Debian that the real ones are
- * made of: for where no registry can be reached. Node is the project's own, and npm this machine's.
+ * Makes the Dockerfile's base images, under their names, from the Debian packages that the real ones are made of, for
+ * machines without a registry. Node is the project's own, and npm this machine's.
  */
 export function makeBaseImages(buildah: Buildah, folder: string): void {
   const dockerfile = readFileSync(join(import.meta.dirname, "../..", "Dockerfile"), "utf8");
   const [node = "", distroless = ""] = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);
   const archive = join(folder, "base.tar");
 
-  // What npm trusts here, it is to trust there.
+  // The certificates that npm trusts here.
   const trusted = `NODE_EXTRA_CA_CERTS=${process.env.NODE_EXTRA_CA_CERTS ?? ""}`;
   install(archive, "minbase", ["libatomic1", "libstdc++6"], `copy-in ${gatherNode(folder)} /usr`);
   buildah.import(archive, `docker.io/library/${node}`, "--env", `PATH=${path}`, "--env", trusted);
@@ -23,7 +23,7 @@ export function makeBaseImages(buildah: Buildah, folder: string): void {
 
 const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What gcr.io/distroless/cc-debian13 consists of. */
+/** The packages of gcr.io/distroless/cc-debian13. */
 const distrolessPackages = [
   "base-files",
   "ca-certificates",

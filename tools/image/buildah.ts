@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** What an image says of how it is to be run. */
+/** How an image wants to be run. */
 export interface ImageConfig {
   readonly User: string;
   readonly WorkingDir: string;
@@ -13,7 +13,7 @@ export interface ImageConfig {
   readonly Healthcheck: { readonly Test: readonly ["CMD", ...string[]] };
 }
 
-/** Makes images as Docker does, without a daemon. They are kept in a folder. */
+/** Makes images as Docker does, without a daemon, and keeps them in a folder. */
 export class Buildah {
   readonly #storage: readonly string[];
 
@@ -30,7 +30,7 @@ export class Buildah {
   }
 
   /**
-   * Builds the Dockerfile of a folder, with nothing from a registry. What it runs sees the network, and these files.
+   * Builds the Dockerfile of a folder without a registry. Its commands have the network and these files.
    */
   build(folder: string, name: string, files: readonly string[]): void {
     const volumes = files.flatMap((file) => ["--volume", `${file}:${file}:ro`]);

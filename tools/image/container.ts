@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { ImageConfig } from "./buildah.ts";
 
-/** Where the files of an image are, those of its volume, and how it is to be run. */
+/** The files of an image and of its volume, and how to run it. */
 export interface ContainerOptions {
   readonly root: string;
   readonly data: string;
@@ -14,8 +14,8 @@ export interface ContainerOptions {
 }
 
 /**
- * Runs an image as compose.yaml has it run: with the image's user and no capability, nothing to write on but the
- * volume, and the program as process 1. Unlike there, `/tmp` is read-only too, and the network is this machine's.
+ * Runs an image as compose.yaml does: as the image's user, without capabilities, with only the volume writable, and the
+ * program as process 1. Unlike there, `/tmp` is read-only, too, and the network is this machine's.
  */
 export class Container {
   readonly #options: ContainerOptions;
@@ -60,7 +60,7 @@ function nameAndValue(entry: string): [string, string] {
   return [entry.slice(0, end), entry.slice(end + 1)];
 }
 
-/** The process that a chain of processes, each the only child of the one before, ends in. */
+/** The last process in a chain in which each process is the only child of the one before. */
 function innermost(pid: number): number {
   const child = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return child === "" ? pid : innermost(Number(child));

@@ -5,21 +5,21 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Machine } from "./machine.ts";
 
-/** What has become of an attempt. */
+/** The result of an attempt. */
 export interface Attempt {
   readonly seconds: number;
   /** The size of `node_modules`. */
   readonly megabytes: number;
-  /** The version of Node that the service has run on. */
+  /** The Node version that ran the service. */
   readonly runsOn: string;
-  /** What is wrong, in one line; undefined where all is well. */
+  /** What failed, in one line; undefined if nothing did. */
   readonly failure: string | undefined;
 }
 
 /** A few tests, which run in their process, start commands and call servers. */
 const someTests = ["test/domain", "test/cli/parse/duration.test.ts", "test/api/inventory-update.test.ts"];
 
-/** `npm ci`, then `npm start` until it has answered an update, then some of `npm test`. */
+/** `npm ci`, then `npm start` until it answers an update, then some of `npm test`. */
 export function tryCheckout(machine: Machine, root: string): Promise<Attempt> {
   const folder = join(machine.folder, "checkout");
   for (const path of execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0")) {

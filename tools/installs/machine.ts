@@ -8,7 +8,7 @@ export interface Versions {
   readonly npm: string;
 }
 
-/** A machine as a user may have it: Node, npm, the system's commands, and nothing else. */
+/** A user's machine: Node, npm, the system's commands, and nothing else. */
 export interface Machine {
   readonly versions: Versions;
   /** Its folder for all that is installed. */
@@ -23,7 +23,7 @@ const systemCommands = ["sh", "uname", "readlink", "env", "git", "which", "opens
 /** What a process on this machine needs to reach the registry. */
 const network = ["HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "npm_config_registry", "SSL_CERT_FILE"];
 
-/** Makes a machine below a folder. What several machines have in common is installed once. */
+/** Makes a machine below a folder. Machines share what they have in common. */
 export function createMachine(scratch: string, versions: Versions): Machine {
   const folder = mkdtempSync(join(scratch, "machine-"));
   const commands = join(folder, "bin");

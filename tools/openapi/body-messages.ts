@@ -2,7 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { requireField } from "../../src/gateway/field-path.ts";
 import type { HttpRule } from "../../src/gateway/http-rule.ts";
 
-/** The types of messages that the bodies of requests hold, those within others included. */
+/** The message types in request bodies, nested ones included. */
 export function messagesInBodies(rules: readonly HttpRule[]): ReadonlySet<DescMessage> {
   const found = new Set<DescMessage>();
   for (const { method, body } of rules) {

@@ -2,8 +2,8 @@ import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
 /**
- * The paragraphs of the comment on an element: their lines are joined, since they end where the proto's width is used
- * up. Throws an `Error` when there is none: what is not explained would stand in the reference without a word.
+ * The paragraphs of an element's comment, with their lines joined. Throws an `Error` if there is no comment: the
+ * reference would show the element without a word.
  */
 export function paragraphs(desc: Exclude<AnyDesc, DescFile>): readonly string[] {
   const text = getComments(desc).leading?.trim() ?? "";

@@ -90,7 +90,7 @@ const apiKey = {
   description: "An API key. The `x-scope` of an operation names the scope that it needs.",
 };
 
-/** The answer to OPTIONS on any path that there is. */
+/** The answer to OPTIONS on every known path. */
 const options: Response = {
   description: "The methods that the path takes. HEAD is among them wherever GET is, and answers as it does.",
   headers: { ...commonHeaders, ...refer("Allow") },
@@ -103,7 +103,7 @@ function unknownPath({ reasons, error }: Shared): Response {
   );
 }
 
-/** The codes of errors are a string in the protos, since there may be more of them one day. */
+/** Error codes are strings in the protos, because more may be added. */
 function withCodes({ schemas, reasons }: Shared): Readonly<Record<string, Schema>> {
   const { components } = schemas;
   const error = components.Error as { properties: Record<string, Schema> };

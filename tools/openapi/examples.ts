@@ -2,8 +2,8 @@ import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuil
 import { example } from "../../gen/petstore/options/v1/options_pb.ts";
 
 /**
- * An example of a message in the JSON of REST, from those of its fields. Throws an `Error` when a field has none: half
- * an example would not be valid.
+ * An example of a message in the JSON of REST, made from the examples of its fields. Throws an `Error` if a field has
+ * none: an incomplete example would not be valid.
  */
 export function exampleOf(desc: DescMessage): Readonly<Record<string, unknown>> {
   return Object.fromEntries(desc.fields.map((field) => [field.jsonName, fieldExample(field)]));

@@ -7,12 +7,12 @@ import type { Reason } from "./reasons.ts";
 import { failure } from "./responses.ts";
 import type { Operation } from "./types.ts";
 
-/** What is refused by these is not yet known for a call of the method, and so says nothing of its deprecation. */
+/** These refuse a request before its method is known, so their answers have no deprecation headers. */
 const beforeCalls = new Set([405, 408, 431]);
 
 /**
- * The failed answers that an operation can give, by status. Throws an `Error` when its options name a reason that there
- * is not, or one that is not theirs to name.
+ * The failed answers of an operation, by status. Throws an `Error` if its options name an unknown reason, or one that
+ * options may not name.
  */
 export function failures(bound: BoundMethod, shared: Shared): Operation["responses"] {
   assertNamed(bound, shared.reasons);

@@ -3,7 +3,7 @@ import type { Operation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { deprecationHeaders } from "../../src/interceptors/deprecation.ts";
 import type { Header, Reference, Response } from "./types.ts";
 
-/** The headers of answers that are described once, for all operations. */
+/** Response headers that are described once, for all operations. */
 export const headerComponents = {
   "X-RateLimit-Limit": number("The limit of the window that has the fewest requests remaining.", 1, 60),
   "X-RateLimit-Remaining": number("How many requests remain in that window.", 0, 59),
@@ -74,7 +74,7 @@ export function refer(...names: readonly HeaderComponent[]): Headers {
   return Object.fromEntries(entries);
 }
 
-/** What the answers of a deprecated method say of it: always the same. None for all other methods. */
+/** The deprecation headers of a method's answers, with their constant values. None for other methods. */
 export function deprecationOf(method: DescMethod, { deprecation }: Operation): Headers {
   if (deprecation === undefined) {
     return {};

@@ -1,4 +1,4 @@
-/** What a description says of the API as a whole. */
+/** The description's statements about the API as a whole. */
 export interface Info {
   readonly title: string;
   /** The version of the interface, not of the program. */

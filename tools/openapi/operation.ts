@@ -27,7 +27,7 @@ export interface Shared {
   readonly error: Schema;
 }
 
-/** An RPC as one of its rules makes an operation of it. */
+/** An RPC as the operation that one of its rules makes of it. */
 export interface BoundMethod {
   readonly method: DescMethod;
   readonly option: OperationOption;
@@ -49,7 +49,7 @@ export function bindMethod(rule: HttpRule): BoundMethod {
   return { method, option, rule, template, bound };
 }
 
-/** Describes an operation. Throws an `Error` for what OpenAPI cannot tell, or what the protos leave out. */
+/** Describes an operation. Throws an `Error` for what OpenAPI cannot express, or the protos omit. */
 export function createOperation(bound: BoundMethod, shared: Shared): Operation {
   const { method, option } = bound;
   const { deprecation, scope, stability, tryIt } = option;
@@ -58,7 +58,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
     tags: [method.parent.name],
     ...summaryAndDescription(method),
     ...(method.deprecated && { deprecated: true }),
-    // Many tools refuse scopes of any scheme but OAuth: the one of an operation stands in `x-scope`.
+    // Many tools accept scopes for OAuth only. So the operation's scope is in `x-scope`.
     security: [{ apiKey: [] }],
     parameters: createParameters(bound, shared.schemas, shared.queries),
     ...createRequestBody(bound, shared.schemas),

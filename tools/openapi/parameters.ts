@@ -22,7 +22,7 @@ export function pathParameterName(input: DescMessage, fieldPath: string): string
   return fieldPath.includes(".") ? fieldPath : resolveFieldPath(input, fieldPath).leaf.jsonName;
 }
 
-/** Where a query stands, on its way down the fields of messages. */
+/** The position in the messages' fields while a query is described. */
 interface QueryPlace {
   /** The paths, in proto names, of fields that come from elsewhere. */
   readonly bound: ReadonlySet<string>;
@@ -31,7 +31,7 @@ interface QueryPlace {
   readonly within: readonly QueryFields[];
 }
 
-/** The parameters that a query may have, under their JSON names; the gateway knows them by their proto names, too. */
+/** The parameters of a query, by their JSON names. The gateway accepts their proto names, too. */
 export function queryParameters(
   fields: QueryFields,
   bound: ReadonlySet<string>,
@@ -52,7 +52,7 @@ function parametersOf(fields: QueryFields, place: QueryPlace, schemas: Schemas):
   });
 }
 
-/** A message that holds itself is described to where it begins anew. */
+/** A recursive message is described down to where it repeats. */
 function parametersAt(queried: QueryField, place: QueryPlace, schemas: Schemas): readonly Parameter[] {
   switch (queried.kind) {
     case "leaf": {

@@ -5,7 +5,7 @@ import { pathParameterName } from "./parameters.ts";
 /** The base address, relative to wherever a description is read: paths are relative to it. */
 export const basePath = "/v1";
 
-/** The path of a rule, as OpenAPI writes it. Throws an `Error` for one that OpenAPI has no way to write. */
+/** The path of a rule, as OpenAPI writes it. Throws an `Error` for a path that OpenAPI cannot express. */
 export function pathOf({ method, rule, template }: BoundMethod): string {
   if (!rule.template.startsWith(`${basePath}/`) || template.verb !== "" || rule.httpMethod === "*") {
     throw new Error(`${rpcName(method)}: ${rule.httpMethod} ${rule.template} cannot be told from ${basePath}`);

@@ -4,7 +4,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { error_status, type Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { paragraphs } from "./comments.ts";
 
-/** Why a request may fail, as the protos tell it. */
+/** Why a request may fail, from the protos. */
 export interface Reason {
   readonly code: string;
   /** The HTTP status. */

@@ -4,7 +4,7 @@ import { commonHeaders, refer } from "./headers.ts";
 import type { Reason } from "./reasons.ts";
 import type { Reference, Response, Schema } from "./types.ts";
 
-/** The responses that operations share: each is a component where it is met first, and its equals refer to it. */
+/** The responses that operations share. The first of several equal ones becomes a component; the others refer to it. */
 export class Responses {
   readonly #components = new Map<string, Response>();
 
@@ -12,7 +12,7 @@ export class Responses {
     return Object.fromEntries(this.#components);
   }
 
-  /** A reference to a response, which becomes the component of its status if there is none; or the response itself. */
+  /** A reference to a response that is the component of its status, or becomes it; otherwise the response itself. */
   share(status: number, response: Response): Reference | Response {
     const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, "");
     const present = this.#components.get(name);

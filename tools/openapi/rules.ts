@@ -16,21 +16,21 @@ const keywords: Readonly<Record<string, string>> = {
   unique: "uniqueItems",
 };
 
-/** What the listing of an enum's names says already. */
+/** What an enum's list of names already says. */
 const saidByNames = new Set(["definedOnly", "notIn"]);
 
-/** Whether the rules of a field ask for a value. */
+/** Whether the rules of a field require a value. */
 export function isRequired(field: DescField): boolean {
   return rulesOf(field).required === true;
 }
 
-/** What the rules of a field ask of its value, and of the items of a list. */
+/** The keywords for a field's rules, and for those of a list's items. */
 export interface FieldConstraints {
   readonly value: Schema;
   readonly items: Schema;
 }
 
-/** Throws an `Error` for a rule that has no keyword here: a description that leaves one out would be wrong. */
+/** Throws an `Error` for a rule without a keyword here: a description that omits a rule would be wrong. */
 export function constraintsOf(field: DescField): FieldConstraints {
   const { required: _, ...typed } = rulesOf(field);
   const [[type, rules] = ["", {}]] = Object.entries(typed) as [string, JsonObject][];

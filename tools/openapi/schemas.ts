@@ -9,15 +9,15 @@ import { constraintsOf, isRequired } from "./rules.ts";
 import type { Schema } from "./types.ts";
 
 /**
- * The schemas of messages and enums, in the JSON that the gateway makes of them under a policy; each is a component,
- * made when it is first referred to.
+ * The schemas of messages and enums, in the gateway's JSON under a policy. Each is a component, made at the first
+ * reference to it.
  */
 export class Schemas {
   readonly #policy: JsonPolicy;
   readonly #inBodies: ReadonlySet<DescMessage>;
   readonly #components = new Map<string, { readonly desc: DescMessage | DescEnum; schema: Schema }>();
 
-  /** `inBodies` are the messages that requests hold: callers may leave out of them what is not required. */
+  /** `inBodies` are the messages in requests, in which callers may omit what is not required. */
   constructor(policy: JsonPolicy, inBodies: ReadonlySet<DescMessage>) {
     this.#policy = policy;
     this.#inBodies = inBodies;
@@ -71,7 +71,7 @@ export class Schemas {
     };
   }
 
-  /** As the rules ask for it; and as the policy has it written, where answers alone hold the message. */
+  /** Required by the rules; or always written by the policy, in messages of answers only. */
   #isAlwaysThere(field: DescField): boolean {
     const isWritten = !hasPresence(field) && this.#policy.implicitFields === "always";
     return isRequired(field) || (isWritten && !this.#inBodies.has(field.parent));
@@ -97,7 +97,7 @@ export class Schemas {
     }
     const format = `${integer.min === 0n ? "uint" : "int"}${integer.bits}`;
     if (integer.bits === 64) {
-      // Its bounds are told by the format alone: most readers of JSON would take them for other numbers.
+      // Only the format gives its bounds: most JSON parsers would round them.
       return { type: this.#policy.int64 === "number" ? "integer" : "string", format };
     }
     return { type: "integer", format, minimum: Number(integer.min), maximum: Number(integer.max) };
@@ -116,7 +116,7 @@ export class Schemas {
   #refer(desc: DescMessage | DescEnum, create: () => Schema): Schema {
     const present = this.#components.get(desc.name);
     if (present === undefined) {
-      // It is there before its fields are described, for messages that hold themselves.
+      // Set before its fields are described, for recursive messages.
       const component = { desc, schema: {} };
       this.#components.set(desc.name, component);
       component.schema = create();

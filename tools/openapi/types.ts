@@ -1,4 +1,4 @@
-/** The parts of OpenAPI 3.1 that are written here. Source: https://spec.openapis.org/oas/v3.1.1.html */
+/** The parts of OpenAPI 3.1 in use. Source: https://spec.openapis.org/oas/v3.1.1.html */
 export interface Document {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, PathItem>>;

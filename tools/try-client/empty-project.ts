@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What a project's user has installed. */
+/** The tools of a user's project. */
 export interface Runtime {
   /** The program. */
   readonly node: string;
@@ -13,7 +13,7 @@ export interface Runtime {
   readonly npm: readonly [string, ...string[]];
 }
 
-/** What the client came with. */
+/** What an installation of the client brought. */
 export interface Installation {
   /** How many packages were installed, the client included. */
   readonly packages: number;
@@ -35,7 +35,7 @@ export async function packClient(folder: string): Promise<string> {
   return join(folder, stdout.trim().split("\n").at(-1) ?? "");
 }
 
-/** A folder of a user of the client, with nothing in it but what `npm init` writes. */
+/** The folder of a new project, as `npm init` leaves it. */
 export class EmptyProject {
   readonly folder: string;
   readonly #runtime: Runtime;
@@ -78,7 +78,7 @@ export class EmptyProject {
   }
 }
 
-/** Without what npm tells its own scripts, and without the commands of this repository. */
+/** The environment without npm's variables for scripts, and without this repository's commands. */
 function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
   const path = process.env.PATH?.split(delimiter).filter((folder) => !folder.endsWith(join("node_modules", ".bin")));

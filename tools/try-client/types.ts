@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { EmptyProject } from "./empty-project.ts";
 
-/** How a project has TypeScript find its packages. */
+/** How a project lets TypeScript resolve packages. */
 export const moduleSettings: readonly (readonly string[])[] = [
   ["--module", "nodenext"],
   ["--module", "node16"],
@@ -11,16 +11,16 @@ export const moduleSettings: readonly (readonly string[])[] = [
 const strictness = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
 const settings = ["--noEmit", ...strictness, "--target", "es2022", "--lib", "es2022,dom", "--typeRoots", "none"];
 
-/** All that the samples take of Node's types. */
+/** What the samples need of Node's types. */
 const nodeTypes = "declare const process: { readonly env: Record<string, string | undefined> };\n";
 
-/** A program that no TypeScript takes, unless it does not find the client's types. */
+/** A program with a type error, which TypeScript misses only if it does not find the client's types. */
 const wrong =
   'import { createPetstoreClient } from "petstore-inventory-client";\ncreatePetstoreClient({ baseUrl: 7 });\n';
 
 /**
- * Has a TypeScript, by the folder of its package, check the example in a project, and all types that it leads to: there
- * is no `skipLibCheck`. Throws an `Error` with what TypeScript says when it refuses the example, or takes a wrong program.
+ * Checks the example in a project, and all types that it reaches, with the TypeScript in this folder and without
+ * `skipLibCheck`. Throws an `Error` with TypeScript's output if it refuses the example or accepts a wrong program.
  */
 export async function checkTypes(project: EmptyProject, typescript: string, module: readonly string[]): Promise<void> {
   project.write("node.d.ts", nodeTypes);
@@ -37,7 +37,7 @@ export async function checkTypes(project: EmptyProject, typescript: string, modu
   }
 }
 
-/** What TypeScript prints of errors. */
+/** TypeScript's output for errors. */
 async function errorsIn(project: EmptyProject, command: readonly string[]): Promise<string> {
   return project.run(command).catch(({ stdout }: { stdout: string }) => stdout);
 }
