@@ -1,23 +1,22 @@
 import type { Server, Socket } from "node:net";
+import { ignoreErrors } from "./node-faults/http1-socket-errors.ts";
 
-/** The connections of a server, be they silent, half open, or of whatever protocol. */
+/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
 export class Connections {
   readonly #sockets = new Set<Socket>();
 
-  /** Keeps count of a server's connections; over TLS of both what comes in and what is decrypted. */
+  /** Collects a server's connections; over TLS both the encrypted and the decrypted side of each. */
   constructor(server: Server) {
     for (const event of ["connection", "secureConnection"]) {
       server.on(event, (socket: Socket) => {
         this.#sockets.add(socket);
-        // Node takes its own listener off now and then, before it hands a socket on; a client that goes away just then
-        // must not end the process.
-        socket.on("error", () => {});
+        ignoreErrors(socket);
         socket.once("close", () => this.#sockets.delete(socket));
       });
     }
   }
 
-  /** Closes each connection as soon as what was written to it has left. */
+  /** Closes each connection as soon as all that was written to it has been sent. */
   end(): void {
     for (const socket of this.#sockets) {
       socket.destroySoon();

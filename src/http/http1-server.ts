@@ -2,38 +2,34 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** What an HTTP/1.1 server does with what it hears. */
+/** How an HTTP/1.1 server takes and answers requests. */
 export interface Http1ServerOptions {
   /** PEM texts. Undefined for cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** How long the head of a request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly handleRequest: RequestListener;
-  /** Answers, on the bare socket, what is no HTTP or came too late, and closes it. */
+  /** Answers a request that Node's parser refuses, or that came too late, on the bare socket, and closes it. */
   readonly handleParseError: (error: Error, socket: Socket) => void;
 }
 
-/** Makes Node's HTTP/1.1 server, with ALPN for both versions of HTTP where it speaks TLS. */
-export function createHttp1Server({
-  tls,
-  requestTimeoutMs,
-  handleRequest,
-  handleParseError,
-}: Http1ServerOptions): Server {
+/** Makes Node's HTTP/1.1 server. Over TLS it offers both versions of HTTP by ALPN. */
+export function createHttp1Server(options: Http1ServerOptions): Server {
+  const { tls, requestTimeoutMs, handleRequest, handleParseError } = options;
   const settings = {
     headersTimeout: requestTimeoutMs,
-    // The body's time is kept where it is read; this bounds what nobody reads.
+    // `BodyReader` times bodies that are read; this bounds those that nobody reads.
     requestTimeout: 2 * requestTimeoutMs,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 1_000,
-    // A request without Host is answered by the handlers, as any other that is malformed.
+    // The handlers refuse a request without Host, like any other malformed one.
     requireHostHeader: false,
   };
   const server =
     tls === undefined
       ? createServer(settings, handleRequest)
       : createHttpsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }, handleRequest);
-  // A client that takes nothing of an answer for so long is given up.
+  // How long a client may take nothing of an answer, in milliseconds.
   server.timeout = 120_000;
   // `100 Continue` is sent when a handler reads the body, and never otherwise.
   server.on("checkContinue", handleRequest);

@@ -2,9 +2,9 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { TLSSocket } from "node:tls";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
 import type { Answer } from "./exchange.ts";
-import { resetIfStalled } from "./node-faults/http2-stalled-stream.ts";
+import { resetIfStalled } from "./node-faults/http2-timeouts.ts";
 import { drainRequest, respondAndReset } from "./node-faults/http2-unread-request.ts";
-import { endWith } from "./node-faults/http2-unsent-bytes.ts";
+import { endWithBody } from "./node-faults/http2-unsent-bytes.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/2: one stream. */
@@ -87,7 +87,7 @@ export class Http2Exchange extends BaseExchange {
       if ((length ?? 0) > maxHeldBytes) {
         resetIfStalled(stream);
       }
-      endWith(stream, body, length ?? 0);
+      endWithBody(stream, body, length ?? 0);
       this.noteSent(length ?? 0);
     }
     drainRequest(stream);

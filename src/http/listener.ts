@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { ExchangeOptions } from "./base-exchange.ts";
@@ -9,99 +9,66 @@ import type { Exchange } from "./exchange.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
-import { createDetachedHttp2Server, type NodeHandler } from "./http2-server.ts";
+import { createDetachedHttp2Server, type DetachedHttp2Server } from "./http2-server.ts";
 import { InFlight } from "./in-flight.ts";
+import { oncePerSocket } from "./node-faults/http1-socket-errors.ts";
 import { Pipelines } from "./pipelines.ts";
-import { detectHttp2 } from "./preface.ts";
+import { splitByProtocol } from "./preface.ts";
 
-/** How long what has been answered may take to leave after the last answer, in milliseconds. */
+/** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
 
-/** What a listener does with what it hears. */
+/** A handler that needs Node's own requests; those of HTTP/2 come through Node's compatibility layer. */
+export interface NodeHandler {
+  /** Whether the handler answers requests for this path. */
+  readonly serves: (path: string) => boolean;
+  readonly handle: RequestListener;
+}
+
+/** Where a listener listens, and who answers. */
 export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOptions, "handleRequest"> {
   readonly host: string;
+  /** 0 for any that is free. */
   readonly port: number;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   /** Answers the requests for its paths, in place of `handle`. */
   readonly nodeHandler: NodeHandler;
-  /** Hears why a connection could not be accepted, such as for want of file handles. */
+  /** Is told why a connection could not be accepted, such as for want of file handles. */
   readonly reportAcceptError: (reason: Error) => void;
-  /** Hears whose connection is ended for the many calls that it begins at once. */
+  /** Is told the address of a peer whose connection is ended, because it begins too many calls at once. */
   readonly reportBurst: (peerAddress: string) => void;
 }
 
 /** A port that is listened on. */
 export interface Listener {
   readonly address: AddressInfo;
-  /** Takes no more connections, lets running calls finish for `graceMs` at most, and then closes what is left. */
+  /** Accepts no more connections, waits up to `graceMs` for running calls, and then closes what is left. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Listens on one port for HTTP/1.1 and HTTP/2: by the first bytes of a connection in cleartext, by ALPN over TLS.
- * Rejects when it cannot listen.
- *
- * Node's HTTP/1.1 server is the listener, so that its timeouts hold; its own handling of connections is taken off, and
- * used for those that turn out to be HTTP/1.1.
+ * Listens on one port for HTTP/1.1 and HTTP/2. In cleartext the first bytes of a connection tell them apart, over TLS
+ * ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { nodeHandler, handle, reportBurst, requestTimeoutMs, tls } = options;
   const inFlight = new InFlight();
-  const leave = () => inFlight.leave();
-  const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void handle(exchange));
-  const pipelines = new Pipelines((request, response) => {
-    const exchange = new Http1Exchange(request, response, options);
-    if (nodeHandler.serves(exchange.path)) {
-      nodeHandler.handle(request, response);
-    } else {
-      requests.add(exchange);
-    }
-  }, inFlight);
-
-  const http2 = createDetachedHttp2Server({
-    nodeHandler,
-    reportBurst,
-    onStream(stream) {
-      inFlight.enter();
-      stream.on("close", leave);
-    },
-    handleStream: (stream, headers, rawHeaders) =>
-      requests.add(new Http2Exchange(stream, headers, rawHeaders, options)),
-  });
+  const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void options.handle(exchange));
+  const pipelines = createPipelines(options, requests, inFlight);
+  const http2 = createHttp2Server(options, requests, inFlight);
+  const handleParseError = oncePerSocket(options.handleParseError);
   const http1 = createHttp1Server({
     ...options,
     handleRequest: (request, response) => pipelines.add(request, response),
     handleParseError(error, socket) {
-      // In the place of an answer that is owed to an earlier request, one to this would be taken for it.
+      // The client would take a refusal for the answer to an earlier request.
       if (!pipelines.closeBehindOwed(socket)) {
-        options.handleParseError(error, socket);
+        handleParseError(error, socket);
       }
     },
   });
-  const event = tls === undefined ? "connection" : "secureConnection";
-  const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
-  http1.removeAllListeners(event);
+  splitByProtocol(http1, http2.server, options);
   const connections = new Connections(http1);
-
-  function connect(socket: Socket, isHttp2: boolean): void {
-    if (isHttp2) {
-      socket.allowHalfOpen = false;
-      http2.server.emit("connection", socket);
-      return;
-    }
-    for (const listener of http1Listeners) {
-      listener.call(http1, socket);
-    }
-    socket.resume();
-  }
-  http1.on(event, (socket: Socket) => {
-    if (tls === undefined) {
-      detectHttp2(socket, requestTimeoutMs, (isHttp2) => connect(socket, isHttp2));
-    } else {
-      connect(socket, (socket as TLSSocket).alpnProtocol === "h2");
-    }
-  });
 
   http1.listen(options.port, options.host);
   await once(http1, "listening");
@@ -121,4 +88,41 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       connections.destroy();
     },
   };
+}
+
+function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>, inFlight: InFlight): Pipelines {
+  const { nodeHandler } = options;
+  return new Pipelines((request, response) => {
+    const exchange = new Http1Exchange(request, response, options);
+    if (nodeHandler.serves(exchange.path)) {
+      nodeHandler.handle(request, response);
+    } else {
+      requests.add(exchange);
+    }
+  }, inFlight);
+}
+
+function createHttp2Server(
+  options: ListenerOptions,
+  requests: TurnBatcher<Exchange>,
+  inFlight: InFlight,
+): DetachedHttp2Server {
+  const { nodeHandler, reportBurst } = options;
+  const leave = () => inFlight.leave();
+  return createDetachedHttp2Server({
+    reportBurst,
+    onStream(stream) {
+      inFlight.enter();
+      stream.on("close", leave);
+    },
+    takeStream(stream, headers, rawHeaders) {
+      const exchange = new Http2Exchange(stream, headers, rawHeaders, options);
+      if (nodeHandler.serves(exchange.path)) {
+        return false;
+      }
+      requests.add(exchange);
+      return true;
+    },
+    handleRequest: nodeHandler.handle,
+  });
 }

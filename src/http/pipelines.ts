@@ -4,126 +4,15 @@ import { destroyIfOverFragmented } from "./body.ts";
 import type { InFlight } from "./in-flight.ts";
 import { feedParserInSlices } from "./node-faults/http1-parser-slices.ts";
 
-/** So many requests of a connection are under way at a time: the others' turn comes after a few of them, not all. */
-const maxInFlight = 8;
+/** How many requests of one connection are handled at a time, so that those of others get their turn. */
+const maxBegun = 8;
 
-/** So many may wait for their answers before no more is read from the connection. */
-const maxWaiting = 32;
-
-/** The answers that are owed to one connection of HTTP/1.1, in the order of their requests. */
-class Pipeline {
-  readonly #socket: Socket;
-  readonly #begin: RequestListener;
-  readonly #inFlight: InFlight;
-  readonly #answers: ServerResponse[] = [];
-  /** Those of the requests that are not under way yet. */
-  readonly #held: (() => void)[] = [];
-  #isInSteps = false;
-  #isPaused = false;
-  #isEnding = false;
-  #isClosing = false;
-
-  constructor(socket: Socket, begin: RequestListener, inFlight: InFlight) {
-    this.#socket = socket;
-    this.#begin = begin;
-    this.#inFlight = inFlight;
-  }
-
-  add(request: IncomingMessage, answer: ServerResponse): void {
-    if (!this.#isInSteps && request.headers["transfer-encoding"] !== undefined) {
-      this.#isInSteps = true;
-      feedParserInSlices(this.#socket, () => this.#destroyIfOverFragmented());
-    }
-    if (this.#isEnding) {
-      keepAlive(this.#answers.at(-1), true);
-      keepAlive(answer, false);
-    }
-    this.#answers.push(answer);
-    this.#inFlight.enter();
-    // One that was abandoned may be closed twice.
-    answer.once("close", () => this.#shift());
-    if (this.#answers.length <= maxInFlight) {
-      this.#begin(request, answer);
-      return;
-    }
-    this.#held.push(() => this.#begin(request, answer));
-    if (this.#answers.length >= maxWaiting && !this.#isPaused) {
-      this.#isPaused = true;
-      // Node resumes a connection at the end of each request that it has read with this one.
-      process.nextTick(() => this.#pause());
-    }
-  }
-
-  /** The answer to the last request, whichever that will be, tells the client to send no further one. */
-  end(): void {
-    this.#isEnding = true;
-    keepAlive(this.#answers.at(-1), false);
-  }
-
-  /** See `Pipelines.closeBehindOwed`. */
-  closeBehindOwed(): boolean {
-    const last = this.#answers.findLast(({ req }) => isWhole(req));
-    if (last !== undefined && !this.#isClosing) {
-      this.#isClosing = true;
-      keepAlive(last, false);
-      last.once("close", () => this.#socket.destroySoon());
-    }
-    return last !== undefined;
-  }
-
-  /** Node tells the answer whose turn it is that the connection is closed, and none of those that wait behind it. */
-  abandon(): void {
-    this.#held.length = 0;
-    for (const answer of this.#answers.splice(0)) {
-      answer.destroy();
-      answer.emit("close");
-    }
-  }
-
-  /** Ends the connection when the body that is being read has come in too many pieces. */
-  #destroyIfOverFragmented(): void {
-    const last = this.#answers.at(-1);
-    if (last !== undefined) {
-      destroyIfOverFragmented(last.req);
-    }
-  }
-
-  #pause(): void {
-    if (this.#isPaused) {
-      this.#socket.pause();
-    }
-  }
-
-  /** Answers leave in order. */
-  #shift(): void {
-    this.#inFlight.leave();
-    this.#answers.shift();
-    this.#held.shift()?.();
-    if (this.#isPaused && this.#answers.length < maxWaiting) {
-      this.#isPaused = false;
-      this.#socket.resume();
-    }
-  }
-}
+/** How many answers may be owed before no more is read from the connection. */
+const maxOwed = 32;
 
 /**
- * Whether a request has come to its end. One of HTTP/1.0 that is sent in chunks has none, though Node takes it for one
- * without a body. Source: RFC 9112, section 6.1.
- */
-function isWhole({ complete, httpVersionMinor, headers }: IncomingMessage): boolean {
-  return complete && (httpVersionMinor > 0 || headers["transfer-encoding"] === undefined);
-}
-
-/** It has no effect on an answer whose head has left. */
-function keepAlive(answer: ServerResponse | undefined, isKept: boolean): void {
-  if (answer !== undefined && !answer.headersSent) {
-    answer.shouldKeepAlive = isKept;
-  }
-}
-
-/**
- * Holds back clients that ask faster than they are answered. Without it all that they send would be taken, be kept at
- * some fifty times its size, and be done before what others ask.
+ * Holds back clients that pipeline: that send requests over HTTP/1.1 before they have their answers. Without it, all that
+ * a client sends would be parsed and kept, at some fifty times its size, and handled before the requests of others.
  */
 export class Pipelines {
   readonly #begin: RequestListener;
@@ -137,14 +26,14 @@ export class Pipelines {
     this.#inFlight = inFlight;
   }
 
-  /** Takes a request that has been read, and the answer that is owed to it. */
+  /** Takes a request whose head has been read, and the answer that is owed to it. */
   add(request: IncomingMessage, answer: ServerResponse): void {
     const { socket } = request;
     const pipeline = this.#bySocket.get(socket) ?? this.#open(socket);
     pipeline.add(request, answer);
   }
 
-  /** Tells all clients, with the last answer that each is owed, to send no further requests. */
+  /** Tells each client, with the last answer that it is owed, to send no further requests. */
   end(): void {
     this.#isEnding = true;
     for (const pipeline of this.#bySocket.values()) {
@@ -153,8 +42,8 @@ export class Pipelines {
   }
 
   /**
-   * Closes a connection, of which no more can be read, behind the answers that are owed to whole requests. False when
-   * there are none.
+   * Closes a connection that cannot be read any further, once the answers to its complete requests have been sent.
+   * Returns false if no answer is owed.
    */
   closeBehindOwed(socket: Socket): boolean {
     return this.#bySocket.get(socket)?.closeBehindOwed() ?? false;
@@ -171,5 +60,122 @@ export class Pipelines {
       pipeline.end();
     }
     return pipeline;
+  }
+}
+
+/** The answers that are owed to one connection, in the order of their requests. */
+class Pipeline {
+  readonly #socket: Socket;
+  readonly #begin: RequestListener;
+  readonly #inFlight: InFlight;
+  readonly #owed: ServerResponse[] = [];
+  /** Begin the requests whose turn has not come yet. */
+  readonly #held: (() => void)[] = [];
+  #isInSlices = false;
+  #isPaused = false;
+  #isEnding = false;
+  #isClosing = false;
+
+  constructor(socket: Socket, begin: RequestListener, inFlight: InFlight) {
+    this.#socket = socket;
+    this.#begin = begin;
+    this.#inFlight = inFlight;
+  }
+
+  add(request: IncomingMessage, answer: ServerResponse): void {
+    if (!this.#isInSlices && request.headers["transfer-encoding"] !== undefined) {
+      this.#isInSlices = true;
+      feedParserInSlices(this.#socket, () => this.#destroyIfOverFragmented());
+    }
+    if (this.#isEnding) {
+      setKeepAlive(this.#owed.at(-1), true);
+      setKeepAlive(answer, false);
+    }
+    this.#owed.push(answer);
+    this.#inFlight.enter();
+    // An abandoned answer may emit `close` twice.
+    answer.once("close", () => this.#shift());
+    if (this.#owed.length <= maxBegun) {
+      this.#begin(request, answer);
+      return;
+    }
+    this.#held.push(() => this.#begin(request, answer));
+    if (this.#owed.length >= maxOwed && !this.#isPaused) {
+      this.#isPaused = true;
+      // Node resumes a connection after each request that it has parsed.
+      process.nextTick(() => this.#pause());
+    }
+  }
+
+  end(): void {
+    this.#isEnding = true;
+    setKeepAlive(this.#owed.at(-1), false);
+  }
+
+  closeBehindOwed(): boolean {
+    const last = this.#owed.findLast(({ req }) => isComplete(req));
+    if (last !== undefined && !this.#isClosing) {
+      this.#isClosing = true;
+      setKeepAlive(last, false);
+      last.once("close", () => this.#socket.destroySoon());
+    }
+    return last !== undefined;
+  }
+
+  /**
+   * Drops what waits for a connection that has closed. Node 24.21 and 26.10 destroy the answers that wait behind others
+   * themselves, as of https://github.com/nodejs/node/pull/62534. Older ones never tell them.
+   */
+  abandon(): void {
+    this.#held.length = 0;
+    for (const answer of this.#owed.splice(0)) {
+      if (!answer.destroyed) {
+        answer.destroy();
+        answer.emit("close");
+      }
+    }
+  }
+
+  /** Ends the connection if the body that is being received has come in too many pieces. */
+  #destroyIfOverFragmented(): void {
+    const last = this.#owed.at(-1);
+    if (last !== undefined) {
+      destroyIfOverFragmented(last.req);
+    }
+  }
+
+  #pause(): void {
+    if (this.#isPaused) {
+      this.#socket.pause();
+    }
+  }
+
+  /** Answers end in order. The first one that a closed connection ends must not begin those that are held. */
+  #shift(): void {
+    this.#inFlight.leave();
+    this.#owed.shift();
+    if (this.#socket.destroyed) {
+      return;
+    }
+    this.#held.shift()?.();
+    if (this.#isPaused && this.#owed.length < maxOwed) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+  }
+}
+
+/**
+ * Whether a request has come to its end. A chunked one of HTTP/1.0 has none, though Node takes it for one without a
+ * body. Source: RFC 9112, section 6.1.
+ */
+function isComplete({ complete, httpVersionMinor, headers }: IncomingMessage): boolean {
+  return complete && (httpVersionMinor > 0 || headers["transfer-encoding"] === undefined);
+}
+
+/** Has no effect on an answer whose head has been sent. */
+function setKeepAlive(answer: ServerResponse | undefined, isKept: boolean): void {
+  if (answer !== undefined && !answer.headersSent) {
+    answer.shouldKeepAlive = isKept;
   }
 }

@@ -1,14 +1,57 @@
+import type { Server } from "node:http";
+import type { Http2Server } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { unshiftInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");
 
+/** How the protocol of a connection is told. */
+export interface SplitOptions {
+  /** Undefined for cleartext. */
+  readonly tls: object | undefined;
+  /** How long a connection in cleartext may take to send its first bytes, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
 /**
- * Tells by the first bytes of a connection whether the client speaks HTTP/2, and puts the bytes back. It does not call
- * back for a connection that ends before that, or stays silent for `timeoutMs`, which closes it.
+ * Gives the connections that `http1` accepts to the server of their protocol: by their first bytes in cleartext, by
+ * ALPN over TLS.
+ *
+ * Node's HTTP/1.1 server is the one that listens, so that its timeouts hold. Its own listeners for connections are taken
+ * off, and called for those of HTTP/1.1.
  */
-export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean) => void): void {
+export function splitByProtocol(http1: Server, http2: Http2Server, { tls, requestTimeoutMs }: SplitOptions): void {
+  const event = tls === undefined ? "connection" : "secureConnection";
+  const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
+  http1.removeAllListeners(event);
+
+  function connect(socket: Socket, isHttp2: boolean): void {
+    if (isHttp2) {
+      socket.allowHalfOpen = false;
+      http2.emit("connection", socket);
+      return;
+    }
+    for (const listener of http1Listeners) {
+      listener.call(http1, socket);
+    }
+    socket.resume();
+  }
+  http1.on(event, (socket: Socket) => {
+    if (tls === undefined) {
+      detectHttp2(socket, requestTimeoutMs, (isHttp2) => connect(socket, isHttp2));
+    } else {
+      connect(socket, (socket as TLSSocket).alpnProtocol === "h2");
+    }
+  });
+}
+
+/**
+ * Tells by the first bytes of a connection whether the client speaks HTTP/2, and puts the bytes back. Closes a
+ * connection that stays silent for `timeoutMs`. Calls nobody back for one that ends before it is told.
+ */
+function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);
 
   function onData(chunk: Buffer): void {
@@ -21,7 +64,8 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
     stop();
     socket.pause();
     if (isStart) {
-      // In one piece: a session that the first of several has ended is handed the next by Node, which ends the process.
+      // In one piece. Node gives each piece to the session, even after an earlier one has ended it, and then throws out
+      // of reach. See test/http/node-faults/http2-unshifted-pieces.test.ts.
       socket.unshift(seen);
     } else {
       unshiftInSlices(socket, seen);
@@ -38,6 +82,6 @@ export function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: 
   }
 
   const timer = setTimeout(giveUp, timeoutMs);
-  // A timer that outlives its connection would keep a server that is told to stop from ending.
+  // Without `close`, the timer of a closed connection would keep a stopping server from ending.
   socket.on("data", onData).on("end", giveUp).on("close", stop);
 }

@@ -7,33 +7,27 @@ import { appendLimits, limitError, type RateLimiter } from "../interceptors/limi
 import type { CallObserver } from "../observability/call-observer.ts";
 import { refusalAnswer } from "./refusal.ts";
 
-/** How long a client has to take its answer and close the connection, in milliseconds. */
+/** How long a client may take to read its answer and close the connection, in milliseconds. */
 const closeMs = 1_000;
 
-/** Who counts such requests, and who is told of them. */
+/** What counts and records refused requests. */
 export interface ParseErrorOptions {
   readonly limiter: RateLimiter;
   readonly observer: CallObserver;
 }
 
-/** The connections that were refused. Node refuses each further piece that comes of one once more. */
-const refused = new WeakSet<Socket>();
-
 /**
- * Answers a request that Node's parser has refused, so that no handler sees it, on the bare socket, and closes it. It
- * is counted by its address. A client that has gone away, or was being answered, gets nothing.
+ * Answers a request that Node's parser has refused on the bare socket, and closes it: no handler sees the request. It is
+ * counted by its address. A client that has gone away, or whose answer has begun, gets nothing. To be called once for a
+ * socket.
  */
 export function respondToParseError(
   error: NodeJS.ErrnoException,
   socket: Socket,
   { limiter, observer }: ParseErrorOptions,
 ): void {
-  if (refused.has(socket)) {
-    return;
-  }
-  refused.add(socket);
-  const isBeingAnswered = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
-  if (!socket.writable || isBeingAnswered || error.code === "ECONNRESET") {
+  const hasAnswerBegun = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
+  if (!socket.writable || hasAnswerBegun || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
@@ -49,11 +43,10 @@ export function respondToParseError(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
   const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
   observer.ended({ record, requestId, clientAddress, path: undefined });
-  // A client that does not close its side is not waited for.
   setTimeout(() => socket.destroy(), closeMs).unref();
 }
 
-/** What the request is refused for, within the limit of its address. */
+/** Why the request is refused, if its address is within its limit. */
 function toDomainError({ code }: NodeJS.ErrnoException): DomainError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":

@@ -102,6 +102,18 @@ describe("a listener that is closed", () => {
   });
 });
 
+describe("a connection that closes while its requests wait", () => {
+  it("has none of them begun", async () => {
+    const client = await open();
+    client.socket.write(Array.from({ length: 12 }, (_, index) => get(`/${index}`)).join(""));
+    await until(async () => waiting.length === 8, 1_000);
+    client.socket.destroy();
+    await until(async () => waiting.every(({ isAbandoned }) => isAbandoned), 1_000);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(waiting).toHaveLength(8);
+  });
+});
+
 describe("what is no HTTP", () => {
   it.each<[where: string, bytes: string, answers: string[]]>([
     ["alone is refused", "BAD\r\n\r\n", ["400!"]],

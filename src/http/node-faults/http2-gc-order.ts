@@ -1,53 +1,56 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
 /**
- * Node's HTTP/2 has an object of its own in C++ behind every session and every stream, which the garbage collector
- * takes. It must take that of a session last: a stream holds the headers of a block that has not ended, or that was
- * refused, in memory of its session, and a session that ends while some of its memory is held aborts the process, with
- * `Assertion failed: (current_nghttp2_memory_) == (0)`. Nothing in Node sees to the order, so this module does.
+ * Fault: Node aborts when the garbage collector frees an HTTP/2 session before a stream of it that still holds headers.
+ * The headers of an unfinished or refused block live in the session's memory, and the session's destructor asserts
+ * that all of its memory is free: `Assertion failed: (current_nghttp2_memory_) == (0)`. Any client can cause it.
  *
- * Source: `Http2Session::~Http2Session` and `Http2Stream::Destroy` in
- * https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ * Seen with: Node 26.10. Not seen with 24.21.
+ * Upstream: https://github.com/nodejs/node/issues/39951 is the same assertion, for another cause that is mended.
+ *   Source: `Http2Session::~Http2Session` and `Http2Stream::Destroy` in
+ *   https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ * When mended: delete this file, and its two calls in `http2-server.ts`.
  */
 
-/** What JavaScript has of such an object. */
-type NativePart = object;
+/** The C++ object behind a session or a stream. */
+type NativeHandle = object;
 
 /**
- * What a kept session counts for with the collector, in bytes. It takes some 20 kB, of which the collector knows
- * nothing: it comes when some 64 MB are kept, that is, 256 sessions.
+ * What a kept session reports to the collector, in bytes. A session takes some 20 kB of memory that the collector does
+ * not see. With this it runs once 256 sessions, or 64 MB, are kept.
  */
-const countedBytes = 262_144;
+const reportedBytes = 262_144;
 
 interface Kept {
-  readonly native: NativePart;
-  /** Nothing is ever written to it, so that the system mostly gives it no memory. */
-  readonly counted: ArrayBuffer;
+  readonly native: NativeHandle;
+  /** Never written to, so that the system hardly gives it any memory. */
+  readonly reported: ArrayBuffer;
 }
 
-/** By their native parts, the sessions that are kept. */
-const kept = new WeakMap<NativePart, Kept>();
+const keptByHandle = new WeakMap<NativeHandle, Kept>();
 
-/** Keeps the native parts of sessions until the collector has taken those of streams. */
-const untilTaken = new FinalizationRegistry<Kept>(({ native }) => keepForThisTurn(native));
+/** Keeps the handles of sessions until the handles of their streams are freed. */
+const untilFreed = new FinalizationRegistry<Kept>(({ native }) => keepForThisTurn(native));
 
-/** Keeps a session's native part until those of its streams are deleted that the collector does not take. */
+/**
+ * Keeps a session's handle, when it closes, until Node has deleted the streams that it deletes itself. Streams that
+ * wait for the collector need `keepSessionUntilStreamFreed`.
+ */
 export function keepSessionUntilStreamsFreed(session: ServerHttp2Session): void {
-  destroyBehindSocket(session);
-  let native = nativePart(session);
+  destroyAfterSocket(session);
+  let native = nativeHandle(session);
   session.on("close", () => {
     keepForThisTurn(native);
-    // A closed session may be there for long, and its listeners with it.
+    // A closed session and its listeners may live long.
     native = undefined;
   });
 }
 
 /**
- * A session that is destroyed while its socket closes never hears of what it has written to it, and keeps that, and the
- * streams of which it is, for as long as it is kept itself. When the socket has closed Node destroys it anyway, without
- * a reason.
+ * Puts off the destruction of a session whose socket is closing. Node would never tell it that its writes have failed,
+ * so that it, and the streams that wrote, would be kept here for ever. Node destroys it when the socket has closed.
  */
-function destroyBehindSocket(session: ServerHttp2Session): void {
+function destroyAfterSocket(session: ServerHttp2Session): void {
   const { socket } = session;
   const destroy = session.destroy.bind(session);
   session.destroy = (...reason) => {
@@ -58,45 +61,45 @@ function destroyBehindSocket(session: ServerHttp2Session): void {
 }
 
 /**
- * Keeps the native part of a stream's session until the collector has taken that of the stream. It is left to the
- * collector where data of the stream is still on the socket; and there are headers in it only where the client has not
- * ended its request.
+ * Keeps the handle of a stream's session until the collector has freed the stream's. Node leaves a stream to the
+ * collector when data of it is still on the socket. A stream can hold headers only if its request goes on after the
+ * first ones.
  */
 export function keepSessionUntilStreamFreed(stream: ServerHttp2Stream): void {
   if (stream.endAfterHeaders) {
     return;
   }
-  const native = nativePart(stream);
-  const ofSession = nativePart(stream.session);
+  const native = nativeHandle(stream);
+  const ofSession = nativeHandle(stream.session);
   let wasUnsent: boolean | undefined;
   stream.on("aborted", () => {
     wasUnsent = stream.writableLength > 0;
   });
   stream.on("close", () => {
     if (native !== undefined && ofSession !== undefined && (wasUnsent ?? !stream.writableFinished)) {
-      untilTaken.register(native, keep(ofSession));
+      untilFreed.register(native, keep(ofSession));
     }
   });
 }
 
-function keep(native: NativePart): Kept {
-  const known = kept.get(native);
+function keep(native: NativeHandle): Kept {
+  const known = keptByHandle.get(native);
   if (known !== undefined) {
     return known;
   }
-  const made = { native, counted: new ArrayBuffer(countedBytes) };
-  kept.set(native, made);
+  const made = { native, reported: new ArrayBuffer(reportedBytes) };
+  keptByHandle.set(native, made);
   return made;
 }
 
-/** Node deletes what it means to delete before the next callbacks of `setImmediate`. */
-function keepForThisTurn(native: NativePart | undefined): void {
+/** Node deletes its streams before the next callbacks of `setImmediate`. */
+function keepForThisTurn(native: NativeHandle | undefined): void {
   setImmediate(() => native);
 }
 
-let key: symbol | undefined;
+let handleKey: symbol | undefined;
 
-function nativePart(of: object | undefined): NativePart | undefined {
-  key ??= of && Object.getOwnPropertySymbols(of).find(({ description }) => description === "kHandle");
-  return (of as Readonly<Record<symbol, NativePart | undefined>> | undefined)?.[key as symbol];
+function nativeHandle(of: object | undefined): NativeHandle | undefined {
+  handleKey ??= of && Object.getOwnPropertySymbols(of).find(({ description }) => description === "kHandle");
+  return (of as Readonly<Record<symbol, NativeHandle | undefined>> | undefined)?.[handleKey as symbol];
 }

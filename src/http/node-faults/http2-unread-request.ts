@@ -3,48 +3,60 @@ import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { drainBody } from "../body.ts";
 
-/** How often it is looked in a row whether an answer has left, once a turn of the event loop. */
-const looksInARow = 4;
-
-/** After that, how long to wait before each further look, in milliseconds, and for how long in all. */
-const lookAgainMs = 5;
-const leaveMs = 1_000;
-
 /**
- * Has a client stop sending, once it has its answer: its stream is reset with NO_ERROR as soon as the answer has left.
- * A reset before that would take back what has not left yet. To be called when the answer has been ended.
+ * Three faults of a stream whose answer has ended before its request. RFC 9113, section 8.1, has the server reset it
+ * with NO_ERROR, so that the client stops sending.
  *
- * Source: RFC 9113, section 8.1
+ * 1. A reset drops the headers and data of the answer that have not been written yet, and Node tells nobody when they
+ *    have been. So `resetOnceSent` asks nghttp2 whether the stream is closed on our side.
+ * 2. Node never destroys a stream that is closed without an error while unread data of its request is buffered. So
+ *    `resetOnceSent` destroys it.
+ * 3. Node writes the answer at once, but the reset only at the end of the loop's next turn, in which it reads the
+ *    streams that the client opens on the answer. Submitting the reset twice writes it at once: see `reset`.
+ *
+ * Seen with: Node 26.10; 2. and 3. also with 24.21.
+ * Upstream: 2. https://github.com/nodejs/node/pull/27891 documents it. 1. and 3. No issue is known. Source:
+ *   `Http2Stream::SubmitRstStream` in https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ * When mended: 1. `resetUnreadRequest` is `stream.close(NO_ERROR)`. 2. drop the `destroy`. 3. drop the second reset.
  */
+
+/** How often it is checked, once a turn of the event loop, whether an answer has been sent. */
+const checksByTurn = 4;
+
+/** The time between two further checks, in milliseconds, and for how long they go on. */
+const checkMs = 5;
+const giveUpMs = 1_000;
+
+/** Resets a stream with NO_ERROR once its answer has been sent. To be called when the answer has ended. */
 export function resetUnreadRequest(stream: ServerHttp2Stream): void {
-  if (!isRead(stream)) {
-    void setImmediate().then(() => look(stream, 1));
+  if (!hasRequestEnded(stream)) {
+    void setImmediate().then(() => resetOnceSent(stream, 1));
   }
 }
 
 /**
- * As `resetUnreadRequest`, for an answer that is nothing but headers, which `answer` sends: the reset leaves together with
- * them, where the connection takes them at once.
+ * Resets a stream like `resetUnreadRequest`, for an answer without a body, which `answer` sends. The reset goes out
+ * together with the headers, if the connection takes them at once.
  *
- * A client may forget a stream when it has the answer, and never end it: grpc-go does, when it has handed over the
- * request and the connection's window is full. Until the reset the stream counts here, and the client, which counts it
- * no more, opens another one: nghttp2 ends the connection of a client that opens too many.
+ * A client may forget a stream when it has the answer, and never end it: grpc-go does, when the connection's window is
+ * full. The server counts the stream until the reset. A client that does not count it opens another one, and nghttp2
+ * ends the connection of a client that opens too many.
  */
 export async function respondAndReset(stream: ServerHttp2Stream, answer: () => void): Promise<void> {
-  if (isRead(stream)) {
+  if (hasRequestEnded(stream)) {
     return answer();
   }
-  // While Node takes apart what it has read, it writes nothing, and a reset would take the headers back.
+  // Node writes nothing while it parses what it has read, and a reset would drop the headers.
   await setImmediate();
   if (!stream.destroyed && !stream.closed) {
-    stream.once("finish", () => (isWrittenAtOnce(stream) ? reset(stream) : look(stream, 1)));
+    stream.once("finish", () => (isWrittenAtOnce(stream) ? reset(stream) : resetOnceSent(stream, 1)));
     answer();
   }
 }
 
 /**
- * Throws away what has not been read of a request whose answer has ended, within bounds, past which the stream is
- * reset: not every client reads an answer before it has sent its request.
+ * Drains the rest of a request whose answer has ended, and resets the stream past the bounds of `drainBody`. Not every
+ * client reads an answer before it has sent its request.
  */
 export function drainRequest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.closed) {
@@ -53,31 +65,30 @@ export function drainRequest(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Resets a stream once its answer has left, and has Node let go of it: Node keeps a stream that is closed without an
- * error until its request has been read, which nobody does any more. A stream whose answer has not left must not be
- * destroyed: nghttp2 would ask for the rest of it for ever.
+ * Resets and destroys a stream whose answer has been sent, or checks again later. A stream whose answer has not been
+ * sent must not be destroyed: nghttp2 would ask for the rest of it for ever.
  */
-function look(stream: ServerHttp2Stream, looks: number): void {
-  if (isRead(stream)) {
+function resetOnceSent(stream: ServerHttp2Stream, checks: number): void {
+  if (hasRequestEnded(stream)) {
     return;
   }
   if (!stream.writableFinished) {
-    // It waits for the client to take the answer, which other limits bound.
-    stream.once("finish", () => look(stream, 1));
+    // The client has yet to take the answer, which other limits bound.
+    stream.once("finish", () => resetOnceSent(stream, 1));
   } else if (stream.state.localClose === 1) {
     reset(stream);
     void setImmediate().then(() => stream.destroy());
-  } else if (looks * lookAgainMs > leaveMs) {
+  } else if (checks * checkMs > giveUpMs) {
     stream.close(constants.NGHTTP2_CANCEL);
-  } else if (looks < looksInARow) {
-    void setImmediate().then(() => look(stream, looks + 1));
+  } else if (checks < checksByTurn) {
+    void setImmediate().then(() => resetOnceSent(stream, checks + 1));
   } else {
-    setTimeout(look, lookAgainMs, stream, looks + 1);
+    setTimeout(resetOnceSent, checkMs, stream, checks + 1);
   }
 }
 
-/** Whether the request has come to its end, so that there is nothing to stop. What has come of it is thrown away. */
-function isRead(stream: ServerHttp2Stream): boolean {
+/** Whether there is nothing left to stop. Data that is buffered then is thrown away. */
+function hasRequestEnded(stream: ServerHttp2Stream): boolean {
   if (stream.destroyed || stream.closed || stream.readableEnded) {
     return true;
   }
@@ -89,8 +100,8 @@ function isRead(stream: ServerHttp2Stream): boolean {
 }
 
 /**
- * Whether what is submitted for a stream is written as soon as Node is told to. It is not while the system takes no
- * more of the connection; and over TLS nobody tells.
+ * Whether Node writes frames of a stream as soon as they are submitted. It does not while the system takes no more of
+ * the connection. Over TLS nothing tells.
  */
 function isWrittenAtOnce({ session }: ServerHttp2Stream): boolean {
   const socket = session?.socket as (Socket & SocketParts) | undefined;
@@ -108,13 +119,7 @@ interface NativeStream {
 
 let handleKey: symbol | undefined;
 
-/**
- * Node writes what was submitted before a reset at once, but the reset itself only at the end of the loop's next turn,
- * in which it reads the streams that the client opens on the answer. To submit the reset once more writes the first at
- * once, and does nothing else.
- *
- * Source: `Http2Stream::SubmitRstStream` in https://github.com/nodejs/node/blob/main/src/node_http2.cc
- */
+/** Resets a stream. The second submission writes the reset at once, and does nothing else. */
 function reset(stream: ServerHttp2Stream): void {
   stream.close(constants.NGHTTP2_NO_ERROR);
   handleKey ??= Object.getOwnPropertySymbols(stream).find(({ description }) => description === "kHandle");

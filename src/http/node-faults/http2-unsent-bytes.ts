@@ -1,33 +1,34 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 /**
- * What Node has been given of an answer, and has not sent when the client resets the stream, it counts as memory of the
- * connection for ever. Past `maxSessionMemory` it refuses all further streams, though it leaves the connection open:
- * whoever shares it is locked out. So a connection is renewed before: the client is told to open another one, and what
- * is under way is answered.
+ * Fault: Node never subtracts the unsent bytes of a reset stream from the memory of its HTTP/2 session. Past
+ * `maxSessionMemory` it refuses every new stream with ENHANCE_YOUR_CALM, and leaves the connection open: a client that
+ * shares the connection locks all others out. So the session is closed gracefully before the cap.
  *
- * Source: `Http2Stream::Destroy`, which takes nothing back of what `DoWrite` has counted, in
- * https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ * Seen with: Node 24.21 and 26.10.
+ * Upstream: no issue is known. Source: `Http2Stream::Destroy`, which subtracts nothing of what `DoWrite` added, in
+ *   https://github.com/nodejs/node/blob/main/src/node_http2.cc
+ * When mended: delete this file. `endWithBody` is `stream.end`; `maxSessionMemory` stays in `http2-server.ts`.
  */
 
-/** How much Node may go on to count before a connection is renewed, in bytes. */
-const mostUnsentBytes = 16 * 1024 * 1024;
+/** How many unsent bytes a session may have lost when it is closed. */
+const maxLostBytes = 16 * 1024 * 1024;
 
-/** In megabytes: what may be unsent, a piece for each of 128 streams, twice, and room for the headers of requests. */
+/** In megabytes: twice a piece of an answer for each of 128 streams, and room for the headers of requests. */
 export const maxSessionMemory = 96;
 
-/** The sizes of answers that Node was given whole. It tells nothing of what becomes of them. */
+/** The sizes of bodies that Node was given whole. It does not tell how much of them it has sent. */
 const wholeBytes = new WeakMap<ServerHttp2Stream, number>();
 
-const unsentBytes = new WeakMap<ServerHttp2Session, number>();
+const lostBytes = new WeakMap<ServerHttp2Session, number>();
 
-/** Ends a stream with a whole body of so many bytes, of which `trackUnsentBytes` is to know. */
-export function endWith(stream: ServerHttp2Stream, body: string | Uint8Array, bytes: number): void {
+/** Ends a stream with a body of this size, and remembers the size for `trackUnsentBytes`. */
+export function endWithBody(stream: ServerHttp2Stream, body: string | Uint8Array, bytes: number): void {
   wholeBytes.set(stream, bytes);
   stream.end(body);
 }
 
-/** Has the stream's connection renewed in time, should the stream be reset. */
+/** Adds up what the session loses when its streams are reset, and closes it gracefully before the cap. */
 export function trackUnsentBytes(stream: ServerHttp2Stream): void {
   const session = stream.session as ServerHttp2Session;
   let unsent: number | undefined;
@@ -35,13 +36,13 @@ export function trackUnsentBytes(stream: ServerHttp2Stream): void {
     unsent = stream.writableLength;
   });
   stream.on("close", () => {
-    // One that has ended as it should may be closed before it counts as finished.
+    // A stream that ends well may be closed before it counts as finished.
     const wasReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !stream.writableFinished;
     const bytes = unsent ?? (wasReset ? (wholeBytes.get(stream) ?? 0) : 0);
     if (bytes > 0) {
-      const sum = bytes + (unsentBytes.get(session) ?? 0);
-      unsentBytes.set(session, sum);
-      if (sum > mostUnsentBytes && !session.closed) {
+      const sum = bytes + (lostBytes.get(session) ?? 0);
+      lostBytes.set(session, sum);
+      if (sum > maxLostBytes && !session.closed) {
         session.close();
       }
     }
