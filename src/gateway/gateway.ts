@@ -1,42 +1,37 @@
 import type { Registry } from "@bufbuild/protobuf";
-import type { ConnectError, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { answerCall } from "../rpc/answer-call.ts";
 import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
-import { withMetadata } from "../rpc/metadata.ts";
 import { rpcName } from "../rpc/rpc-name.ts";
-import { callUnrouted } from "../rpc/unrouted.ts";
-import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
 import { httpRules } from "./http-rule.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { JsonReaders } from "./json-reader.ts";
 import { JsonWriters } from "./json-writer.ts";
 import { QueryFieldSets } from "./query-fields.ts";
-import { readRequest } from "./request.ts";
+import type { RoutedRequest } from "./request.ts";
+import { notFoundCall, RestCall, type RestErrors } from "./rest-call.ts";
 import { RouteError } from "./route-error.ts";
 import { RouteTrie } from "./route-trie.ts";
 
 /** What a gateway serves, and how. */
-export interface GatewayOptions {
+export interface GatewayOptions extends RestErrors {
   /** Unary and server-streaming RPCs. Those without a `google.api.http` option are passed over. */
   readonly endpoints: readonly Endpoint[];
-  /**
-   * Ends the requests that no route takes, through the same interceptors. Its `read` throws `unknown_route` or
-   * `method_not_allowed`; for OPTIONS on a known path it gives an empty message, and the call is to succeed.
-   */
-  readonly unrouted: UnaryEndpoint;
+  /** Answers OPTIONS, and refuses what no route takes. */
+  readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
-  /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
-  readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
-  readonly errorBody: ErrorBody;
   readonly maxBodyBytes: number;
   /** Where the types in an `Any` are looked up; without it there are none. */
   readonly registry?: Registry;
 }
 
-/** Answers every exchange that it is given. */
-export type Gateway = (exchange: Exchange) => Promise<void>;
+/**
+ * Makes the answer to every exchange that it is given. With a `contentFault`, the request is refused for that once its
+ * body has been read.
+ */
+export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Promise<Answer>;
 
 /**
  * Serves RPCs as REST, by their `google.api.http` options. Routes, readers and writers are compiled here, once.
@@ -46,7 +41,7 @@ export type Gateway = (exchange: Exchange) => Promise<void>;
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
-  return async (exchange) => exchange.respond(await answer(exchange, routes, options));
+  return (exchange, contentFault) => answer({ exchange, contentFault }, routes, options);
 }
 
 function createRoutes({ endpoints, json, registry }: GatewayOptions): RouteTrie<Binding> {
@@ -74,55 +69,22 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
   }
 }
 
-async function answer(exchange: Exchange, routes: RouteTrie<Binding>, options: GatewayOptions): Promise<Answer> {
-  const match = routes.match(exchange.method, exchange.path);
-  try {
-    if (match.route === undefined) {
-      return await answerUnrouted(exchange, match.methods, options.unrouted);
-    }
-    const response = await callRouted(exchange, match.route, match.segments, options);
-    return writeAnswer(exchange, match.route, response, options);
-  } catch (error) {
-    return errorAnswer(options.toError(error, exchange), options.errorBody);
-  }
-}
-
-function callRouted(
-  exchange: Exchange,
-  binding: Binding,
-  segments: readonly string[],
-  { maxBodyBytes }: GatewayOptions,
-): Promise<UnaryResponse | StreamResponse> {
-  const request = { exchange, binding, segments, maxBodyBytes };
-  return binding.endpoint.call({ exchange, protocolName, read: (deadline) => readRequest(request, deadline) });
-}
-
-/** Throws an error with the headers that the call has given its answer. */
-function writeAnswer(
-  exchange: Exchange,
-  binding: Binding,
-  response: UnaryResponse | StreamResponse,
+function answer(
+  { exchange, contentFault }: Pick<RoutedRequest, "exchange" | "contentFault">,
+  routes: RouteTrie<Binding>,
   options: GatewayOptions,
-): Answer {
-  try {
-    return response.stream
-      ? streamAnswer(exchange, binding, response, options)
-      : unaryAnswer(exchange, binding, response);
-  } catch (reason) {
-    throw withMetadata(options.toError(reason, exchange), response.header);
+) {
+  const match = routes.match(exchange.method, exchange.path);
+  if (match.route === undefined) {
+    const allow = allowed(match.methods);
+    const refusal = createRefusal(exchange, match.methods, allow);
+    const call = notFoundCall(exchange, { refusal, allow }, options.errorBody);
+    return answerCall(options.notFoundEndpoint, call, options.toError);
   }
-}
-
-const protocolName = "rest";
-
-async function answerUnrouted(
-  exchange: Exchange,
-  methods: ReadonlySet<string>,
-  unrouted: UnaryEndpoint,
-): Promise<Answer> {
-  const allow = allowed(methods);
-  const refusal = createRefusal(exchange, methods, allow);
-  return optionsAnswer(await callUnrouted(unrouted, { exchange, protocolName, refusal }), allow);
+  const { route: binding, segments } = match;
+  const { maxBodyBytes, toError } = options;
+  const request = { exchange, binding, segments, maxBodyBytes, contentFault };
+  return answerCall(binding.endpoint, new RestCall(request, options), toError);
 }
 
 /** Undefined for OPTIONS on a known path. */

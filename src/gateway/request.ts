@@ -1,7 +1,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFault, parseJson } from "../exact-json/parse.ts";
-import { assertAuthority } from "../http/authority.ts";
 import type { Exchange } from "../http/exchange.ts";
+import type { ProtocolError } from "../http/protocol-error.ts";
 import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
 import { ContentFault, faultWithin, malformed } from "./content-fault.ts";
 import { createFields, type Fields } from "./field-access.ts";
@@ -15,6 +15,8 @@ export interface RoutedRequest {
   readonly binding: Binding;
   readonly segments: readonly string[];
   readonly maxBodyBytes: number;
+  /** Why the request is refused with its content; undefined where nothing is known against it. */
+  readonly contentFault: ProtocolError | undefined;
 }
 
 /**
@@ -23,17 +25,18 @@ export interface RoutedRequest {
  */
 export async function readRequest(
   request: RoutedRequest,
-  deadline: AbortSignal | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<MessageShape<DescMessage>> {
-  const { exchange, binding } = request;
-  const bytes = binding.body && (await readBody(request, deadline));
-  assertAuthority(exchange.authority);
+  const bytes = request.binding.body && (await readBody(request, signal));
+  if (request.contentFault !== undefined) {
+    throw request.contentFault;
+  }
   return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
 }
 
-function readBody({ exchange, maxBodyBytes }: RoutedRequest, deadline?: AbortSignal): Promise<Uint8Array> {
+async function readBody({ exchange, maxBodyBytes }: RoutedRequest, signal?: AbortSignal): Promise<Uint8Array> {
   assertJsonBody(exchange);
-  return exchange.readBody(maxBodyBytes, deadline);
+  return await exchange.readBody(maxBodyBytes, signal);
 }
 
 function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {

@@ -1,11 +1,22 @@
 import type { JsonWriter } from "./json-scalar.ts";
 
-/** The messages as one JSON array. When the stream fails, so does the iterable, and the array stays open. */
-export async function* writeArray(messages: AsyncIterable<unknown>, write: JsonWriter): AsyncGenerator<Uint8Array> {
+/**
+ * The messages as one JSON array. When the stream fails, so does the iterable, with what `toError` makes of the reason,
+ * and the array stays open.
+ */
+export async function* writeArray(
+  messages: AsyncIterable<unknown>,
+  write: JsonWriter,
+  toError: (reason: unknown) => Error,
+): AsyncGenerator<Uint8Array> {
   let separator = "[";
-  for await (const message of messages) {
-    yield encode(separator + write(message));
-    separator = ",";
+  try {
+    for await (const message of messages) {
+      yield encode(separator + write(message));
+      separator = ",";
+    }
+  } catch (reason) {
+    throw toError(reason);
   }
   yield encode(separator === "[" ? "[]" : "]");
 }

@@ -27,15 +27,13 @@ export function isAuthority(text: string): boolean {
 /** The last one that was found valid: nearly all requests have the same. */
 let lastValid: string | undefined;
 
-/** Throws `malformed` for what is no authority, or missing. */
-export function assertAuthority(text: string | undefined): void {
-  if (text !== undefined && text === lastValid) {
-    return;
+/** Why a request with this `Host` or `:authority` is refused; undefined where it is not. */
+export function authorityFault(text: string | undefined): ProtocolError | undefined {
+  if (text !== undefined && (text === lastValid || isAuthority(text))) {
+    lastValid = text;
+    return undefined;
   }
-  if (text === undefined || !isAuthority(text)) {
-    throw new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
-  }
-  lastValid = text;
+  return new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
 }
 
 /** The host that a `Host` names, without a port and in lower case. Empty where it is malformed. */

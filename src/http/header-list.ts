@@ -11,6 +11,17 @@ export class HeaderList implements Headers {
     this.raw.push(name.toLowerCase(), value);
   }
 
+  /** Appends all of the headers. */
+  appendAll(headers: Headers): void {
+    if (headers instanceof HeaderList) {
+      this.raw.push(...headers.raw);
+    } else {
+      headers.forEach((value, name) => {
+        this.append(name, value);
+      });
+    }
+  }
+
   set(name: string, value: string): void {
     this.delete(name);
     this.append(name, value);

@@ -1,12 +1,10 @@
-import { createContextKey, type Interceptor } from "@connectrpc/connect";
+import { createContextKey } from "@connectrpc/connect";
 import { apiKeyInvalid, apiKeyMissing, type DomainError } from "../domain/errors.ts";
 import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
-import { exchangeOf } from "../rpc/running-call.ts";
+import type { CallInterceptor } from "../rpc/call.ts";
 
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
-
-type Request = Parameters<ReturnType<Interceptor>>[0];
 
 /** Finds keys by what clients send; undefined for what is no key's secret. */
 export interface KeyFinder {
@@ -22,28 +20,25 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  *
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
-export function authInterceptor(keys: KeyFinder, clock: () => number): Interceptor {
-  function identify(lines: readonly string[]): Caller | Promise<Caller> {
+export function authInterceptor(keys: KeyFinder, clock: () => number): CallInterceptor {
+  async function identify(lines: readonly string[]): Promise<Caller> {
     const token = bearerToken(lines);
     if (typeof token !== "string") {
-      return stranger(token.refusal);
+      return anonymous(token.refusal);
     }
-    const found = keys.find(token);
-    return found instanceof Promise ? found.then((later) => callerOf(later, clock())) : callerOf(found, clock());
+    try {
+      return callerOf(await keys.find(token), clock());
+    } catch (refusal) {
+      return anonymous(refusal);
+    }
   }
-  return (next) => {
-    const proceed = (request: Request, caller: Caller) => {
-      request.contextValues.set(callerKey, caller);
-      exchangeOf(request).record.caller = caller.key?.id;
-      return next(request);
-    };
-    return (request) => {
-      const caller = identify(exchangeOf(request).headerLines("authorization"));
-      // A key that is known costs no turn of the microtask queue.
-      return caller instanceof Promise
-        ? caller.catch(stranger).then((later) => proceed(request, later))
-        : proceed(request, caller);
-    };
+  return {
+    async intercept(call, next) {
+      const caller = await identify(call.headerLines("authorization"));
+      call.contextValues.set(callerKey, caller);
+      call.exchange.record.caller = caller.key?.id;
+      return await next(call);
+    },
   };
 }
 
@@ -58,15 +53,11 @@ function bearerToken(lines: readonly string[]): string | { refusal: DomainError 
 }
 
 function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
-  return found === undefined ? stranger(apiKeyInvalid()) : holder(found, nowMs);
+  const refusal = found === undefined ? apiKeyInvalid() : refusalOf(found, nowMs);
+  return found === undefined || refusal !== undefined ? anonymous(refusal) : { key: found.key };
 }
 
-function holder(found: FoundKey, nowMs: number): Caller {
-  const refusal = refusalOf(found, nowMs);
-  return refusal === undefined ? { key: found.key } : stranger(refusal);
-}
-
-/** Somebody whose key cannot be looked up is a stranger too, whose answer owes the same headers. */
-function stranger(refusal: unknown): Caller {
+/** A caller whose key cannot be looked up is anonymous too: the answer owes the same headers. */
+function anonymous(refusal: unknown): Caller {
   return { key: undefined, refusal };
 }

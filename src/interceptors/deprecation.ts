@@ -1,10 +1,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
+import type { CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/rpc-name.ts";
-import { answerHeaderOf } from "../rpc/running-call.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
 
@@ -17,32 +16,38 @@ export type DeprecatedCallNote = (key: Key, method: string) => void;
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
-export function deprecationInterceptor(note: DeprecatedCallNote): Interceptor {
-  return (next) => (request) => {
-    const { method, contextValues } = request;
-    const deprecation = operationOf(method)?.deprecation;
-    if (deprecation === undefined) {
-      return next(request);
-    }
-    appendDeprecation(answerHeaderOf(request), method, deprecation);
-    // Who calls is known only further in, where those who are refused may be so by an error that is thrown at once.
-    return Promise.try(next, request).finally(() => {
-      const key = contextValues.get(callerKey)?.key;
-      if (key !== undefined) {
-        note(key, rpcName(method));
+export function deprecationInterceptor(note: DeprecatedCallNote): CallInterceptor {
+  return {
+    async intercept(call, next) {
+      const { method, contextValues } = call;
+      const deprecation = operationOf(method)?.deprecation;
+      if (deprecation === undefined) {
+        return await next(call);
       }
-    });
+      appendDeprecation(call.answerHeader, method, deprecation);
+      try {
+        return await next(call);
+      } finally {
+        // The caller is known only further in.
+        const key = contextValues.get(callerKey)?.key;
+        if (key !== undefined) {
+          note(key, rpcName(method));
+        }
+      }
+    },
   };
 }
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
-export function sunsetInterceptor(clock: () => number): Interceptor {
-  return (next) => (request) => {
-    const sunset = operationOf(request.method)?.deprecation?.sunset;
-    if (sunset !== undefined && clock() >= dayMs(sunset)) {
-      throw endpointSunset(sunset);
-    }
-    return next(request);
+export function sunsetInterceptor(clock: () => number): CallInterceptor {
+  return {
+    async intercept(call, next) {
+      const sunset = operationOf(call.method)?.deprecation?.sunset;
+      if (sunset !== undefined && clock() >= dayMs(sunset)) {
+        throw endpointSunset(sunset);
+      }
+      return await next(call);
+    },
   };
 }
 

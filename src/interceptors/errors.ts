@@ -1,50 +1,20 @@
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import { DomainError, type ErrorCode, internal } from "../domain/errors.ts";
-import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { exchangeOf } from "../rpc/running-call.ts";
+import type { ToError } from "../rpc/answer-call.ts";
 import { connectCodes, errorStatuses, protocolCodes } from "./error-codes.ts";
 import { codeOfDetails, errorDetails, errorInfo } from "./error-details.ts";
 
-/** Makes the error that clients see of whatever an exchange has failed by. */
-export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
-
 /**
- * Makes of every failure the error that clients see. It is the outermost interceptor. `toError` is `toConnectError`, or
- * does more.
- */
-export function errorsInterceptor(toError: ToError): Interceptor {
-  return (next) => async (request) => {
-    const mapError = (reason: unknown) => toError(reason, exchangeOf(request));
-    try {
-      const response = await next(request);
-      return response.stream ? { ...response, message: mapErrors(response.message, mapError) } : response;
-    } catch (reason) {
-      throw mapError(reason);
-    }
-  };
-}
-
-async function* mapErrors<T>(messages: AsyncIterable<T>, toError: (reason: unknown) => Error): AsyncGenerator<T> {
-  try {
-    yield* messages;
-  } catch (reason) {
-    throw toError(reason);
-  }
-}
-
-/**
- * As `toConnectError`; and the exchange's record is told the code, and `report` hears the causes of those errors for
- * which the service is to blame, once for each, though it passes here at every stage of its way out.
+ * As `toConnectError`; it also notes the code on the exchange's record, and reports the causes of errors for which the
+ * service is to blame.
  */
 export function createErrorReporter(report: (failure: Failure) => void): ToError {
-  const reported = new WeakSet<ConnectError>();
   return (reason, exchange) => {
     const error = toConnectError(reason);
     const code = errorCodeOf(error);
     exchange.record.code = code;
-    if ((code === "INTERNAL" || code === "UNAVAILABLE") && !reported.has(error)) {
-      reported.add(error);
+    if (code === "INTERNAL" || code === "UNAVAILABLE") {
       report({ code, cause: error.cause, requestId: exchange.requestId });
     }
     return error;

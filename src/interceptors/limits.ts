@@ -1,9 +1,9 @@
-import { createContextKey, type Interceptor } from "@connectrpc/connect";
+import { createContextKey } from "@connectrpc/connect";
 import { apiKeyBanned, type DomainError, rateLimitExceeded } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { RateLimitDecision, WindowState } from "../domain/rate-limit-decision.ts";
-import { answerHeaderOf, exchangeOf } from "../rpc/running-call.ts";
+import type { Call, CallInterceptor } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
 
@@ -21,54 +21,44 @@ export interface RateLimiter {
 export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });
 
 /**
- * Holds callers to their limits, and puts the limits' headers on every answer. Strangers end here: what they are told
- * carries the limit of their address. Methods that are free of charge take whoever has a valid key.
+ * Holds callers to their limits, and puts the limits' headers on every answer. Anonymous callers end here: the answer
+ * tells the limit of their address. Methods that are free of charge take any valid key.
  */
-export function limitsInterceptor(limiter: RateLimiter): Interceptor {
-  return (next) => {
-    const proceedFree = (request: Request, limits: KeyLimits) => {
-      request.contextValues.set(limitsKey, limits);
-      appendHeaderValues(answerHeaderOf(request), limits.decision);
-      return next(request);
-    };
-    const proceed = (request: Request, caller: Caller, decision: RateLimitDecision) => {
-      appendLimits(answerHeaderOf(request), decision);
-      const error = limitError(decision);
-      if (error !== undefined) {
-        throw error;
+export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
+  /** Why a caller with a key is refused; undefined where it is admitted. */
+  async function refusalOfKey(call: Call, key: Key): Promise<unknown> {
+    try {
+      if (isFree(call.method)) {
+        const limits = await limiter.describeKey(key);
+        call.contextValues.set(limitsKey, limits);
+        appendHeaderValues(call.answerHeader, limits.decision);
+        return undefined;
       }
-      if (caller.key === undefined) {
-        throw caller.refusal;
+      const decision = await limiter.decideForKey(key);
+      appendLimits(call.answerHeader, decision);
+      return limitError(decision);
+    } catch (reason) {
+      // Without the counts of its key a caller counts as anonymous: the answer owes the same headers.
+      return refusalOfAnonymous(call, reason);
+    }
+  }
+  function refusalOfAnonymous(call: Call, reason: unknown): unknown {
+    const decision = limiter.decideAnonymous(call.exchange.clientAddress);
+    appendLimits(call.answerHeader, decision);
+    return limitError(decision) ?? reason;
+  }
+  return {
+    async intercept(call, next) {
+      const caller = call.contextValues.get(callerKey) as Caller;
+      const refusal =
+        caller.key === undefined ? refusalOfAnonymous(call, caller.refusal) : await refusalOfKey(call, caller.key);
+      if (refusal !== undefined) {
+        throw refusal;
       }
-      return next(request);
-    };
-    const decideAnonymous = (request: Request) => limiter.decideAnonymous(exchangeOf(request).clientAddress);
-    /** A key whose counts cannot be read is a stranger's, whose answer owes the same headers. */
-    const refuse = (request: Request, refusal: unknown) =>
-      proceed(request, { key: undefined, refusal }, decideAnonymous(request));
-    return (request) => {
-      const caller = request.contextValues.get(callerKey) as Caller;
-      if (caller.key !== undefined && isFree(request.method)) {
-        const limits = limiter.describeKey(caller.key);
-        return limits instanceof Promise
-          ? limits.then(
-              (later) => proceedFree(request, later),
-              (refusal) => refuse(request, refusal),
-            )
-          : proceedFree(request, limits);
-      }
-      const decision = caller.key === undefined ? decideAnonymous(request) : limiter.decideForKey(caller.key);
-      return decision instanceof Promise
-        ? decision.then(
-            (later) => proceed(request, caller, later),
-            (refusal) => refuse(request, refusal),
-          )
-        : proceed(request, caller, decision);
-    };
+      return await next(call);
+    },
   };
 }
-
-type Request = Parameters<ReturnType<Interceptor>>[0];
 
 /** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined where the request is admitted. */
 export function limitError(decision: RateLimitDecision): DomainError | undefined {

@@ -1,17 +1,14 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
-import type { Interceptor } from "@connectrpc/connect";
 import { invalidRequest } from "../domain/errors.ts";
-import { runningCallOf } from "../rpc/running-call.ts";
+import type { Call, CallInterceptor } from "../rpc/call.ts";
 import type { FindViolations } from "./message-rules.ts";
-
-type Request = Parameters<ReturnType<Interceptor>>[0];
 
 /** The check of messages against the rules that their protos state. */
 export interface Validation {
   /** Throws `INVALID_REQUEST`, with the fields that are wrong. */
-  readonly interceptor: Interceptor;
+  readonly interceptor: CallInterceptor;
   /** Loads the rules, which takes some 100 ms. Until then the calls wait for it. */
   readonly prepare: () => Promise<unknown>;
 }
@@ -31,27 +28,20 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   }
   return {
     prepare,
-    interceptor: (next) => (request) => {
-      if (request.stream) {
-        return next(request);
-      }
-      const { message, method } = request;
-      if (findViolations === undefined) {
-        return (async () => {
-          assertValid(request, (await prepare())(method.input, message as Message));
-          return next(request);
-        })();
-      }
-      assertValid(request, findViolations(method.input, message));
-      return next(request);
+    interceptor: {
+      async intercept(call, next) {
+        const find = findViolations ?? (await prepare());
+        assertValid(call, find(call.method.input, call.message as Message));
+        return await next(call);
+      },
     },
   };
 }
 
 /** The message and the details give a field the same name. */
-function assertValid(request: Request, violations: readonly Violation[]): void {
+function assertValid({ protocolName }: Call, violations: readonly Violation[]): void {
   if (violations.length > 0) {
-    const nameOf = namingOf(request);
+    const nameOf = namingOf(protocolName);
     const faults = violations.map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
     const sentence = faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
     throw invalidRequest(`${sentence.join("; ")}.`, faults);
@@ -65,8 +55,8 @@ type Naming = (violation: Violation) => string;
  * Callers of REST know the JSON names, and not the messages around a field; all others the message of the RPC, whose
  * fields have their proto names in details. Source: google/rpc/error_details.proto, BadRequest.FieldViolation
  */
-function namingOf(request: Request): Naming {
-  return runningCallOf(request).protocolName === "rest"
+function namingOf(protocolName: string): Naming {
+  return protocolName === "rest"
     ? (violation) => fieldOf(violation)?.jsonName ?? ""
     : ({ field }) => pathToString(field);
 }

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { ListCacheState } from "../services/inventory-blocks.ts";
+import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { addCounter, addGauge } from "./instruments.ts";
 
 /** Shows how the list that is kept ready does. */
@@ -17,7 +17,7 @@ export function addListMetrics(registry: Registry, state: () => ListCacheState):
     name: "petstore_list_cache_blocks_made_total",
     help: "Blocks of the inventory's list that were read from the store and written as JSON.",
     labelNames: [],
-    read: () => [{ labels: {}, value: state().blocksMade }],
+    read: () => [{ labels: {}, value: state().pagesMade }],
   });
   addGauge(registry, {
     name: "petstore_list_cache_bytes",

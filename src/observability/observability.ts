@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { RateLimiter } from "../interceptors/limits.ts";
-import type { ListCacheState } from "../services/inventory-blocks.ts";
+import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";

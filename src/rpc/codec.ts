@@ -8,7 +8,7 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { joinJson, type Parts, partsOf, writeParts } from "./parts.ts";
+import { joinJson, type Parts, PreparedMessage, writeParts } from "./prepared-message.ts";
 import { fromProtoJson } from "./proto-json.ts";
 
 /** How a message stands on the wire. */
@@ -20,14 +20,18 @@ export interface Codec {
   encodeParts(desc: DescMessage, parts: Parts): Promise<Uint8Array>;
 }
 
-/** Encodes a message, be it whole or in parts. */
-export function encodeMessage(
+/** Encodes a message, be it whole or prepared. */
+export async function encodeMessage(
   codec: Codec,
   desc: DescMessage,
-  message: Message,
-): string | Uint8Array | Promise<Uint8Array> {
-  const parts = partsOf(message);
-  return parts === undefined ? codec.encode(desc, message) : codec.encodeParts(desc, parts);
+  message: Message | PreparedMessage,
+): Promise<string | Uint8Array> {
+  if (!(message instanceof PreparedMessage)) {
+    return codec.encode(desc, message);
+  }
+  return message.parts === undefined
+    ? codec.encode(desc, await message.whole())
+    : await codec.encodeParts(desc, message.parts());
 }
 
 /** The protobuf wire format. Unknown fields are skipped: nobody would look at them. */

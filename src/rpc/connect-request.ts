@@ -11,17 +11,17 @@ export interface ConnectRequest {
   /** Throws `unsupported_media_type` or `malformed`. */
   codec(): Codec;
   /** The message, decompressed. */
-  bytes(maxBytes: number, deadline: AbortSignal | undefined): Promise<Uint8Array>;
+  bytes(maxBytes: number, signal: AbortSignal | undefined): Promise<Uint8Array>;
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-request */
-export function postRequest(exchange: Exchange, json: Codec): ConnectRequest {
+export function postRequest(exchange: Exchange, contentType: string | undefined, json: Codec): ConnectRequest {
   const compression = callCompression(exchange, exchange.header("content-encoding"));
   return {
     compression,
-    codec: () => codecOfContentType(json, exchange.header("content-type")),
-    async bytes(maxBytes, deadline) {
-      return compression.decompress(await exchange.readBody(maxBytes, deadline), maxBytes);
+    codec: () => codecOfContentType(json, contentType),
+    async bytes(maxBytes, signal) {
+      return compression.decompress(await exchange.readBody(maxBytes, signal), maxBytes);
     },
   };
 }

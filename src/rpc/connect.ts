@@ -5,62 +5,58 @@ import {
   headerUnaryEncoding,
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
-import type { Exchange } from "../http/exchange.ts";
+import type { Answer } from "../http/exchange.ts";
+import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
 import { encodeMessage } from "./codec.ts";
 import { getRequest, postRequest } from "./connect-request.ts";
+import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 import { readTimeout } from "./timeout.ts";
-import type { RpcFormat, UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
 /**
  * Unary calls over the Connect protocol.
  *
  * Source: https://connectrpc.com/docs/protocol/
  */
-export const connectProtocol: UnaryProtocol = { name: "connect", open };
+export const connectProtocol: RpcProtocol = { name: "connect", open };
 
-function open(exchange: Exchange, { readMaxBytes, json, registry }: RpcFormat): UnaryCall {
-  const request = exchange.method === "POST" ? postRequest(exchange, json) : getRequest(exchange, json);
+function open({ exchange, contentType }: RpcRequest, { readMaxBytes, json, registry }: RpcFormat): OpenedCall {
+  const request = exchange.method === "POST" ? postRequest(exchange, contentType, json) : getRequest(exchange, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
 
-  async function respond(
-    status: number,
-    header: Headers,
-    contentType: string,
-    body: string | Uint8Array,
-  ): Promise<void> {
-    header.set("content-type", contentType);
-    const compressed = await request.compression.compress(body);
-    if (compressed.name !== undefined) {
-      header.set(headerUnaryEncoding, compressed.name);
+  async function encoded(status: number, header: HeaderList, uncompressed: string | Uint8Array): Promise<Answer> {
+    const { body, name } = await request.compression.compress(uncompressed);
+    if (name !== undefined) {
+      header.set(headerUnaryEncoding, name);
     }
-    await exchange.respond({ status, header, body: compressed.body });
+    return { status, header, body };
   }
 
   return {
     timeoutMs: timeout.timeoutMs,
-    async read(input, deadline) {
+    async read(input, signal) {
       const codec = request.codec();
-      const bytes = await request.bytes(readMaxBytes, deadline);
+      const bytes = await request.bytes(readMaxBytes, signal);
       timeout.assertValid();
       return codec.decode(input, bytes);
     },
-    async answer(method, { header, trailer, message }) {
+    async answer(method, { trailer, message }, header) {
       const codec = request.codec();
-      const contentType = codec === json ? "application/json" : "application/proto";
       appendTrailer(header, trailer);
-      await respond(200, header, contentType, await encodeMessage(codec, method.output, message));
+      header.set("content-type", codec === json ? "application/json" : "application/proto");
+      return await encoded(200, header, await encodeMessage(codec, method.output, message));
     },
-    fail(error, trailer) {
-      const header = new Headers(error.metadata);
+    async fail(error, header, trailer) {
+      header.appendAll(error.metadata);
       appendTrailer(header, trailer);
-      return respond(errorToHttpStatus(error), header, "application/json", errorToJsonBytes(error, { registry }));
+      header.set("content-type", "application/json");
+      return await encoded(errorToHttpStatus(error), header, errorToJsonBytes(error, { registry }));
     },
   };
 }
 
-function appendTrailer(header: Headers, trailer: Headers | undefined): void {
-  trailer?.forEach((value, name) => {
+function appendTrailer(header: HeaderList, trailer: Headers): void {
+  trailer.forEach((value, name) => {
     header.append(`trailer-${name}`, value);
   });
 }

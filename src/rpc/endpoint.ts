@@ -1,40 +1,157 @@
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
-import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
-import type { Exchange } from "../http/exchange.ts";
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import {
+  createServiceImplSpec,
+  type HandlerContext,
+  type Interceptor,
+  type MethodImplSpec,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import type { Call, CallHandler, CallInterceptor, CallResponse } from "./call.ts";
+import { applyConnectInterceptor } from "./connect-interceptors.ts";
+import { PreparedMessage } from "./prepared-message.ts";
+import { rpcName } from "./rpc-name.ts";
 
-/**
- * One RPC, ready to be called by any protocol: its method, and the chain of interceptors that ends in its
- * implementation, composed once.
- */
+/** An RPC that any protocol can call: its method, and the chain of interceptors that ends in its implementation. */
 export interface Endpoint<
   M extends DescMethodUnary | DescMethodServerStreaming = DescMethodUnary | DescMethodServerStreaming,
 > {
   readonly method: M;
+  /** As records of calls name it; undefined for an endpoint of no real method. */
+  readonly name: string | undefined;
   /**
-   * Runs the chain. The interceptors see the call as soon as its headers are in; the chain's last link has the
-   * message read, checks it and calls the implementation. A stream is given once its first message is there: an error
-   * before it is thrown.
-   *
-   * Throws nothing but `ConnectError`, whose metadata are headers of the answer.
+   * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then message
+   * interceptors see it. Rejects with whatever any of them throws.
    */
-  call(call: Call<M["input"]>): Promise<M extends DescMethodUnary ? UnaryResponse : StreamResponse>;
+  readonly handle: CallHandler;
 }
 
-/** What a protocol knows of a call when the headers are in. */
-export interface Call<I extends DescMessage = DescMessage> {
-  readonly exchange: Exchange;
-  /** The protocol's name, such as `rest` or `grpc`. */
-  readonly protocolName: string;
-  /** From the headers on, in milliseconds; undefined for none. */
-  readonly timeoutMs?: number | undefined;
-  /** Takes the trailers of the implementation, for a caller that sends them with errors, too. */
-  readonly responseTrailer?: Headers;
-  /**
-   * Reads and decodes the message. It is called at most once, after the interceptors have let the call in. Throws
-   * `ProtocolError`, or the reason of `deadline`, which aborts when the time is up; undefined when there is no end.
-   */
-  read(deadline: AbortSignal | undefined): Promise<MessageShape<I>>;
-}
-
-/** An RPC with one request and one answer. */
+/** An RPC with one request and one response. */
 export type UnaryEndpoint = Endpoint<DescMethodUnary>;
+
+/**
+ * What happens to a call on its way to the implementation. The first interceptor is the outermost. Interceptors of the
+ * project are objects, Connect's are functions.
+ */
+export interface EndpointOptions {
+  /** See a call as soon as its headers are in, before its message is read. */
+  readonly callInterceptors: readonly (CallInterceptor | Interceptor)[];
+  /** See a call when its message has been read. */
+  readonly messageInterceptors: readonly (CallInterceptor | Interceptor)[];
+  /** Set for an endpoint of no real method, which records of calls do not name. */
+  readonly isSynthetic?: true;
+}
+
+/** The unary methods of a service. Unlike Connect's `ServiceImpl`, they may answer with a `PreparedMessage`. */
+export type UnaryServiceImpl<S extends DescService> = {
+  [P in keyof S["method"]]: (
+    request: MessageShape<S["method"][P]["input"]>,
+    context: HandlerContext,
+  ) => Promise<
+    MessageInitShape<S["method"][P]["output"]> | PreparedMessage<MessageShape<S["method"][P]["output"]> & Message>
+  >;
+};
+
+/**
+ * Makes an endpoint of an implementation. Interceptors are chained once, here.
+ *
+ * Connect's own handlers decode a message before any interceptor runs. Here the call interceptors come first, so the
+ * body of a caller that they refuse is never read.
+ */
+export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
+  const { callInterceptors, messageInterceptors, isSynthetic } = options;
+  const answer = chain(messageInterceptors, implementation(spec, options));
+  const handle = chain(callInterceptors, async (call) => {
+    await readMessage(call);
+    return await answer(call);
+  });
+  const method = spec.method as Endpoint["method"];
+  return { method, name: isSynthetic ? undefined : rpcName(method), handle };
+}
+
+/** Makes an endpoint of each unary method of a service, and of none that streams. */
+export function createUnaryEndpoints<S extends DescService>(
+  service: S,
+  implementation: UnaryServiceImpl<S> | ServiceImpl<S>,
+  options: EndpointOptions,
+): UnaryEndpoint[] {
+  const { methods } = createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>);
+  return Object.values(methods)
+    .filter(({ kind }) => kind === "unary")
+    .map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
+}
+
+function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHandler): CallHandler {
+  return interceptors.reduceRight<CallHandler>(
+    (next, interceptor) =>
+      typeof interceptor === "function"
+        ? applyConnectInterceptor(interceptor, next)
+        : (call) => interceptor.intercept(call, next),
+    last,
+  );
+}
+
+/** Reads the message, unless an interceptor has put one in its place. The body is read once, however often they try. */
+async function readMessage(call: Call): Promise<void> {
+  if (call.message === undefined) {
+    const { passedOn, signals, head, original } = call;
+    // A body ends by itself when its client goes away.
+    const isOwnSignal = passedOn === undefined || passedOn.signal === signals.all;
+    original.reading ??= head.read(isOwnSignal ? signals.deadline : passedOn.signal);
+    call.message = await original.reading;
+  }
+}
+
+/** The innermost link: has the implementation answer. */
+function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHandler {
+  switch (spec.kind) {
+    case "unary": {
+      const mustBeWhole = [...options.callInterceptors, ...options.messageInterceptors].some(isConnectInterceptor);
+      return async (call) => {
+        const result: object = await spec.impl(messageOf(call), call);
+        if (!(result instanceof PreparedMessage)) {
+          return unaryResponse(call, create(spec.method.output, result as MessageInitShape<DescMessage>));
+        }
+        return unaryResponse(call, mustBeWhole ? await result.whole() : result);
+      };
+    }
+    case "server_streaming":
+      return async (call) => {
+        const { responseHeader: header, responseTrailer: trailer } = call;
+        const message = messages(spec.method.output, spec.impl(messageOf(call), call));
+        return { stream: true, header, trailer, message };
+      };
+    default:
+      throw new Error(`${spec.method.toString()}: only unary and server-streaming methods can be endpoints`);
+  }
+}
+
+function isConnectInterceptor(interceptor: CallInterceptor | Interceptor): boolean {
+  return typeof interceptor === "function";
+}
+
+function messageOf(call: Call): MessageShape<DescMessage> {
+  return call.message as MessageShape<DescMessage>;
+}
+
+function unaryResponse(call: Call, message: MessageShape<DescMessage> | PreparedMessage): CallResponse {
+  const { responseHeader: header, responseTrailer: trailer } = call;
+  return { stream: false, header, trailer, message };
+}
+
+async function* messages(
+  desc: DescMessage,
+  inits: AsyncIterable<MessageInitShape<DescMessage>>,
+): AsyncGenerator<Message> {
+  for await (const init of inits) {
+    yield create(desc, init);
+  }
+}

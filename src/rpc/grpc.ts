@@ -1,76 +1,93 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { compressedFlag } from "@connectrpc/connect/protocol";
+import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import {
   headerAcceptEncoding,
   headerEncoding,
   parseTimeout,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
-import type { Exchange } from "../http/exchange.ts";
+import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import type { Answer } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { binaryCodec, type Codec, encodeMessage } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
+import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 import { readTimeout } from "./timeout.ts";
-import type { RpcFormat, UnaryCall, UnaryProtocol } from "./unary-protocol.ts";
 
 /**
  * Unary calls over gRPC.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
-export const grpcProtocol: UnaryProtocol = {
+export const grpcProtocol: RpcProtocol = {
   name: "grpc",
-  open(exchange, format) {
-    return openEnveloped(exchange, format, (header, message, trailer) =>
-      exchange.respond({ status: 200, header, body: message, trailer }),
-    );
+  open(request, format) {
+    return openEnveloped(request, format, (header, body, trailer) => ({ status: 200, header, body, trailer }));
   },
 };
 
-/** Sends the answer of a call that has succeeded: its message in an envelope, and its status in the trailer. */
-type Send = (header: Headers, message: Uint8Array, trailer: Headers) => Promise<void>;
+/**
+ * Unary calls over gRPC-Web: gRPC, with the trailer as a last envelope of the body.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
+ */
+export const grpcWebProtocol: RpcProtocol = {
+  name: "grpc-web",
+  open(request, format) {
+    return openEnveloped(request, format, (header, message, trailer) => {
+      const body = Buffer.concat([message, closeEnvelope(trailerSerialize(trailer), trailerFlag)]);
+      return { status: 200, header, body };
+    });
+  },
+};
+
+/** Makes the answer of a call that has succeeded, of its message in an envelope, and its trailer with the status. */
+type MakeAnswer = (header: HeaderList, message: Uint8Array, trailer: Headers) => Answer;
 
 /** What gRPC and gRPC-Web share: all but the place of the trailer. */
-export function openEnveloped(exchange: Exchange, { readMaxBytes, json }: RpcFormat, send: Send): UnaryCall {
-  const contentType = exchange.header("content-type") ?? "";
+function openEnveloped(
+  { exchange, contentType = "" }: RpcRequest,
+  { readMaxBytes, json }: RpcFormat,
+  makeAnswer: MakeAnswer,
+): OpenedCall {
   const codec = codecOf(contentType, json);
   const timeout = readTimeout(exchange.header("grpc-timeout"), parseTimeout);
   const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), headerAcceptEncoding);
 
   return {
     timeoutMs: timeout.timeoutMs,
-    async read<Desc extends DescMessage>(input: Desc, deadline: AbortSignal | undefined) {
+    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined) {
       if (codec === undefined) {
         throw new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
       }
       compression.assertKnown();
-      const body = await exchange.readBody(readMaxBytes, deadline, envelopeHeadBytes);
+      const body = await exchange.readBody(readMaxBytes, signal, envelopeHeadBytes);
       timeout.assertValid();
       return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
     },
-    async answer(method, { header, trailer, message }) {
+    async answer(method, { trailer, message }, header) {
       const { body, name } = await compression.compress(await encodeMessage(codec as Codec, method.output, message));
       header.set("content-type", contentType);
       if (name !== undefined) {
         header.set(headerEncoding, name);
       }
-      await send(
-        header,
-        closeEnvelope(body, name === undefined ? 0 : compressedFlag),
-        setTrailerStatus(trailer, undefined),
-      );
+      const envelope = closeEnvelope(body, name === undefined ? 0 : compressedFlag);
+      return makeAnswer(header, envelope, setTrailerStatus(trailer, undefined));
     },
     /** The one block of headers is the trailer, too. Clients that would read it twice get each of its fields once. */
-    fail(error, trailer = new HeaderList()) {
-      const header = setTrailerStatus(trailer, error);
+    async fail(error, metadata, trailer) {
+      const header = new HeaderList();
+      header.appendAll(trailer);
+      setTrailerStatus(header, error);
+      mergeNonProtocolHeaders(header, metadata);
       const accepted = error.metadata.get(headerAcceptEncoding);
       if (accepted !== null) {
         header.set(headerAcceptEncoding, accepted);
       }
       header.set("content-type", codec === undefined ? withoutCodec(contentType) : contentType);
-      return exchange.respond({ status: 200, header });
+      return { status: 200, header };
     },
   };
 }

@@ -1,41 +1,40 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { ConnectError } from "@connectrpc/connect";
-import { assertAuthority } from "../http/authority.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { HeaderList } from "../http/header-list.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { answerCall, type ProtocolCall, type ToError } from "./answer-call.ts";
+import type { UnaryCallResponse } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
 import type { UnaryEndpoint } from "./endpoint.ts";
-import { grpcProtocol } from "./grpc.ts";
-import { grpcWebProtocol } from "./grpc-web.ts";
-import { withMetadata } from "./metadata.ts";
+import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
+import { readNotFound } from "./not-found-endpoint.ts";
 import { rpcPath } from "./rpc-name.ts";
-import type { RpcFormat, UnaryProtocol } from "./unary-protocol.ts";
-import { callUnrouted } from "./unrouted.ts";
+import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */
 export interface RpcOptions {
   readonly endpoints: readonly UnaryEndpoint[];
-  /** Ends the requests that no method takes. */
-  readonly unrouted: UnaryEndpoint;
+  /** Answers OPTIONS, and refuses what no method takes. */
+  readonly notFoundEndpoint: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
   /** Where the types in an `Any` are looked up; without it there are none. */
   readonly registry?: Registry;
-  /** Makes an error that clients may see of whatever was thrown, what the interceptors let through included. */
-  readonly toError: (reason: unknown, exchange: Exchange) => ConnectError;
+  readonly toError: ToError;
 }
 
 /** Answers RPCs over Connect, gRPC and gRPC-Web. */
 export interface RpcHandler {
-  /** Whether the request is one for an RPC, be it served here or not. */
-  isRpc(exchange: Exchange): boolean;
+  /**
+   * Reads the protocol from the headers; undefined where the request is for no RPC, served here or not. With a
+   * `contentFault`, the request is refused for that once its message has been read.
+   */
+  recognize(exchange: Exchange, contentFault?: ProtocolError): RpcRequest | undefined;
   /** Whether a path is that of an RPC which is served here. */
   serves(path: string): boolean;
-  /** Answers the request, whatever it is. */
-  handle(exchange: Exchange): Promise<void>;
+  /** Makes the answer to any such request. */
+  answer(request: RpcRequest): Promise<Answer>;
 }
 
 /** Makes the handler. */
@@ -46,23 +45,27 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
 
   return {
-    isRpc(exchange) {
-      const isGrpc = exchange.header("content-type")?.startsWith("application/grpc") ?? false;
-      return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix));
+    recognize(exchange, contentFault) {
+      const contentType = exchange.header("content-type");
+      const isGrpc = contentType?.startsWith("application/grpc") ?? false;
+      return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix))
+        ? { exchange, contentType, contentFault, protocol: protocolOf(contentType) }
+        : undefined;
     },
     serves: (path) => routes.has(path),
-    handle(exchange) {
+    async answer(request) {
+      const { exchange, protocol } = request;
       const endpoint = routes.get(exchange.path);
       if (endpoint === undefined) {
-        return refuse(exchange, unknownRoute(), serving);
+        return await refuse(request, unknownRoute(), serving);
       }
-      const allowed = allowedMethods(endpoint, protocolOf(exchange));
+      const allowed = allowedMethods(endpoint, protocol);
       if (exchange.method === "OPTIONS") {
-        return answerOptions(exchange, allowed, serving);
+        return await answerOptions(exchange, allowed, serving);
       }
       return allowed.includes(exchange.method)
-        ? serve(exchange, endpoint, serving)
-        : refuse(exchange, methodNotAllowed(allowed), serving);
+        ? await serve(request, endpoint, serving)
+        : await refuse(request, methodNotAllowed(allowed), serving);
     },
   };
 }
@@ -71,54 +74,57 @@ interface Serving extends RpcOptions {
   readonly format: RpcFormat;
 }
 
-/** The one way of every call over every protocol. */
-async function serve(exchange: Exchange, endpoint: UnaryEndpoint, { format, toError }: Serving): Promise<void> {
-  const protocol = protocolOf(exchange);
-  const call = protocol.open(exchange, format);
-  const responseTrailer = new HeaderList();
-  let header: Headers | undefined;
-  try {
-    const response = await endpoint.call({
-      exchange,
-      protocolName: protocol.name,
-      timeoutMs: call.timeoutMs,
-      responseTrailer,
-      async read(deadline) {
-        const input = await call.read(endpoint.method.input, deadline);
-        assertAuthority(exchange.authority);
-        return input;
+function serve(request: RpcRequest, endpoint: UnaryEndpoint, { format, toError }: Serving): Promise<Answer> {
+  const opened = request.protocol.open(request, format);
+  return answerCall(endpoint, rpcCall(request, endpoint, opened), toError);
+}
+
+function rpcCall(request: RpcRequest, { method }: UnaryEndpoint, opened: OpenedCall): ProtocolCall {
+  const { exchange, protocol, contentFault } = request;
+  return {
+    exchange,
+    protocolName: protocol.name,
+    timeoutMs: opened.timeoutMs,
+    async read(signal) {
+      const message = await opened.read(method.input, signal);
+      if (contentFault !== undefined) {
+        throw contentFault;
+      }
+      return message;
+    },
+    answer: (response, header) => opened.answer(method, response as UnaryCallResponse, header),
+    fail: (error, header, trailer) => opened.fail(error, header, trailer),
+  };
+}
+
+function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): Promise<Answer> {
+  const { notFoundEndpoint, format, toError } = serving;
+  const opened = request.protocol.open(request, format);
+  const call = rpcCall(request, notFoundEndpoint, opened);
+  return answerCall(notFoundEndpoint, { ...call, timeoutMs: undefined, read: () => readNotFound(refusal) }, toError);
+}
+
+/** OPTIONS is answered as over Connect, whatever the content type. */
+function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
+  const { notFoundEndpoint, format, toError } = serving;
+  const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
+  const call = rpcCall(request, notFoundEndpoint, connectProtocol.open(request, format));
+  return answerCall(
+    notFoundEndpoint,
+    {
+      ...call,
+      timeoutMs: undefined,
+      read: () => readNotFound(undefined),
+      async answer(_response, header) {
+        header.set("allow", allowed.join(", "));
+        return { status: 204, header };
       },
-    });
-    header = response.header;
-    await call.answer(endpoint.method, response);
-  } catch (reason) {
-    await call.fail(withMetadata(toError(reason, exchange), header), responseTrailer);
-  }
+    },
+    toError,
+  );
 }
 
-async function refuse(exchange: Exchange, refusal: ProtocolError, options: Serving): Promise<void> {
-  const protocol = protocolOf(exchange);
-  const call = protocol.open(exchange, options.format);
-  try {
-    await callUnrouted(options.unrouted, { exchange, protocolName: protocol.name, refusal });
-  } catch (reason) {
-    await call.fail(options.toError(reason, exchange));
-  }
-}
-
-async function answerOptions(exchange: Exchange, allowed: readonly string[], options: Serving): Promise<void> {
-  const protocolName = connectProtocol.name;
-  try {
-    const header = await callUnrouted(options.unrouted, { exchange, protocolName, refusal: undefined });
-    header.set("allow", allowed.join(", "));
-    await exchange.respond({ status: 204, header });
-  } catch (reason) {
-    await connectProtocol.open(exchange, options.format).fail(options.toError(reason, exchange));
-  }
-}
-
-function protocolOf(exchange: Exchange): UnaryProtocol {
-  const contentType = exchange.header("content-type") ?? "";
+function protocolOf(contentType = ""): RpcProtocol {
   if (/^application\/grpc-web(\+[^;]*)?\s*(;|$)/i.test(contentType)) {
     return grpcWebProtocol;
   }
@@ -126,7 +132,7 @@ function protocolOf(exchange: Exchange): UnaryProtocol {
 }
 
 /** POST always; over Connect GET, and HEAD with it, where the method has no side effects. */
-function allowedMethods({ method }: UnaryEndpoint, protocol: UnaryProtocol): readonly string[] {
+function allowedMethods({ method }: UnaryEndpoint, protocol: RpcProtocol): readonly string[] {
   const isSafe = protocol === connectProtocol && method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return isSafe ? ["GET", "HEAD", "POST", "OPTIONS"] : ["POST", "OPTIONS"];
 }

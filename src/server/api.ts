@@ -11,17 +11,16 @@ import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json-writer.ts";
 import { authInterceptor, type KeyFinder } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
-import { createErrorReporter, errorsInterceptor, errorToRest, type ToError } from "../interceptors/errors.ts";
+import { createErrorReporter, errorToRest } from "../interceptors/errors.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
 import { scopesInterceptor } from "../interceptors/scopes.ts";
 import { createValidation } from "../interceptors/validation.ts";
-import type { EndpointOptions } from "../rpc/create-endpoint.ts";
+import type { ToError } from "../rpc/answer-call.ts";
+import { createUnaryEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
+import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
-import { createUnaryEndpoints } from "../rpc/unary-endpoints.ts";
-import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
 import { inventoryItemToMessage, inventoryService } from "../services/inventory.ts";
-import { InventoryBlocks, type ListCacheState } from "../services/inventory-blocks.ts";
-import { InventoryVersion } from "../services/inventory-version.ts";
+import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
@@ -47,6 +46,10 @@ export interface ApiOptions {
   readonly logger: Logger;
   readonly maxBodyBytes: number;
   readonly enforceSunset: boolean;
+  /** See every call, before its message is read; none by default. The first one is the outermost. */
+  readonly callInterceptors?: readonly Interceptor[];
+  /** See calls that are let in, with their messages, before these are validated; none by default. */
+  readonly messageInterceptors?: readonly Interceptor[];
 }
 
 /** The API's services as REST and as RPCs, behind the same interceptors. They differ in how they list the inventory. */
@@ -66,8 +69,8 @@ export function createApi(options: ApiOptions): Api {
   const toError = createErrorReporter(({ code, cause, requestId }) =>
     logger.error({ err: cause, code, requestId }, "a call failed"),
   );
-  const callInterceptors: Interceptor[] = [
-    errorsInterceptor(toError),
+  const callInterceptors = [
+    ...(options.callInterceptors ?? []),
     deprecationInterceptor(options.noteDeprecatedCall),
     authInterceptor(keys, clock),
     limitsInterceptor(limiter),
@@ -75,10 +78,14 @@ export function createApi(options: ApiOptions): Api {
   ];
   const inputs = apiServices.flatMap(({ methods }) => methods.map(({ input }) => input));
   const validation = createValidation(inputs);
-  const messageInterceptors = [validation.interceptor, ...(enforceSunset ? [sunsetInterceptor(clock)] : [])];
+  const messageInterceptors = [
+    ...(options.messageInterceptors ?? []),
+    validation.interceptor,
+    ...(enforceSunset ? [sunsetInterceptor(clock)] : []),
+  ];
 
   const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
-  const unrouted = createUnroutedEndpoint(interceptors);
+  const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 
   const registry = createRegistry(...apiServices);
   const inventory = createInventory(options, new JsonWriters(restJson, registry));
@@ -92,36 +99,28 @@ export function createApi(options: ApiOptions): Api {
   return {
     rest: createGateway({
       endpoints: rest,
-      unrouted,
+      notFoundEndpoint,
       json: restJson,
       toError,
       errorBody: errorToRest,
       maxBodyBytes,
       registry,
     }),
-    rpc: createRpcHandler({ endpoints: rpc, unrouted, readMaxBytes: rpcMaxBytes, registry, toError }),
+    rpc: createRpcHandler({ endpoints: rpc, notFoundEndpoint, readMaxBytes: rpcMaxBytes, registry, toError }),
     toError,
     listCache: inventory.listCache,
     prepare: validation.prepare,
   };
 }
 
-/** The inventory for REST, whose list is kept as JSON, and for RPCs. Updates of both, and of others, tell the list. */
+/** The inventory for REST, whose list is kept as JSON, and for RPCs. */
 function createInventory({ store, externalChanges }: ApiOptions, writers: JsonWriters) {
   const writeMessage = writers.message(InventoryItemSchema);
-  const write = (item: InventoryItem) => writeMessage(inventoryItemToMessage(item));
-  const version = new InventoryVersion();
-  const blocks = new InventoryBlocks({
+  const listCache = new InventoryListCache({
     read: (after, limit) => store.listInventory({ statuses: [], after, limit }),
-    write,
+    write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
-  const rpc = inventoryService(store, (petId) => {
-    blocks.markStale(petId);
-    version.raise();
-  });
-  externalChanges.subscribe(() => {
-    blocks.clear();
-    version.raise();
-  });
-  return { rpc, rest: restInventoryService({ service: rpc, blocks, version }), listCache: () => blocks.state };
+  externalChanges.subscribe(() => listCache.clear());
+  const rpc = inventoryService(store, listCache);
+  return { rpc, rest: restInventoryService(rpc, listCache), listCache: () => listCache.state };
 }

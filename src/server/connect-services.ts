@@ -8,7 +8,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
-import { assertAuthority } from "../http/authority.ts";
+import { authorityFault } from "../http/authority.ts";
 import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
 import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
 import { parseTarget } from "../http/target.ts";
@@ -76,7 +76,10 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   /** Has Connect answer. Throws `malformed` for what is no authority. */
   function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
     const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
-    assertAuthority(authority);
+    const fault = authorityFault(authority);
+    if (fault !== undefined) {
+      throw fault;
+    }
     // The adapter knows no absolute form. It makes a URL of the host, and what is one by HTTP need not be one by the
     // URL standard.
     request.url = path;

@@ -2,10 +2,10 @@ import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
-import { errorsInterceptor, type ToError } from "../interceptors/errors.ts";
+import type { ToError } from "../rpc/answer-call.ts";
+import { createUnaryEndpoints } from "../rpc/endpoint.ts";
+import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
-import { createUnaryEndpoints } from "../rpc/unary-endpoints.ts";
-import { createUnroutedEndpoint } from "../rpc/unrouted.ts";
 
 /** The largest message that is read, in bytes: many times the name of any service. */
 const readMaxBytes = 4 * 1024;
@@ -23,10 +23,10 @@ export function createHealthCalls(implementation: ServiceImpl<typeof Health>, to
     exchange.record.code = canonicalName(reason.code);
     return reason;
   };
-  const options = { callInterceptors: [errorsInterceptor(toHealthError)], messageInterceptors: [] };
+  const options = { callInterceptors: [], messageInterceptors: [] };
   return createRpcHandler({
     endpoints: createUnaryEndpoints(Health, implementation, options),
-    unrouted: createUnroutedEndpoint(options),
+    notFoundEndpoint: createNotFoundEndpoint(options),
     readMaxBytes,
     toError: toHealthError,
   });

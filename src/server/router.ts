@@ -1,5 +1,5 @@
 import { headersTooLarge, nothingHere } from "../domain/errors.ts";
-import { assertAuthority } from "../http/authority.ts";
+import { authorityFault } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
@@ -34,40 +34,46 @@ const maxHeaderBytes = 16 * 1024;
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { api, health, site, cors, limiter, logger, observer } = options;
   /** Pages need no key, and are not counted. */
-  async function respondOutsideOfApi(exchange: Exchange): Promise<void> {
-    assertAuthority(exchange.authority);
+  async function answerOutsideOfApi(exchange: Exchange, fault: ProtocolError | undefined): Promise<Answer> {
+    if (fault !== undefined) {
+      return refuse(exchange, fault);
+    }
     const page = await site.find(exchange.path);
     if (page === undefined) {
-      return exchange.respond(refuse(exchange, nothingHere()));
+      return refuse(exchange, nothingHere());
     }
     exchange.record.method = referenceMethod;
-    return exchange.respond(await siteAnswer(exchange, page));
+    return await siteAnswer(exchange, page);
   }
 
-  function route(exchange: Exchange): Promise<void> {
+  async function answer(exchange: Exchange): Promise<Answer> {
+    const { path } = exchange;
     if (exchange.headerBytes > maxHeaderBytes) {
-      return exchange.respond(countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge())));
+      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
     }
-    if (health.serves(exchange.path)) {
-      return health.handle(exchange);
+    const contentFault = authorityFault(exchange.authority);
+    const isRest = path === "/v1" || path.startsWith("/v1/");
+    const rpcs = health.serves(path) ? health : api.rpc;
+    const rpc = isRest ? undefined : rpcs.recognize(exchange, contentFault);
+    if (rpc !== undefined && rpcs === health) {
+      return await health.answer(rpc);
     }
-    const isRest = exchange.path === "/v1" || exchange.path.startsWith("/v1/");
-    if (!isRest && !api.rpc.isRpc(exchange)) {
-      return respondOutsideOfApi(exchange);
+    if (!isRest && rpc === undefined) {
+      return await answerOutsideOfApi(exchange, contentFault);
     }
     cors.allow(exchange);
     if (cors.isPreflight(exchange)) {
       // Browsers send no key with a preflight.
-      return exchange.respond(countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange)));
+      return countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange));
     }
-    return isRest ? api.rest(exchange) : api.rpc.handle(exchange);
+    return await (rpc === undefined ? api.rest(exchange, contentFault) : api.rpc.answer(rpc));
   }
 
   return async (exchange) => {
     try {
-      // Others need not wait for what nobody would get.
+      // Others need not wait for an answer that nobody would get.
       if (!exchange.isAbandoned) {
-        await route(exchange);
+        await exchange.respond(await answer(exchange));
       }
     } catch (reason) {
       if (!(reason instanceof ProtocolError)) {

@@ -1,5 +1,4 @@
 import { create } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type InventoryService,
   type ListInventoryResponse,
@@ -9,17 +8,16 @@ import { deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
 import type { PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { InventoryListCache } from "./inventory-list-cache.ts";
 import { answerList, type MessageList } from "./list.ts";
 import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
 
-/**
- * The RPCs of the inventory. Of each update it says so, before it is answered, and whether or not it has succeeded: of
- * one that fails, nobody knows what has become.
- */
+/** The RPCs of the inventory. Updates mark the entry in the list cache as stale. */
 export function inventoryService(
   store: PetStore,
-  onUpdate: (petId: bigint) => void,
-): ServiceImpl<typeof InventoryService> {
+  listCache: Pick<InventoryListCache, "markStale">,
+): UnaryServiceImpl<typeof InventoryService> {
   const inventory: MessageList<InventoryItem, PetStatus, ListInventoryResponse> = {
     name: "inventory",
     read: store.listInventory.bind(store),
@@ -31,7 +29,8 @@ export function inventoryService(
     try {
       return await store.updateInventory(petId, quantity);
     } finally {
-      onUpdate(petId);
+      // Even a failed update may have been committed.
+      listCache.markStale(petId);
     }
   }
 

@@ -1,14 +1,15 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ContextKey, ServiceImpl } from "@connectrpc/connect";
+import type { ContextKey } from "@connectrpc/connect";
 import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { WindowState } from "../domain/rate-limit-decision.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { planToMessage } from "./plan.ts";
 
 /** The RPCs of the limits. `limitsKey` is where a call has the limits of its key, as its answer's headers tell them. */
-export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): ServiceImpl<typeof LimitService> {
+export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): UnaryServiceImpl<typeof LimitService> {
   return {
-    getLimits(_request, { values }) {
+    async getLimits(_request, { values }) {
       const limits = values.get(limitsKey);
       if (limits === undefined) {
         throw new Error("the call came without the limits of its key");

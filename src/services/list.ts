@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message } from "@bufbuild/protobuf";
 import { listQueryOf, type PagedList, type PageRequest, readPage } from "../domain/page.ts";
-import { withParts } from "../rpc/parts.ts";
+import { PreparedMessage } from "../rpc/prepared-message.ts";
 
 /** A list, and the message that carries some of it. */
 export interface MessageList<Item, Status extends string, M extends Message> extends PagedList<Item, Status> {
@@ -12,14 +12,14 @@ export interface MessageList<Item, Status extends string, M extends Message> ext
 const partLength = 512;
 
 /**
- * The answer to a request for a page, or for all that remains. A long one is made in parts: other calls go on between
+ * The answer to a request for a page, or for all that remains. A long one comes in parts: other calls go on between
  * them, and entries that change meanwhile may stand in it as they were or as they are. Throws `INVALID_PAGE_TOKEN`, and
  * what the list throws.
  */
 export async function answerList<Item, Status extends string, M extends Message>(
   list: MessageList<Item, Status, M>,
   request: PageRequest<Status>,
-): Promise<M> {
+): Promise<M | PreparedMessage<M>> {
   if (request.pageSize !== undefined) {
     const { items, nextPageToken = "" } = await readPage(list, request);
     return list.toMessage(items, nextPageToken);
@@ -30,15 +30,21 @@ export async function answerList<Item, Status extends string, M extends Message>
     return list.toMessage(first, "");
   }
 
-  async function* parts(): AsyncGenerator<M> {
+  async function* pages(): AsyncGenerator<readonly Item[]> {
     let items = first;
     while (items.length > 0) {
-      yield list.toMessage(items, "");
+      yield items;
       await setImmediate();
       const last = items.at(-1);
       const isEnd = last === undefined || items.length < partLength;
       items = isEnd ? [] : await list.read({ ...query, after: list.idOf(last) });
     }
   }
-  return withParts(list.toMessage([], ""), parts());
+  async function* parts(): AsyncGenerator<M> {
+    for await (const items of pages()) {
+      yield list.toMessage(items, "");
+    }
+  }
+  const whole = async () => list.toMessage((await Array.fromAsync(pages())).flat(), "");
+  return new PreparedMessage({ whole, parts });
 }

@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ListOrdersResponse,
   ListOrdersResponseSchema,
@@ -8,11 +7,12 @@ import {
 } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Order, OrderStatus } from "../domain/order.ts";
 import type { OrderStore } from "../domain/store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { answerList, type MessageList } from "./list.ts";
 import { orderStatusFromMessage, orderStatusToMessage } from "./order-status.ts";
 
 /** The RPCs of the store's orders. */
-export function storeService(store: OrderStore): ServiceImpl<typeof StoreService> {
+export function storeService(store: OrderStore): UnaryServiceImpl<typeof StoreService> {
   const orders: MessageList<Order, OrderStatus, ListOrdersResponse> = {
     name: "orders",
     read: store.listOrders.bind(store),

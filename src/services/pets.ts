@@ -1,10 +1,10 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import type { PetStore } from "../domain/store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { petStatusToMessage } from "./pet-status.ts";
 
 /** The RPCs of the pets. */
-export function petService(store: PetStore): ServiceImpl<typeof PetService> {
+export function petService(store: PetStore): UnaryServiceImpl<typeof PetService> {
   return {
     async getPet({ petId }) {
       const { id, name, category, photoUrls, tags, status } = await store.getPet(petId);

@@ -1,21 +1,21 @@
 import {
-  create,
   createRegistry,
   type DescMessage,
   type DescMethodServerStreaming,
+  type DescMethodUnary,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { EmptySchema, file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import { ConnectError, createMethodImplSpec, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
-import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
+import { file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
+import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import { authorityFault } from "../../src/http/authority.ts";
 import { CallRecord } from "../../src/http/call-record.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
-import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
-import type { Call, Endpoint, UnaryEndpoint } from "../../src/rpc/endpoint.ts";
-import { answerHeaderOf } from "../../src/rpc/running-call.ts";
-import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
+import type { CallInterceptor } from "../../src/rpc/call.ts";
+import { createEndpoint, type Endpoint } from "../../src/rpc/endpoint.ts";
+import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
 import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
 
 /** Numbers for 64-bit integers, enum names in lower case and without their prefix, defaults written. */
@@ -65,18 +65,11 @@ export interface Outcome {
 }
 
 /** Has a gateway answer one request. */
-export async function send(
-  gateway: (exchange: Exchange) => Promise<void>,
-  request: FakeRequest | string,
-): Promise<Outcome> {
+export async function send(gateway: Gateway, request: FakeRequest | string): Promise<Outcome> {
   const given = typeof request === "string" ? parseShorthand(request) : request;
-  const answers: Answer[] = [];
   const reads: number[] = [];
-  await gateway(createExchange(given, answers, reads));
-  const [answer] = answers;
-  if (answer === undefined || answers.length !== 1) {
-    throw new Error(`the gateway gave ${answers.length} answers`);
-  }
+  const exchange = createExchange(given, reads);
+  const answer = await gateway(exchange, authorityFault(exchange.authority));
   return { ...answer, ...(await readBody(answer)), trailer: answer.trailer, bodyReads: reads.length };
 }
 
@@ -86,7 +79,7 @@ function parseShorthand(text: string): FakeRequest {
   return { method, target, ...(body.length > 0 && { body: body.join(" ") }) };
 }
 
-function createExchange(request: FakeRequest, answers: Answer[], reads: number[]): Exchange {
+function createExchange(request: FakeRequest, reads: number[]): Exchange {
   const [path = "", ...query] = (request.target ?? "/").split("?");
   const requestHeader = new Headers(request.header);
   const body = typeof request.body === "string" ? new TextEncoder().encode(request.body) : request.body;
@@ -115,9 +108,7 @@ function createExchange(request: FakeRequest, answers: Answer[], reads: number[]
     },
     addHeader: () => {},
     abort: () => {},
-    respond: async (answer) => {
-      answers.push(answer);
-    },
+    respond: async () => {},
   };
 }
 
@@ -150,20 +141,14 @@ type Unary<I extends DescMessage, O extends DescMessage> = (
 export function unary<I extends DescMessage, O extends DescMessage>(
   method: { methodKind: "unary"; input: I; output: O } & Endpoint["method"],
   implement: Unary<I, O>,
-  { header, trailer }: FakeHeaders = {},
+  { header = {}, trailer = {} }: FakeHeaders = {},
 ): Endpoint {
-  async function call(running: Call<I>): Promise<UnaryResponse> {
-    const message = await read(running).then(implement).catch(throwWithHeader);
-    return {
-      stream: false,
-      service: method.parent,
-      method,
-      header: new Headers({ "x-chain": "seen", ...header }),
-      trailer: new Headers(trailer),
-      message,
-    };
-  }
-  return { method, call } as unknown as Endpoint;
+  const spec = createMethodImplSpec<DescMethodUnary>(method, (message, { responseHeader, responseTrailer }) => {
+    setAll(responseHeader, header);
+    setAll(responseTrailer, trailer);
+    return implement(message as MessageShape<I>);
+  });
+  return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }
 
 /** As `unary`, for a stream, whose answer ends with the trailer `x-end`. */
@@ -178,30 +163,22 @@ export function streaming<I extends DescMessage, O extends DescMessage>(
   return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }
 
-const seen: Interceptor = (next) => (request) => {
-  answerHeaderOf(request).set("x-chain", "seen");
-  return next(request);
-};
-
-/** A caller that the chain turns away is one with the header `x-refused`. */
-async function read<I extends DescMessage>(call: Call<I>): Promise<MessageShape<I>> {
-  if (call.exchange.header("x-refused") !== undefined) {
-    throw new ConnectError("refused");
+function setAll(target: Headers, fields: Record<string, string>): void {
+  for (const [name, value] of Object.entries(fields)) {
+    target.set(name, value);
   }
-  return call.read(call.exchange.signal);
 }
 
-function throwWithHeader(thrown: unknown): never {
-  const error = ConnectError.from(thrown);
-  error.metadata.set("x-chain", "seen");
-  throw error;
-}
-
-/** An endpoint that answers with an empty message, for requests that no route takes. */
-export const unrouted = unary(
-  { ...ShapeService.method.getShape, input: EmptySchema, output: EmptySchema } as never,
-  () => create(EmptySchema) as never,
-) as UnaryEndpoint;
+/** Refuses callers with the header `x-refused`. */
+const seen: CallInterceptor = {
+  async intercept(call, next) {
+    call.answerHeader.set("x-chain", "seen");
+    if (call.exchange.header("x-refused") !== undefined) {
+      throw new ConnectError("refused");
+    }
+    return await next(call);
+  },
+};
 
 const statuses: Record<string, number> = {
   malformed: 400,
@@ -213,7 +190,7 @@ const statuses: Record<string, number> = {
 
 /** The options that all tests share; errors are answered with their kind and message. */
 export const options: Omit<GatewayOptions, "endpoints"> = {
-  unrouted,
+  notFoundEndpoint: createNotFoundEndpoint({ callInterceptors: [seen] }),
   toError: (reason) => ConnectError.from(reason),
   json: policy,
   maxBodyBytes,
@@ -226,6 +203,6 @@ export const options: Omit<GatewayOptions, "endpoints"> = {
 };
 
 /** A gateway of these endpoints. */
-export function createTestGateway(endpoints: readonly Endpoint[]): (exchange: Exchange) => Promise<void> {
+export function createTestGateway(endpoints: readonly Endpoint[]): Gateway {
   return createGateway({ ...options, endpoints });
 }

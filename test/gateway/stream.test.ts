@@ -100,7 +100,7 @@ describe("a stream", () => {
         pulled.push(-1);
       }
     }
-    const chunks = writeArray(endless(), String);
+    const chunks = writeArray(endless(), String, () => failure);
     await chunks.next();
     await chunks.next();
     expect(pulled).toEqual([1, 2]);

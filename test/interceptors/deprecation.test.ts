@@ -1,5 +1,5 @@
 import { create, type DescMessage, type DescMethodUnary } from "@bufbuild/protobuf";
-import { type ConnectError, createMethodImplSpec, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
+import { type ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
@@ -9,29 +9,39 @@ import { CallRecord } from "../../src/http/call-record.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { callerKey } from "../../src/interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
-import { errorCodeOf, errorsInterceptor, toConnectError } from "../../src/interceptors/errors.ts";
-import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
-import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
+import { answerCall } from "../../src/rpc/answer-call.ts";
+import type { CallInterceptor } from "../../src/rpc/call.ts";
+import { createEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;
 
-/** Calls a method through an interceptor, or several; `answer` is what lies behind them. */
-function call(
-  interceptors: Interceptor | readonly Interceptor[],
+/** Calls a method through interceptors; `answer` is what lies behind them. */
+async function call(
+  interceptors: CallInterceptor | readonly CallInterceptor[],
   method: Method,
   answer = async () => ({}),
-): Promise<UnaryResponse> {
+) {
   const spec = createMethodImplSpec<DescMethodUnary>(method, answer);
-  const endpoint = createEndpoint(spec, {
-    callInterceptors: [errorsInterceptor(toConnectError), ...[interceptors].flat()],
-    messageInterceptors: [],
-  });
-  const read = async () => create<DescMessage>(method.input);
-  return (endpoint as UnaryEndpoint).call({
-    exchange: { record: new CallRecord() } as Exchange,
-    protocolName: "none",
-    read,
-  });
+  const endpoint = createEndpoint(spec, { callInterceptors: [interceptors].flat(), messageInterceptors: [] });
+  let failure: ConnectError | undefined;
+  const exchange = { record: new CallRecord(), authority: "localhost" } as Exchange;
+  const { header } = await answerCall(
+    endpoint,
+    {
+      exchange,
+      protocolName: "none",
+      timeoutMs: undefined,
+      read: async () => create<DescMessage>(method.input),
+      answer: async (_response, header) => ({ status: 200, header }),
+      async fail(error, header) {
+        failure = error;
+        return { status: 500, header };
+      },
+    },
+    toConnectError,
+  );
+  return { header, code: failure && errorCodeOf(failure) };
 }
 
 const { getPet } = PetService.method;
@@ -54,25 +64,25 @@ describe("a deprecated method", () => {
   });
 
   it("says so when it fails", async () => {
-    const failed = call(
+    const { code, header } = await call(
       deprecationInterceptor(() => {}),
       getPet,
       () => Promise.reject(petNotFound(7n)),
     );
-    const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
-    expect(errorCodeOf(error)).toBe("PET_NOT_FOUND");
-    expect(Object.fromEntries(error.metadata)).toEqual(headers);
+    expect(code).toBe("PET_NOT_FOUND");
+    expect(Object.fromEntries(header)).toEqual(headers);
   });
 
   it("is noted of a key that is refused at once", async () => {
     const noted: unknown[] = [];
-    const refuse: Interceptor = () => (request) => {
-      request.contextValues.set(callerKey, { key: { id: "key_1" } as Key });
-      throw rateLimitExceeded(9);
+    const refuse: CallInterceptor = {
+      async intercept(refused) {
+        refused.contextValues.set(callerKey, { key: { id: "key_1" } as Key });
+        throw rateLimitExceeded(9);
+      },
     };
-    const failed = call([deprecationInterceptor((key, method) => noted.push([key.id, method])), refuse], getPet);
-    const error = (await failed.catch((reason: unknown) => reason)) as ConnectError;
-    expect(errorCodeOf(error)).toBe("RATE_LIMIT_EXCEEDED");
+    const deprecation = deprecationInterceptor((key, method) => noted.push([key.id, method]));
+    expect((await call([deprecation, refuse], getPet)).code).toBe("RATE_LIMIT_EXCEEDED");
     expect(noted).toEqual([["key_1", "petstore.v1.PetService/GetPet"]]);
   });
 
@@ -86,8 +96,8 @@ describe("a deprecated method", () => {
     const outcome = await call(
       sunsetInterceptor(() => nowMs),
       method,
-    ).catch((reason: ConnectError) => reason);
-    expect(outcome instanceof Error ? errorCodeOf(outcome) : undefined).toBe(code);
+    );
+    expect(outcome.code).toBe(code);
   });
 });
 

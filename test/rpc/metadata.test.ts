@@ -2,10 +2,10 @@ import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createMethodImplSpec, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
-import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { createEndpoint, type UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
 import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
-import { createUnroutedEndpoint } from "../../src/rpc/unrouted.ts";
+import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";
 import { registry, send } from "../gateway/fixture.ts";
 import { ShapeService } from "../gateway/gen/shapes/v1/shape_service_pb.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
@@ -24,14 +24,14 @@ function call(
   );
   const rpc = createRpcHandler({
     endpoints: [createEndpoint(spec, interceptors) as UnaryEndpoint],
-    unrouted: createUnroutedEndpoint(interceptors),
+    notFoundEndpoint: createNotFoundEndpoint(interceptors),
     readMaxBytes: 1_000,
     registry,
     toError: (reason) => ConnectError.from(reason),
   });
   const isGrpc = type.startsWith("application/grpc");
   const message = type.includes("json") ? Buffer.from(json) : Buffer.alloc(0);
-  return send((exchange) => rpc.handle(exchange), {
+  return send((exchange) => rpc.answer(rpc.recognize(exchange) as RpcRequest), {
     method: "POST",
     target: "/shapes.v1.ShapeService/GetShape",
     header: { "content-type": type, ...header },

@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../src/domain/errors.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
-import { createErrorReporter, errorsInterceptor, errorToRest } from "../../src/interceptors/errors.ts";
-import { createEndpoint } from "../../src/rpc/create-endpoint.ts";
-import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { createErrorReporter, errorToRest } from "../../src/interceptors/errors.ts";
+import { createEndpoint, type UnaryEndpoint } from "../../src/rpc/endpoint.ts";
+import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
 import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
-import { createUnroutedEndpoint } from "../../src/rpc/unrouted.ts";
+import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";
 import { policy, registry, send } from "../gateway/fixture.ts";
 import { ShapeService } from "../gateway/gen/shapes/v1/shape_service_pb.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
@@ -25,22 +25,22 @@ function createWays(answer: () => Shape = unwritable) {
     response.header.set("x-ratelimit-limit", "60");
     return response;
   };
-  const interceptors = { callInterceptors: [errorsInterceptor(toError), limits], messageInterceptors: [] };
+  const interceptors = { callInterceptors: [limits], messageInterceptors: [] };
   const spec = createMethodImplSpec(ShapeService.method.getShape, answer);
   const endpoints = [createEndpoint(spec, interceptors) as UnaryEndpoint];
-  const unrouted = createUnroutedEndpoint(interceptors);
-  const rpc = createRpcHandler({ endpoints, unrouted, readMaxBytes: 1_000, toError });
+  const notFoundEndpoint = createNotFoundEndpoint(interceptors);
+  const rpc = createRpcHandler({ endpoints, notFoundEndpoint, readMaxBytes: 1_000, toError });
   const json = { ...policy, int64: "number" } as const;
   const rest = createGateway({
     endpoints,
-    unrouted,
+    notFoundEndpoint,
     json,
     toError,
     errorBody: errorToRest,
     maxBodyBytes: 1_000,
     registry,
   });
-  return { rest, rpc: (exchange: Exchange) => rpc.handle(exchange), reports };
+  return { rest, rpc: (exchange: Exchange) => rpc.answer(rpc.recognize(exchange) as RpcRequest), reports };
 }
 
 /** What no protocol can write: a text for a number, and a message of an unknown type. */

@@ -1,17 +1,17 @@
 import type { InventoryItem } from "../../src/domain/inventory.ts";
-import { InventoryBlocks } from "../../src/services/inventory-blocks.ts";
+import { InventoryListCache } from "../../src/services/inventory-list-cache.ts";
 
-/** A plain map of stock, and blocks over it. */
+/** A plain map of stock, and pages over it. */
 export interface TestInventory {
   readonly stock: Map<bigint, bigint>;
-  readonly blocks: InventoryBlocks;
+  readonly cache: InventoryListCache;
   /** Reads so far. */
   reads: number;
   /** Waited for after each read, before what was read is given back. */
   afterRead: () => Promise<void> | void;
 }
 
-/** Makes blocks over as many entries, with the ids 0, 10, 20 and so on. */
+/** Makes pages over as many entries, with the ids 0, 10, 20 and so on. */
 export function createInventory(count: number): TestInventory {
   const stock = new Map(Array.from({ length: count }, (_, index) => [BigInt(index) * 10n, 0n]));
   // Entries are never taken away, so that their number tells whether there are new ones.
@@ -20,7 +20,7 @@ export function createInventory(count: number): TestInventory {
     stock,
     reads: 0,
     afterRead: () => {},
-    blocks: new InventoryBlocks({
+    cache: new InventoryListCache({
       write,
       read: async (after, limit) => {
         inventory.reads += 1;
@@ -41,14 +41,14 @@ export function listOf(stock: ReadonlyMap<bigint, bigint>): string {
   return `[${items.map(write).join(",")}]`;
 }
 
-/** The list as the blocks give it, to its end. */
-export async function readList(blocks: InventoryBlocks): Promise<string> {
-  return Buffer.concat(await readPieces(blocks)).toString();
+/** The list as the pages give it, to its end. */
+export async function readList(cache: InventoryListCache): Promise<string> {
+  return Buffer.concat(await readSegments(cache)).toString();
 }
 
-/** The pieces of the list, as they are sent. */
-export async function readPieces(blocks: InventoryBlocks): Promise<Uint8Array[]> {
-  const { body } = await blocks.list();
+/** The segments of the list, as they are sent. */
+export async function readSegments(cache: InventoryListCache): Promise<Uint8Array[]> {
+  const body = await cache.list();
   return body instanceof Uint8Array ? [body] : await Array.fromAsync(body as AsyncIterable<Uint8Array>);
 }
 

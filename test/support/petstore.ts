@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
 import { endWithProcess } from "./end-with-process.ts";
 import { amount } from "./long.ts";
 
@@ -91,7 +92,21 @@ const compileCache = join(projectRoot, "node_modules/.cache/petstore");
 function start(args: readonly string[], { cwd = projectRoot, env, by = [] }: Surroundings) {
   const main = join(projectRoot, "src/main.ts");
   const [program = "", ...rest] = [...by, process.execPath, main, ...args];
-  return spawn(program, rest, { cwd, env: { ...bareEnvironment(), NODE_COMPILE_CACHE: compileCache, ...env } });
+  const variables = { ...bareEnvironment(), NODE_COMPILE_CACHE: compileCache, ...interceptors(args), ...env };
+  return spawn(program, rest, { cwd, env: variables });
+}
+
+/** The variables by which servers get the interceptors that `TEST_INTERCEPTORS` names, as `npm run test:cloning` has it. */
+function interceptors([command]: readonly string[]): NodeJS.ProcessEnv {
+  return command === "serve" && process.env.TEST_INTERCEPTORS !== undefined
+    ? interceptedBy(process.env.TEST_INTERCEPTORS)
+    : {};
+}
+
+/** The variables by which a server gets the interceptors of a module in `test/support/interceptors`. */
+export function interceptedBy(name: string): Record<string, string> {
+  const preload = pathToFileURL(join(import.meta.dirname, "interceptors", "preload.ts")).href;
+  return { TEST_INTERCEPTORS: name, NODE_OPTIONS: `--import=${preload}` };
 }
 
 /** The environment, without the settings that would reach the service from outside of the test. */

@@ -1,12 +1,10 @@
-import { create } from "@bufbuild/protobuf";
-import type { UnaryResponse } from "@connectrpc/connect";
 import { describe, expect } from "vitest";
 import { type FoundKey, newKey } from "../../../src/domain/key.ts";
 import { isSecret, mintSecret } from "../../../src/domain/key-secret.ts";
 import { CallRecord } from "../../../src/http/call-record.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { authInterceptor, callerKey } from "../../../src/interceptors/auth.ts";
-import { RunningCall } from "../../../src/rpc/running-call.ts";
+import { Call, type CallResponse } from "../../../src/rpc/call.ts";
 import { operations } from "../../support/operations.ts";
 import type { Random } from "../../support/random.ts";
 import { fuzz } from "./cases.ts";
@@ -49,17 +47,17 @@ describe("Authorization", () => {
         return text === secret ? found : undefined;
       },
     };
-    const call = runningCall(lines);
-    await authInterceptor(keys, () => 0)(async () => ({}) as UnaryResponse)(call as never);
+    const call = callWith(lines);
+    await authInterceptor(keys, () => 0).intercept(call, async () => ({}) as CallResponse);
     const isIn = call.contextValues.get(callerKey)?.key !== undefined;
     const [line = ""] = lines;
     expect(isIn).toBe(lines.length === 1 && /^bearer +/i.test(line) && line.slice(7).trim() === secret);
     expect(asked.length).toBeLessThanOrEqual(1);
   });
 
-  function runningCall(lines: readonly string[]): RunningCall {
+  function callWith(lines: readonly string[]): Call {
     const exchange = { headerLines: () => lines, record: new CallRecord() } as unknown as Exchange;
-    const call = { exchange, protocolName: "rest", read: () => Promise.reject(new Error("unread")) };
-    return new RunningCall(method, call, create(method.input));
+    const read = () => Promise.reject(new Error("unread"));
+    return new Call(method as Call["method"], { exchange, protocolName: "rest", timeoutMs: undefined, read });
   }
 });

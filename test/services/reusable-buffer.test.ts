@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ByteRun } from "../../src/services/byte-run.ts";
+import { ReusableBuffer } from "../../src/services/reusable-buffer.ts";
 
 const text = fc.string({ unit: "grapheme" });
 const part = fc.oneof(
@@ -17,7 +17,7 @@ describe("a run of bytes", () => {
   it("is all that was added, in UTF-8, whatever its capacity and whatever stood there before", () => {
     fc.assert(
       fc.property(fc.nat(40), parts, parts, parts, (capacity, same, before, added) => {
-        const run = new ByteRun(capacity, bytesOf([...same, ...before]));
+        const run = new ReusableBuffer(capacity, bytesOf([...same, ...before]));
         const all = [...same, ...added];
         const given = all.map((part) => Buffer.from(run.append(part)));
         expect(given).toEqual(all.map((part) => bytesOf([part])));
@@ -30,7 +30,7 @@ describe("a run of bytes", () => {
     fc.assert(
       fc.property(fc.nat(40), parts, parts, (capacity, before, added) => {
         const former = bytesOf(before);
-        const run = new ByteRun(capacity, former);
+        const run = new ReusableBuffer(capacity, former);
         for (const part of added) {
           run.append(part);
         }
@@ -41,7 +41,7 @@ describe("a run of bytes", () => {
 
   it("is the former run itself where it is the same", () => {
     const former = Buffer.from("[1,2]");
-    const run = new ByteRun(100, former);
+    const run = new ReusableBuffer(100, former);
     for (const part of ["[1", Buffer.from(",2"), "]"]) {
       run.append(part);
     }

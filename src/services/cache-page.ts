@@ -1,13 +1,13 @@
 import type { InventoryItem } from "../domain/inventory.ts";
 
-/** How many entries a block holds: few enough to be read and written in a millisecond or two. */
-export const blockLength = 512;
+/** How many entries a page holds: few enough to be read and written in a millisecond or two. */
+export const pageLength = 512;
 
 /** Reads the entries with an id above `after`, by ascending id, `limit` at most. */
 export type ReadInventory = (after: bigint | undefined, limit: number) => Promise<readonly InventoryItem[]>;
 
 /** The entries of a range of ids, as they stand in the list. */
-export interface InventoryBlock {
+export interface CachePage {
   /** The range begins above this id; undefined for the first one. */
   readonly after: bigint | undefined;
   /** The last id of the range. */
@@ -18,18 +18,18 @@ export interface InventoryBlock {
   changes: number;
 }
 
-/** Reads the entries of a block's range, which may have become more since the block was first made. */
-export async function readRange(read: ReadInventory, block: InventoryBlock): Promise<InventoryItem[]> {
+/** Reads the entries of a page's range, which may have become more since the page was first made. */
+export async function readRange(read: ReadInventory, { after, last }: CachePage): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
-  let after = block.after;
+  let end = after;
   let isLast = false;
   while (!isLast) {
-    const page = await read(after, blockLength);
-    after = page.at(-1)?.petId;
-    items.push(...page);
-    isLast = page.length < blockLength || after === undefined || after >= block.last;
+    const batch = await read(end, pageLength);
+    end = batch.at(-1)?.petId;
+    items.push(...batch);
+    isLast = batch.length < pageLength || end === undefined || end >= last;
   }
-  return items.filter(({ petId }) => petId <= block.last);
+  return items.filter(({ petId }) => petId <= last);
 }
 
 /** The index of the last range that begins below an id; -1 when none does. The ranges are in ascending order. */

@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ListOrdersResponseSchema } from "../../gen/petstore/v1/store_service_pb.ts";
 import { binaryCodec, createJsonCodec, encodeMessage } from "../../src/rpc/codec.ts";
-import { joinJson, withParts } from "../../src/rpc/parts.ts";
+import { joinJson, PreparedMessage } from "../../src/rpc/prepared-message.ts";
 
 type List = MessageShape<typeof ListOrdersResponseSchema>;
 
@@ -20,6 +20,10 @@ function listOf(ids: readonly bigint[]): List {
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
+}
+
+function inParts(parts: () => AsyncIterable<List>): PreparedMessage<List> {
+  return new PreparedMessage({ parts, whole: () => Promise.reject(new Error("its parts are enough")) });
 }
 
 /** Parts are never empty. */
@@ -39,7 +43,7 @@ describe("a message in parts", () => {
   ])("is read as the whole one: %s", (_name, codec, decode) =>
     fc.assert(
       fc.asyncProperty(idsOfParts, async (ids) => {
-        const message = withParts(listOf([]), each(ids.map(listOf)));
+        const message = inParts(() => each(ids.map(listOf)));
         const bytes = await encodeMessage(codec, ListOrdersResponseSchema, message);
         expect(decode(bytes as Uint8Array)).toEqual(listOf(ids.flat()));
       }),
@@ -63,7 +67,7 @@ describe("a message in parts", () => {
       yield listOf([1n]);
       throw new Error("the disk is gone");
     }
-    const message = withParts(listOf([]), failing());
+    const message = inParts(failing);
     await expect(encodeMessage(binaryCodec, ListOrdersResponseSchema, message)).rejects.toThrow("the disk is gone");
   });
 });

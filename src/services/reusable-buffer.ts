@@ -2,7 +2,7 @@
  * Bytes that are put together piece by piece, where they are to stand: pieces of their own would take as much again.
  * While they are those of a former run, they are the former run, and take no memory.
  */
-export class ByteRun {
+export class ReusableBuffer {
   readonly #capacity: number;
   readonly #former: Uint8Array;
   /** Undefined while all bytes are those of the former run. */

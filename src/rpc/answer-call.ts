@@ -1,0 +1,68 @@
+import type { ConnectError } from "@connectrpc/connect";
+import type { Answer, Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
+import { Call, type CallHead, type CallResponse } from "./call.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** A call as its protocol reads and answers it. */
+export interface ProtocolCall extends CallHead {
+  /** The answer that carries a response. `header` is the answer's own, to be added to. */
+  answer(response: CallResponse, header: HeaderList): Promise<Answer>;
+  /** The answer that carries an error and its metadata. `header` and `trailer` are what the call has set before. */
+  fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
+}
+
+/** Makes the error that clients see of whatever has gone wrong with an exchange, and notes it. */
+export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
+
+/** The one way of every call over every protocol, and the one place where its errors become what clients see. */
+export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
+  const { exchange } = protocol;
+  const call = new Call(endpoint.method as Call["method"], protocol);
+  exchange.record.protocol = protocol.protocolName;
+  exchange.record.method = endpoint.name;
+  let header = call.responseHeader;
+  try {
+    const response = await begun(await endpoint.handle(call), call);
+    header = response.header;
+    return await protocol.answer(response, joined(header, call.answerHeader));
+  } catch (reason) {
+    call.signals.end();
+    const error = toError(reason, exchange);
+    return await protocol.fail(error, joined(header, call.answerHeader), call.responseTrailer);
+  }
+}
+
+/**
+ * Waits for the first message of a stream, so that an error before it is the answer, and headers can still be set. A
+ * stream needs its deadline until it ends.
+ */
+async function begun(response: CallResponse, call: Call): Promise<CallResponse> {
+  if (!response.stream) {
+    call.signals.end();
+    return response;
+  }
+  const iterator = response.message[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* resumed() {
+    try {
+      for (let item = first; item.done !== true; item = await iterator.next()) {
+        yield item.value;
+      }
+    } finally {
+      call.signals.end();
+      // A stream that is given up must end its source too.
+      await iterator.return?.();
+    }
+  }
+  return { ...response, message: resumed() };
+}
+
+/** A new list: an interceptor may give the same headers to several calls. */
+function joined(...lists: readonly Headers[]): HeaderList {
+  const header = new HeaderList();
+  for (const list of lists) {
+    header.appendAll(list);
+  }
+  return header;
+}

@@ -1,0 +1,49 @@
+import { createDeadlineSignal, createLinkedAbortController } from "@connectrpc/connect/protocol";
+import type { Exchange } from "../http/exchange.ts";
+
+/** What ends a call early: its deadline, and a client that goes away. */
+export class CallSignals {
+  readonly #exchange: Exchange;
+  readonly #deadline: Deadline | undefined;
+  #all: AbortSignal | undefined;
+
+  /** `timeoutMs` runs from now on; undefined for no deadline. */
+  constructor(exchange: Exchange, timeoutMs: number | undefined) {
+    this.#exchange = exchange;
+    this.#deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
+  }
+
+  /** Aborts at the deadline; undefined when there is none. */
+  get deadline(): AbortSignal | undefined {
+    return this.#deadline?.signal;
+  }
+
+  /** Aborts at the deadline, and when the client goes away. */
+  get all(): AbortSignal {
+    this.#all ??=
+      this.#deadline === undefined
+        ? this.#exchange.signal
+        : createLinkedAbortController(this.#deadline.signal, this.#exchange.signal).signal;
+    return this.#all;
+  }
+
+  /** How long the deadline is away, in whole milliseconds; undefined when there is none. */
+  get leftMs(): number | undefined {
+    return this.#deadline && this.#deadline.atMs - Date.now();
+  }
+
+  /** Stops the clock of a call that has been answered. */
+  end(): void {
+    this.#deadline?.cleanup();
+  }
+}
+
+interface Deadline {
+  readonly atMs: number;
+  readonly signal: AbortSignal;
+  cleanup(): void;
+}
+
+function startDeadline(timeoutMs: number): Deadline {
+  return { atMs: Date.now() + Math.trunc(timeoutMs), ...createDeadlineSignal(timeoutMs) };
+}

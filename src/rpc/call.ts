@@ -1,0 +1,153 @@
+import type { DescMessage, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type {
+  ContextKey,
+  ContextValues,
+  HandlerContext,
+  StreamRequest,
+  StreamResponse,
+  UnaryRequest,
+  UnaryResponse,
+} from "@connectrpc/connect";
+import type { Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
+import { CallSignals } from "./call-signals.ts";
+import type { PreparedMessage } from "./prepared-message.ts";
+
+type AnyMessage = MessageShape<DescMessage>;
+
+/** What a protocol knows of a call when the headers are in. */
+export interface CallHead {
+  readonly exchange: Exchange;
+  /** The protocol's name, such as `rest` or `grpc`. */
+  readonly protocolName: string;
+  /** From the headers on, in milliseconds; undefined for none. */
+  readonly timeoutMs: number | undefined;
+  /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
+  read(signal: AbortSignal | undefined): Promise<AnyMessage>;
+}
+
+/** The response to a call, on its way back through the interceptors. */
+export type CallResponse = UnaryCallResponse | StreamCallResponse;
+
+/** The response to a unary call: Connect's, but for its message, which may be prepared. */
+export interface UnaryCallResponse extends Pick<UnaryResponse, "stream" | "header" | "trailer"> {
+  readonly message: AnyMessage | PreparedMessage;
+}
+
+/** The response to a streaming call: Connect's. */
+export type StreamCallResponse = Pick<StreamResponse, "stream" | "header" | "trailer" | "message">;
+
+/** Answers a call. It rejects where the call fails, and never throws synchronously. */
+export type CallHandler = (call: Call) => Promise<CallResponse>;
+
+/**
+ * An interceptor of the project's own. It sees the call, which knows more than the request of a Connect interceptor:
+ * the exchange that carries it, and the headers of the answer.
+ */
+export interface CallInterceptor {
+  intercept(call: Call, next: CallHandler): Promise<CallResponse>;
+}
+
+/** A request as a Connect interceptor passes it on. */
+export type ConnectRequest = UnaryRequest | StreamRequest;
+
+/**
+ * A call on its way to the implementation, whose context it is. Signals and `Headers` are made when they are first asked
+ * for: they cost more than the rest of a small call.
+ */
+export class Call implements HandlerContext {
+  readonly method: DescMethodUnary;
+  readonly head: CallHead;
+  readonly signals: CallSignals;
+  /** Undefined until it has been read. */
+  message: AnyMessage | undefined = undefined;
+  readonly contextValues: ContextValues = new CallValues();
+  readonly responseHeader: Headers = new HeaderList();
+  readonly responseTrailer: Headers = new HeaderList();
+  /** The headers that the answer carries whether the call succeeds or fails. */
+  readonly answerHeader = new HeaderList();
+  /** What a Connect interceptor has passed on last; undefined when there is none in the chain. */
+  readonly passedOn: ConnectRequest | undefined = undefined;
+  /** The call as it came, of which this one may be a copy. */
+  readonly original: Call = this;
+  /** The reading of the message, once it has begun; of the original alone. */
+  reading: Promise<AnyMessage> | undefined = undefined;
+
+  constructor(method: DescMethodUnary, head: CallHead) {
+    this.method = method;
+    this.head = head;
+    this.signals = new CallSignals(head.exchange, head.timeoutMs);
+  }
+
+  get exchange(): Exchange {
+    return this.head.exchange;
+  }
+
+  get service() {
+    return this.method.parent;
+  }
+
+  get protocolName(): string {
+    return this.head.protocolName;
+  }
+
+  get requestMethod(): string {
+    return this.passedOn?.requestMethod ?? this.exchange.method;
+  }
+
+  get url(): string {
+    return this.passedOn?.url ?? urlOf(this.exchange);
+  }
+
+  get requestHeader(): Headers {
+    return this.passedOn?.header ?? this.exchange.requestHeader;
+  }
+
+  get values(): ContextValues {
+    return this.contextValues;
+  }
+
+  /** Aborts at the deadline, and when the client goes away. */
+  get signal(): AbortSignal {
+    return this.passedOn?.signal ?? this.signals.all;
+  }
+
+  /** In whole milliseconds, as Connect has it. */
+  readonly timeoutMs = (): number | undefined => this.signals.leftMs;
+
+  /** The lines of a request header, by its lower-case name. */
+  headerLines(name: string): readonly string[] {
+    return this.passedOn === undefined
+      ? this.exchange.headerLines(name)
+      : (this.passedOn.header.get(name)?.split(", ") ?? []);
+  }
+
+  /** The same call as a Connect interceptor passes it on. `message` is undefined where it is still to be read. */
+  withRequest(passedOn: ConnectRequest, message: AnyMessage | undefined): Call {
+    const { contextValues } = passedOn;
+    return Object.assign(Object.create(Call.prototype), this, { passedOn, contextValues, message });
+  }
+}
+
+function urlOf({ scheme, authority = "", path, query }: Exchange): string {
+  return `${scheme}://${authority}${path}${query === "" ? "" : `?${query}`}`;
+}
+
+/** The values that interceptors leave for one another: own properties, as in Connect's, so that they can be copied. */
+class CallValues implements ContextValues {
+  [id: symbol]: unknown;
+
+  get<T>({ id, defaultValue }: ContextKey<T>): T {
+    return id in this ? (this[id] as T) : defaultValue;
+  }
+
+  set<T>({ id }: ContextKey<T>, value: T): this {
+    this[id] = value;
+    return this;
+  }
+
+  delete({ id }: ContextKey<unknown>): this {
+    delete this[id];
+    return this;
+  }
+}
