@@ -21,13 +21,15 @@ export interface ServerStatus {
   readonly logLevel: string;
 }
 
-/** The store of a server. Which sizes there are depends on the kind of store. */
+/** The store of a server. A store without files has no sizes, and neither has one that does not answer. */
 export interface StoreStatus {
   readonly path: string;
   readonly fileBytes?: number;
   readonly walBytes?: number;
   /** RFC 3339; null when there was no backup. */
   readonly lastBackupAt?: string | null;
+  /** Why the store does not answer; absent while it does. */
+  readonly error?: string;
 }
 
 /** The required fields, each with a value of its type. */

@@ -6,9 +6,9 @@ import { readReferenceFiles } from "./reference-file.ts";
 
 /** The files of the page: styles, scripts, the icon. */
 export interface AssetFolder {
-  /** The path of the folder, without a slash at the end. It holds a hash of all that is in it. */
+  /** The path of the folder, without a slash at the end. It contains a hash of all files. */
   readonly path: string;
-  /** The paths of the modules within it, which the page has fetched together. */
+  /** The paths of the modules within it, which the page preloads. */
   readonly modules: readonly string[];
   readonly pages: ReadonlyMap<string, Page>;
 }
@@ -19,16 +19,16 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** What is found under a path with its hash never changes. Source: RFC 8246 */
+/** The path contains the hash, so the content never changes. Source: RFC 8246 */
 const cacheControl = "public, max-age=31536000, immutable";
 
-/** The style sheets as one, in this order: what stands on colours and typography comes after them. */
+/** The style sheets, which are served as one, in this order: the theme is first. */
 const styles = ["theme", "layout", "header", "search", "prose", "code", "operation", "fields", "answer", "print"];
 
-/** The script that runs before the page is painted, and is no module. */
+/** The classic script that runs before the first paint. */
 export const earlyScript = "early.js";
 
-/** Reads the files in `assets/`. One hash for all lets them name each other by relative paths. */
+/** Reads the files in `assets/`. They share one hash, so that relative paths between them work. */
 export function readAssetFolder(): AssetFolder {
   const files = withOneStyle(readReferenceFiles("assets"));
   const digest = hash("sha256", Buffer.concat([...files].flatMap(([name, body]) => [Buffer.from(name), body])), "hex");

@@ -5,24 +5,24 @@ import { type ContentCoding, chooseCoding } from "../gateway/accept-encoding.ts"
 import { answerConditionally } from "../gateway/conditional.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 
-/** What an asset is made of. */
+/** The options of an asset. */
 export interface AssetOptions {
-  /** The media type, with its charset where it has one. */
+  /** The media type, with its charset if it has one. */
   readonly type: string;
   readonly body: string | Uint8Array;
-  /** How long it may be kept without asking again; by default it is asked for each time, by its `ETag`. */
+  /** The `Cache-Control` header. By default, clients revalidate the asset by its `ETag` each time. */
   readonly cacheControl?: string;
-  /** Further headers of its answers. */
+  /** Further response headers. */
   readonly header?: Readonly<Record<string, string>>;
 }
 
 /** Answers a GET or a HEAD. */
 export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** The shortest body that is compressed, in bytes: below it an answer is one packet either way. */
+/** The shortest body that is compressed, in bytes. A shorter one fits one packet anyway. */
 const minBytes = 1024;
 
-/** Slow enough to be small, as it is done but once, and fast enough for the first reader to wait. */
+/** A high quality, because each asset is compressed once, but fast enough for the first reader. */
 const brotliParams = { [constants.BROTLI_PARAM_QUALITY]: 9 };
 
 const compress: Record<ContentCoding, (body: Uint8Array) => Promise<Uint8Array>> = {
@@ -31,8 +31,8 @@ const compress: Record<ContentCoding, (body: Uint8Array) => Promise<Uint8Array>>
 };
 
 /**
- * Makes a page of something that never changes while the server runs. It has an `ETag`, and is compressed when it is
- * first asked for so: a server that nobody reads from loses no time to it.
+ * Creates a page that never changes while the server runs. It has an `ETag`. It is compressed for the first client that
+ * accepts a coding.
  */
 export function createAsset(options: AssetOptions): Page {
   const { type, cacheControl = "public, no-cache", header = {} } = options;
@@ -47,7 +47,7 @@ export function createAsset(options: AssetOptions): Page {
     }
     const made = compress[coding](body);
     compressed.set(coding, made);
-    // What has failed is tried again for the next reader.
+    // A failure is not kept, so the next reader tries again.
     made.catch(() => compressed.delete(coding));
     return made;
   }

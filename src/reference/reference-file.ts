@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The folders of the files that the reference is made of, from this file. A bundle has them elsewhere. */
+/** The folders of the reference, relative to this file. The build keeps their relative places. */
 const folders = {
   assets: new URL("assets/", import.meta.url),
   chapters: new URL("chapters/", import.meta.url),
@@ -9,12 +9,12 @@ const folders = {
 
 export type ReferenceFolder = keyof typeof folders;
 
-/** A file of a folder, by its path within it. */
+/** Reads a file of a folder. `name` is its path within the folder. */
 export function readReferenceFile(folder: ReferenceFolder, name: string): Buffer {
   return readFileSync(new URL(name, folders[folder]));
 }
 
-/** All files of a folder, those in its folders included, by their paths within it: `samples/curl.js`, say. */
+/** Reads all files of a folder and its subfolders, by their paths within it, such as `samples/curl.js`. */
 export function readReferenceFiles(folder: ReferenceFolder): ReadonlyMap<string, Buffer> {
   const names = readdirSync(folders[folder], { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))

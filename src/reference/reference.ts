@@ -2,24 +2,23 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
 import { readAssetFolder } from "./asset-folder.ts";
 import { readChapters } from "./chapters/chapter.ts";
-import { chapterParts } from "./chapters/template-values.ts";
+import { templateValues } from "./chapters/template-values.ts";
+import { foreignOrigins, listServers } from "./openapi/document.ts";
 import { listOperations } from "./openapi/operations.ts";
-import { foreignOrigins, listServers } from "./openapi/server-list.ts";
 import type { OpenApiDocument } from "./openapi/view.ts";
-import { groupOperations } from "./page/operation-group.ts";
+import { groupOperations } from "./page/navigation.ts";
 import { type PageParts, writePage } from "./page/page.ts";
-import { securityHeader } from "./security-header.ts";
 
-/** What the reference is about. */
+/** The options of the reference. */
 export interface ReferenceOptions {
-  /** The description that is served at `/openapi.json`. Its first server is the one that the samples call. */
+  /** The description at `/openapi.json`. The samples call its first server. */
   readonly document: OpenApiDocument;
   readonly services: readonly DescService[];
-  /** Where the server is that serves the reference. */
+  /** The origin of the server that serves the reference. */
   readonly ownOrigin: string;
 }
 
-/** Makes the pages of the reference, by their paths: `/docs`, what it is made of, and `/`, which leads there. */
+/** Creates the pages of the reference by path: `/docs`, its assets, and redirects to it. */
 export function createReference({ document, services, ownOrigin }: ReferenceOptions): ReadonlyMap<string, Page> {
   const assets = readAssetFolder();
   const operations = listOperations(document, services);
@@ -30,7 +29,7 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
     document,
     assets,
     chapters: readChapters(
-      chapterParts({ document, operations, servers, baseUrl }),
+      templateValues({ document, operations, servers, baseUrl }),
     ) as unknown as PageParts["chapters"],
     groups: groupOperations(document, operations),
     operations,
@@ -39,9 +38,33 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
     ownOrigin: origins.length === 0 ? new URL(ownOrigin).origin : undefined,
   });
   const page = createAsset({ type: "text/html; charset=utf-8", body, header: securityHeader(origins) });
-  return new Map([["/", leadTo("/docs")], ["/docs", page], ["/docs/", leadTo("/docs")], ...assets.pages]);
+  return new Map([["/", redirectTo("/docs")], ["/docs", page], ["/docs/", redirectTo("/docs")], ...assets.pages]);
 }
 
-function leadTo(location: string): Page {
+function redirectTo(location: string): Page {
   return () => ({ status: 308, header: new Headers({ location }) });
+}
+
+/**
+ * The security headers of the page. It loads scripts and styles only from its own server, and calls only that server and
+ * the origins of the API.
+ *
+ * Source: https://www.w3.org/TR/CSP3/
+ */
+function securityHeader(apiOrigins: readonly string[]): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    ["connect-src 'self'", ...new Set(apiOrigins)].join(" "),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    "content-security-policy": policy.join("; "),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+  };
 }

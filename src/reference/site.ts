@@ -2,23 +2,23 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
 import { type BaseUrls, openApiDocument } from "./openapi/document.ts";
 
-/** The pages for people and their tools: without a key, and not counted. */
+/** The public pages: the reference and the OpenAPI description. They need no key and count against no limit. */
 export interface Site {
-  /** The page at a path; undefined where there is none. */
+  /** The page at a path; undefined if there is none. */
   find(path: string): Promise<Page | undefined>;
 }
 
-/** What the site is about. */
+/** The options of the site. */
 export interface SiteOptions {
   readonly baseUrls: BaseUrls;
   readonly services: readonly DescService[];
-  /** Where this server is. It is not asked before the first request. */
+  /** The origin of this server. Not called before the first request. */
   readonly ownOrigin: () => string;
 }
 
 /**
- * Makes the site. The reference is written when it is first asked for: a server that nobody reads from starts without
- * it. When that fails, the next reader has it tried again.
+ * Creates the site. The reference is written for its first reader, so that a server starts without it. If that fails, it
+ * is tried again for the next reader.
  */
 export function createSite({ baseUrls, services, ownOrigin }: SiteOptions): Site {
   const description = openApiDocument(baseUrls);

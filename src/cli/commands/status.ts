@@ -57,12 +57,10 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
   ]);
 }
 
-function describeStore({ path, fileBytes, walBytes }: StoreStatus): string {
-  const sizes = [
-    ...(fileBytes === undefined ? [] : [formatByteSize(fileBytes)]),
-    ...(walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`]),
-  ];
-  return [path, ...sizes].join(", ");
+function describeStore({ path, fileBytes, walBytes, error }: StoreStatus): string {
+  const size = fileBytes === undefined ? [] : [formatByteSize(fileBytes)];
+  const log = walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`];
+  return [path, ...size, ...log, ...(error === undefined ? [] : [error])].join(", ");
 }
 
 function describeBackup({ lastBackupAt }: StoreStatus, nowMs: number): string {

@@ -1,20 +1,20 @@
-import type { Placeholders } from "./chapter.ts";
+import type { TemplateValues } from "./chapter.ts";
 import type { MarkdownBlock, MarkdownRenderer } from "./markdown.ts";
 
-/** A part of a chapter, from one heading to the next. */
+/** The blocks from one heading to the next. */
 type Section = readonly MarkdownBlock[];
 
 /**
- * Renders a chapter for two columns. Of a section with code, the code stands on the right of the prose about it; other
- * sections stand side by side. On a narrow screen all of it is in the order of the text.
+ * Renders a chapter in two columns. In a section with code, the code is on the right of its text. Other sections are side
+ * by side. On a narrow screen everything is in the order of the text.
  */
 export function arrangeBlocks(
   blocks: readonly MarkdownBlock[],
   render: MarkdownRenderer,
-  placeholders: Placeholders,
+  values: TemplateValues,
 ): string {
-  const isCode = (block: MarkdownBlock) => block.type === "code" || isPlaceholder(block, placeholders.code);
-  const isWide = (block: MarkdownBlock) => isPlaceholder(block, placeholders.wide);
+  const isCode = (block: MarkdownBlock) => block.type === "code" || isPlaceholder(block, values.code);
+  const isWide = (block: MarkdownBlock) => isPlaceholder(block, values.wide);
   const parts: string[] = [];
   let cards: string[] = [];
   const endCards = () => {
@@ -54,7 +54,7 @@ function splitSections(blocks: readonly MarkdownBlock[]): Section[] {
   return sections.filter((section) => section.length > 0);
 }
 
-/** Code with the prose that leads to it, and what follows up to the prose that leads to the next. */
+/** Code with the text before and after it. The last paragraph before the next code belongs to that code. */
 interface Split {
   readonly before: MarkdownBlock[];
   readonly code: MarkdownBlock;

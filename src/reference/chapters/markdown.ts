@@ -1,30 +1,31 @@
-import { codeBlock } from "../page/code-block.ts";
-import { inlineMarkdown } from "./markdown-inline.ts";
+import { escapeHtml } from "../assets/html.js";
+import { codeBlock } from "../html/code-block.ts";
+import { toAnchor } from "../html/inline-html.ts";
 
 /*
- * The Markdown of the chapters, which are our own: headings, paragraphs, lists without lists in them, tables, and code
- * between fences; HTML within a line stays as it is. A whole parser of Markdown takes longer than all else of the page.
+ * The Markdown of the chapters: headings, paragraphs, flat lists, tables and fenced code. HTML within a line is kept. A
+ * full Markdown parser would take longer than the rest of the page.
  */
 
-/** A part of a text: its kind, and its lines. */
+/** A block of a text, with its lines. */
 export interface MarkdownBlock {
   readonly type: "heading" | "paragraph" | "list" | "table" | "code";
   readonly lines: readonly string[];
 }
 
-/** The heading of a chapter: its id, and its level on the page. */
+/** The id of a chapter, and the level of its heading on the page. */
 export interface ChapterHeading {
   readonly id: string;
   readonly level: number;
 }
 
-/** Makes HTML of blocks of Markdown. */
+/** Renders blocks of Markdown as HTML. */
 export type MarkdownRenderer = (blocks: readonly MarkdownBlock[]) => string;
 
-/** A fence with all up to the next one; or lines up to an empty one. */
+/** Fenced code, or lines up to an empty one. */
 const block = /^```.*\n[\s\S]*?^```$|^(?:.*\S.*(?:\n|$))+/gm;
 
-/** Takes Markdown apart into its blocks. */
+/** Splits Markdown into blocks. */
 export function parseMarkdown(text: string): readonly MarkdownBlock[] {
   return [...text.matchAll(block)].map(([match]) => {
     const lines = match.trimEnd().split("\n");
@@ -39,8 +40,8 @@ function typeOf(first: string): MarkdownBlock["type"] {
 }
 
 /**
- * Makes a renderer for the blocks of a chapter: they are trusted, HTML in them included. Headings have ids from their
- * text, after that of the chapter; tables can be scrolled by themselves; code is highlighted.
+ * Creates a renderer for the blocks of a chapter. Chapters are trusted, including their HTML. The id of a heading is
+ * that of the chapter, followed by the heading's text.
  */
 export function createMarkdownRenderer(chapter: ChapterHeading): MarkdownRenderer {
   return (blocks) => blocks.map((each) => `${renderBlock(each, chapter)}\n`).join("");
@@ -63,12 +64,12 @@ function renderBlock({ type, lines }: MarkdownBlock, chapter: ChapterHeading): s
 
 function renderHeading(line: string, { id: prefix, level }: ChapterHeading): string {
   const [, marks = "", text = ""] = /^(#+) (.*)$/.exec(line) ?? [];
-  const id = `${prefix}-${toSlug(text)}`;
+  const id = `${prefix}-${toAnchor(text)}`;
   const tag = `h${level + marks.length - 1}`;
   return `<${tag} id="${id}"><a class="anchor" href="#${id}">${inlineMarkdown(text)}</a></${tag}>`;
 }
 
-/** An item goes on in the lines below it that are indented. */
+/** Indented lines continue an item. */
 function renderList(lines: readonly string[]): string {
   const tag = lines[0]?.startsWith("- ") ? "ul" : "ol";
   const items = lines.join("\n").split(/\n(?=- |\d+\. )/);
@@ -76,7 +77,7 @@ function renderList(lines: readonly string[]): string {
   return `<${tag}>${html.join("")}</${tag}>`;
 }
 
-/** A table that is wider than a phone is scrolled, by keyboard too, and not the page with it. */
+/** A wide table scrolls by itself, also by keyboard, so that the page does not. */
 function renderTable([head = "", rule = "", ...rows]: readonly string[]): string {
   const aligned = cellsOf(rule).map((cell) => (cell.endsWith(":") ? ' align="right"' : ""));
   const row = (line: string, tag: "th" | "td") => {
@@ -87,17 +88,23 @@ function renderTable([head = "", rule = "", ...rows]: readonly string[]): string
   return `<div class="scroll" tabindex="0"><table><thead>${row(head, "th")}</thead><tbody>${body}</tbody></table></div>`;
 }
 
+/** Code; a link, whose text may be code; or strong text, which may contain both. */
+const span = /`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*/g;
+
+function inlineMarkdown(text: string): string {
+  return text.replace(span, (_, code?: string, label?: string, href?: string, strong?: string) => {
+    if (code !== undefined) {
+      return `<code>${escapeHtml(code)}</code>`;
+    }
+    return label !== undefined
+      ? `<a href="${href}">${inlineMarkdown(label)}</a>`
+      : `<strong>${inlineMarkdown(strong ?? "")}</strong>`;
+  });
+}
+
 function cellsOf(line: string): string[] {
   return line
     .split("|")
     .slice(1, -1)
     .map((cell) => cell.trim());
-}
-
-/** The text in lower case, its words joined by `-`. */
-export function toSlug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "");
 }

@@ -3,34 +3,27 @@ import { keyVariable, type SampleCall } from "../assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "../assets/samples/connect.js";
 import { writeCurl } from "../assets/samples/curl.js";
 import { writeGrpcurl, writeReflection } from "../assets/samples/grpc.js";
+import { codeBlock, codeBlocks } from "../html/code-block.ts";
+import type { ApiServer } from "../openapi/document.ts";
 import { exampleCall } from "../openapi/operation-call.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import type { ApiServer } from "../openapi/server-list.ts";
 import type { OpenApiDocument } from "../openapi/view.ts";
-import { codeBlock, codeBlocks } from "../page/code-block.ts";
-import { errorList } from "../page/error-list.ts";
-import { banTable, fewestRefusals } from "./ban-table.ts";
-import type { Placeholders } from "./chapter.ts";
-import { deprecationExample } from "./deprecation-example.ts";
-import { errorExample } from "./error-example.ts";
-import { exceedingSample } from "./exceeding-sample.ts";
-import { limitHeaderTable } from "./limit-header-table.ts";
-import { freeOperations, rpcTable, scopeTable, stabilityTable } from "./operation-tables.ts";
-import { planTable } from "./plan-table.ts";
-import { refusalExample } from "./refusal-example.ts";
+import { deprecationExample, errorExample, exceedingSample, refusalExample } from "./answer-examples.ts";
+import { errorList, freeOperations, rpcTable, scopeTable, stabilityTable } from "./api-tables.ts";
+import type { TemplateValues } from "./chapter.ts";
+import { banTable, fewestRefusals, limitHeaderTable, planTable } from "./limit-tables.ts";
 
-/** What the chapters speak of. */
-export interface ChapterSubject {
+/** The data from which the chapters are filled in. */
+export interface DocsInput {
   readonly document: OpenApiDocument;
   readonly operations: readonly OperationEntry[];
   readonly servers: readonly ApiServer[];
-  /** The address that the code samples call. */
+  /** The base URL of the code samples. */
   readonly baseUrl: string;
 }
 
-/** What the chapters name and do not say themselves, each from its one source. */
-export function chapterParts(subject: ChapterSubject): Placeholders {
-  const { document, operations, servers, baseUrl } = subject;
+/** The values of all placeholders in the chapters. */
+export function templateValues({ document, operations, servers, baseUrl }: DocsInput): TemplateValues {
   const [list, update] = [entryOf("listInventory", operations), entryOf("updateInventory", operations)];
   const [listCall, updateCall] = [exampleCall(list, baseUrl), exampleCall(update, baseUrl)];
   const refusal = refusalExample(String(document.components.headers["X-Request-Id"]?.example));
@@ -79,7 +72,7 @@ export function chapterParts(subject: ChapterSubject): Placeholders {
   };
 }
 
-/** The first request, and its answer. */
+/** A first request and its answer. */
 function quickStart(call: SampleCall, { operation }: OperationEntry): string {
   const response = operation.responses["200"];
   const example =
@@ -93,7 +86,7 @@ function quickStart(call: SampleCall, { operation }: OperationEntry): string {
 function entryOf(operationId: string, operations: readonly OperationEntry[]): OperationEntry {
   const entry = operations.find(({ operation }) => operation.operationId === operationId);
   if (entry === undefined) {
-    throw new Error(`the chapters name the operation ${operationId}, which there is not`);
+    throw new Error(`the chapters name the unknown operation ${operationId}`);
   }
   return entry;
 }

@@ -5,7 +5,7 @@ import type { FieldShape, MessageShape } from "../assets/samples/message.js";
 import type { OperationEntry } from "./operations.ts";
 import type { OpenApiOperation } from "./view.ts";
 
-/** What the code samples have to know of an operation: the page's scripts get it, too. */
+/** The data of an operation for the code samples, and for the scripts of the page. */
 export function callableOf({ method, path, operation, rpc }: OperationEntry): CallableOperation {
   const { parameters = [], requestBody } = operation;
   const bodyField = rpc.input.fields.find(({ message }) => message !== undefined)?.jsonName;
@@ -21,12 +21,12 @@ export function callableOf({ method, path, operation, rpc }: OperationEntry): Ca
   };
 }
 
-/** The call of an operation with the examples of its description, and without what can be left out. */
+/** A call of an operation with its example values, and without optional parameters. */
 export function exampleCall(entry: OperationEntry, baseUrl: string): SampleCall {
   return createCall(callableOf(entry), exampleInput(entry.operation), baseUrl);
 }
 
-/** The examples of what an operation cannot be called without. */
+/** The example values of what an operation requires. */
 export function exampleInput({ parameters = [], requestBody }: OpenApiOperation): CallInput {
   const inPath = parameters.filter((parameter) => parameter.in === "path");
   const example = requestBody?.content["application/json"]?.example;
@@ -63,7 +63,7 @@ function valueShape(field: DescField): FieldShape {
   return field.enum === undefined ? { type: scalarType(field.scalar) } : enumShape(field.enum);
 }
 
-/** REST has the values in lower case, and none for the first one, which is never stated. */
+/** REST writes the values in lower case. The first one, which is unspecified, is never written. */
 function enumShape({ name, values }: DescEnum): FieldShape {
   const known = values
     .filter(({ number }) => number !== 0)

@@ -2,11 +2,11 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { referenceAnchor } from "../../interceptors/operation.ts";
 import type { OpenApiDocument, OpenApiOperation } from "./view.ts";
 
-/** An operation of the API, from its OpenAPI description and its descriptor. */
+/** An operation of the API, with its OpenAPI description and its descriptor. */
 export interface OperationEntry {
-  /** Its anchor on the page, which its `Link` headers name, too. */
+  /** Its anchor on the page. `Link` headers name it too. */
   readonly id: string;
-  /** Its name for people, such as `List inventory`. */
+  /** Such as `List inventory`. */
   readonly title: string;
   readonly method: string;
   /** Relative to the base address, such as `/inventory/{petId}`. */
@@ -15,7 +15,7 @@ export interface OperationEntry {
   readonly rpc: DescMethod;
 }
 
-/** The operations of a description, in its order. Throws when one belongs to none of the services. */
+/** The operations of a description, in its order. Throws for an operation that no service has. */
 export function listOperations(document: OpenApiDocument, services: readonly DescService[]): OperationEntry[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {

@@ -1,4 +1,4 @@
-/** What the reference reads of an OpenAPI description. */
+/** The part of an OpenAPI description that the reference reads. */
 export interface OpenApiDocument {
   readonly info: { readonly version: string };
   readonly servers: readonly OpenApiServer[];
@@ -32,7 +32,7 @@ export interface OpenApiOperation {
   readonly deprecated?: boolean;
   /** The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`. */
   readonly "x-rpc": string;
-  /** Left out where any key will do. */
+  /** Absent when any key is sufficient. */
   readonly "x-scope"?: string;
   readonly "x-stability": string;
   readonly "x-deprecated-since"?: string;
@@ -89,7 +89,7 @@ export interface OpenApiSchema {
   readonly maxItems?: number;
 }
 
-/** Why requests fail, with the statuses of it and what the protos say about it. */
+/** A reason for which requests fail: its statuses, and its description in the protos. */
 export interface OpenApiErrorReason {
   readonly code: string;
   /** Over REST. */
@@ -100,7 +100,7 @@ export interface OpenApiErrorReason {
   readonly remedy: string;
 }
 
-/** The response of a status, be it the operation's own or one that operations share. */
+/** A response, with its reference resolved. */
 export function responseOf(
   { components }: OpenApiDocument,
   response: OpenApiResponse | OpenApiReference,
@@ -108,7 +108,7 @@ export function responseOf(
   return "$ref" in response ? find(components.responses, response.$ref) : response;
 }
 
-/** The schema behind a reference, under the description of the reference where it has one. */
+/** A schema, with its reference resolved. The description of the reference takes precedence. */
 export function schemaOf({ components }: OpenApiDocument, schema: OpenApiSchema): OpenApiSchema {
   const { $ref, ...own } = schema;
   return $ref === undefined ? schema : { ...find(components.schemas, $ref), ...own };

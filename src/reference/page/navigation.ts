@@ -1,8 +1,26 @@
 import { escapeHtml } from "../assets/html.js";
 import type { Chapter } from "../chapters/chapter.ts";
+import { operationBadge, toAnchor } from "../html/inline-html.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import { operationBadge } from "./badge.ts";
-import type { OperationGroup } from "./operation-group.ts";
+import type { OpenApiDocument } from "../openapi/view.ts";
+
+/** The operations of one tag. */
+export interface OperationGroup {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly entries: readonly OperationEntry[];
+}
+
+/** Groups the operations by their first tag, in the order of the tags. */
+export function groupOperations({ tags }: OpenApiDocument, entries: readonly OperationEntry[]): OperationGroup[] {
+  return tags.map(({ name, "x-displayName": title, description }) => ({
+    id: toAnchor(title),
+    title,
+    description,
+    entries: entries.filter(({ operation }) => operation.tags[0] === name),
+  }));
+}
 
 /** The links to all chapters and operations, as HTML. */
 export function navigation(groups: readonly OperationGroup[], overview: Chapter, guides: readonly Chapter[]): string {
@@ -31,7 +49,7 @@ function operationLink(entry: OperationEntry): string {
   );
 }
 
-/** Stable operations need no mention, and a date has no room here. */
+/** A stable operation has no marker. A date does not fit here. */
 function marker({ operation }: OperationEntry): string {
   const badge = operationBadge(operation);
   return operation["x-stability"] === "stable" && operation.deprecated !== true ? "" : badge.replace(/ · [^<]*/, "");

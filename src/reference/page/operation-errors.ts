@@ -1,25 +1,16 @@
+import { inline, statusBadge } from "../html/inline-html.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
 import { type OpenApiDocument, type OpenApiErrorReason, responseOf } from "../openapi/view.ts";
-import { inline } from "./prose.ts";
 
-/** The reasons for which calls of an operation can fail, in the order of their statuses. */
-export function reasonsOf(document: OpenApiDocument, { operation }: OperationEntry): OpenApiErrorReason[] {
-  const codes = Object.values(operation.responses).flatMap((response) => {
-    const { examples = {} } = responseOf(document, response).content?.["application/json"] ?? {};
-    return Object.keys(examples);
-  });
-  return document["x-error-reasons"].filter(({ code }) => codes.includes(code)).sort((a, b) => a.status - b.status);
-}
-
-/** How an operation fails, as HTML: first what not every operation has, and folded up what all of them have. */
+/** The errors of an operation, as HTML. Those that all operations share are collapsed. */
 export function operationErrors(
   document: OpenApiDocument,
   entry: OperationEntry,
   all: readonly OperationEntry[],
 ): string {
-  const ofAll = all.map((other) => new Set(reasonsOf(document, other).map(({ code }) => code)));
+  const codesOfOthers = all.map((other) => new Set(reasonsOf(document, other).map(({ code }) => code)));
   const [common, special] = partition(reasonsOf(document, entry), ({ code }) =>
-    ofAll.every((codes) => codes.has(code)),
+    codesOfOthers.every((codes) => codes.has(code)),
   );
   return (
     `<h4 id="${entry.id}-errors">Errors</h4>${list(special)}` +
@@ -27,10 +18,19 @@ export function operationErrors(
   );
 }
 
+/** The reasons for which an operation can fail, by status. */
+function reasonsOf(document: OpenApiDocument, { operation }: OperationEntry): OpenApiErrorReason[] {
+  const codes = Object.values(operation.responses).flatMap((response) => {
+    const { examples = {} } = responseOf(document, response).content?.["application/json"] ?? {};
+    return Object.keys(examples);
+  });
+  return document["x-error-reasons"].filter(({ code }) => codes.includes(code)).sort((a, b) => a.status - b.status);
+}
+
 function list(reasons: readonly OpenApiErrorReason[]): string {
   const items = reasons.map(
     ({ code, status, meaning }) =>
-      `<li><span class="status s${Math.floor(status / 100)}">${status}</span> <a href="#${code}"><code>${code}</code></a><span class="meaning">${inline(meaning)}</span></li>`,
+      `<li>${statusBadge(status)} <a href="#${code}"><code>${code}</code></a><span class="meaning">${inline(meaning)}</span></li>`,
   );
   return items.length === 0 ? "" : `<ul class="reasons">${items.join("")}</ul>`;
 }

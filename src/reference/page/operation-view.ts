@@ -1,19 +1,17 @@
+import { STATUS_CODES } from "node:http";
 import { isFree } from "../../interceptors/operation.ts";
 import { escapeHtml } from "../assets/html.js";
+import { codeBlock, sampleTabs } from "../html/code-block.ts";
+import { inline, operationBadge, paragraphs } from "../html/inline-html.ts";
 import { callableOf, exampleCall, exampleInput } from "../openapi/operation-call.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
 import { type OpenApiDocument, responseOf } from "../openapi/view.ts";
-import { operationBadge } from "./badge.ts";
 import { operationErrors } from "./operation-errors.ts";
-import { parameterLists } from "./parameter-list.ts";
-import { inline, paragraphs } from "./prose.ts";
-import { requestBody } from "./request-body.ts";
-import { responseExample } from "./response-example.ts";
-import { sampleTabs } from "./sample-tabs.ts";
+import { parameterLists, requestBody } from "./request-fields.ts";
 import { schemaFields } from "./schema-fields.ts";
 
-/** What operations are shown with. */
-export interface OperationSurroundings {
+/** The data that all operations are rendered with. */
+export interface OperationContext {
   readonly document: OpenApiDocument;
   /** All operations of the API. */
   readonly operations: readonly OperationEntry[];
@@ -21,31 +19,31 @@ export interface OperationSurroundings {
   readonly baseUrl: string;
 }
 
-/** An operation as HTML: on the left what it takes and answers, on the right a call of it, which can be sent. */
-export function operationView(entry: OperationEntry, surroundings: OperationSurroundings): string {
+/** An operation as HTML: its parameters and responses on the left, a sample call on the right. */
+export function operationView(entry: OperationEntry, context: OperationContext): string {
   const { id, title } = entry;
   return (
     `<section class="operation split" id="${id}" aria-label="${title}"${isFree(entry.rpc) ? " data-free" : ""} data-call="${escapeHtml(JSON.stringify(callableOf(entry)))}">` +
-    `${form(entry, explanation(entry, surroundings))}` +
-    `<div class="shown">${request(entry, surroundings)}<div class="answer" hidden></div>` +
-    `${responseExample(surroundings.document, entry)}</div>` +
-    `<div class="outcome">${outcome(entry, surroundings)}</div></section>`
+    `${form(entry, explanation(entry, context))}` +
+    `<div class="shown">${request(entry, context)}<div class="answer" hidden></div>` +
+    `${responseExample(context.document, entry)}</div>` +
+    `<div class="outcome">${outcome(entry, context)}</div></section>`
   );
 }
 
-/** What cannot be tried has nothing to be entered: its samples keep their examples. */
+/** An operation that cannot be tried has no form. Its samples keep the example values. */
 function form({ id, operation }: OperationEntry, html: string): string {
   return operation["x-try-it-out"]
     ? `<form class="explained" id="${id}-form" novalidate>${html}</form>`
     : `<div class="explained" data-input="${escapeHtml(JSON.stringify(exampleInput(operation)))}">${html}</div>`;
 }
 
-/** What comes of a call. On a narrow screen the call itself stands before it. */
-function outcome(entry: OperationEntry, { document, operations }: OperationSurroundings): string {
+/** The responses and errors. On a narrow screen they come after the sample call. */
+function outcome(entry: OperationEntry, { document, operations }: OperationContext): string {
   return returns(document, entry) + operationErrors(document, entry, operations);
 }
 
-function explanation(entry: OperationEntry, { document }: OperationSurroundings): string {
+function explanation(entry: OperationEntry, { document }: OperationContext): string {
   const { id, title, operation } = entry;
   return [
     `<h3><a class="anchor" href="#${id}">${title}</a> ${operationBadge(operation)}</h3>`,
@@ -57,7 +55,7 @@ function explanation(entry: OperationEntry, { document }: OperationSurroundings)
   ].join("");
 }
 
-/** What is said of a deprecated operation is above all that it is so, and what to use instead. */
+/** The description of a deprecated operation is highlighted: it says what to use instead. */
 function description({ operation }: OperationEntry): string {
   const html = paragraphs(operation.description ?? "");
   return operation.deprecated === true
@@ -75,7 +73,7 @@ function facts({ operation, rpc }: OperationEntry): string {
   return `<dl class="facts">${rows.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join("")}</dl>`;
 }
 
-/** The answers that are none of the errors. */
+/** The successful responses. */
 function returns(document: OpenApiDocument, { operation }: OperationEntry): string {
   const parts = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
@@ -88,7 +86,7 @@ function returns(document: OpenApiDocument, { operation }: OperationEntry): stri
   return `<h4>Returns</h4>${parts.join("")}`;
 }
 
-function request(entry: OperationEntry, { baseUrl }: OperationSurroundings): string {
+function request(entry: OperationEntry, { baseUrl }: OperationContext): string {
   const { id, method, path, operation } = entry;
   const send = operation["x-try-it-out"]
     ? `<div class="bar send"><p class="sender" role="status"></p><button type="submit" form="${id}-form" class="primary">Send</button></div>`
@@ -97,4 +95,26 @@ function request(entry: OperationEntry, { baseUrl }: OperationSurroundings): str
     `<div class="panel request"><div class="bar"><span class="method ${method.toLowerCase()}">${method}</span>` +
     `<code class="path">${path.replaceAll("/", "<wbr>/")}</code></div>${sampleTabs(id, exampleCall(entry, baseUrl))}${send}</div>`
   );
+}
+
+/** The successful response, and a choice of all others as HTML. `assets/example.js` shows the one that is chosen. */
+function responseExample(document: OpenApiDocument, { id, operation }: OperationEntry): string {
+  const examples = Object.entries(operation.responses).flatMap(([status, response]) => {
+    const media = responseOf(document, response).content?.["application/json"];
+    const own = media?.example === undefined ? [] : [{ status, name: "", body: media.example }];
+    const failures = Object.entries(media?.examples ?? {}).map(([name, { value }]) => ({ status, name, body: value }));
+    return [...own, ...failures];
+  });
+  const options = examples.map(
+    ({ status, name, body }) =>
+      `<option value="${escapeHtml(writeBody(body))}">${status} ${name || STATUS_CODES[Number(status)]}</option>`,
+  );
+  return (
+    `<div class="panel example"><div class="bar"><label for="${id}-example">Response</label>` +
+    `<select id="${id}-example" autocomplete="off">${options.join("")}</select></div>${codeBlock(writeBody(examples[0]?.body), "json")}</div>`
+  );
+}
+
+function writeBody(body: unknown): string {
+  return JSON.stringify(body, undefined, 2);
 }

@@ -1,15 +1,15 @@
-import type { ApiServer } from "../openapi/server-list.ts";
+import type { ApiServer } from "../openapi/document.ts";
 
-/** What stands at the top of the page. */
+/** The content of the page header. */
 export interface PageHeader {
-  /** Where the icon is. */
+  /** The path of the icon. */
   readonly icon: string;
   /** The version of the API. */
   readonly version: string;
   readonly servers: readonly ApiServer[];
 }
 
-/** The head of the page, which stays in sight: search, the reader's key, and the colours. */
+/** The header of the page, which stays in view: search, the reader's key, and the colour scheme. */
 export function pageHeader({ icon, version, servers }: PageHeader): string {
   return `<header>
 <button type="button" class="menu" aria-expanded="false" aria-controls="navigation"><span class="bars" aria-hidden="true"></span><span class="unseen">Menu</span></button>

@@ -1,25 +1,24 @@
 import { type AssetFolder, earlyScript } from "../asset-folder.ts";
 import { escapeHtml } from "../assets/html.js";
 import type { Chapter } from "../chapters/chapter.ts";
-import type { ApiServer } from "../openapi/server-list.ts";
-import { navigation } from "./navigation.ts";
-import type { OperationGroup } from "./operation-group.ts";
-import { type OperationSurroundings, operationView } from "./operation-view.ts";
+import { inline } from "../html/inline-html.ts";
+import type { ApiServer } from "../openapi/document.ts";
+import { navigation, type OperationGroup } from "./navigation.ts";
+import { type OperationContext, operationView } from "./operation-view.ts";
 import { pageHeader } from "./page-header.ts";
-import { inline } from "./prose.ts";
 
-/** What the page of the reference is made of. */
-export interface PageParts extends OperationSurroundings {
+/** The parts of the page. */
+export interface PageParts extends OperationContext {
   readonly assets: Pick<AssetFolder, "path" | "modules">;
   /** The first one is the overview. */
   readonly chapters: readonly [Chapter, ...Chapter[]];
   readonly groups: readonly OperationGroup[];
   readonly servers: readonly ApiServer[];
-  /** The origin in them, if that is the page's own server: browsers put in its place what they know the server by. */
+  /** The origin of the page's own server, if the API is there. Browsers replace it with the one in their address bar. */
   readonly ownOrigin: string | undefined;
 }
 
-/** The page of the reference, whole. It can be read without scripts. */
+/** The page of the reference. It can be read without scripts. */
 export function writePage(parts: PageParts): string {
   const { assets, chapters, groups, servers, ownOrigin } = parts;
   const [overview, ...guides] = chapters;

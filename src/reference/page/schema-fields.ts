@@ -1,10 +1,10 @@
+import { inline, paragraphs } from "../html/inline-html.ts";
 import { type OpenApiDocument, type OpenApiSchema, schemaOf } from "../openapi/view.ts";
-import { inline, paragraphs } from "./prose.ts";
 
-/** Whether a schema is of what is sent, or of what comes back: the one says what must, the other what may be absent. */
+/** Whether a schema is sent or returned. Fields of a request may be required; those of a response may be absent. */
 export type Direction = "request" | "response";
 
-/** The fields of an object, or of the objects in a list, as HTML; those within them can be opened. */
+/** The fields of an object, or of the objects in a list, as HTML. Nested fields are collapsed. */
 export function schemaFields(document: OpenApiDocument, schema: OpenApiSchema, direction: Direction): string {
   const { properties = {}, required = [] } = schemaOf(document, elementOf(document, schema));
   const items = Object.entries(properties).map(([name, property]) => {
@@ -20,7 +20,7 @@ export function schemaFields(document: OpenApiDocument, schema: OpenApiSchema, d
   return items.length === 0 ? "" : `<ul class="fields">${items.join("")}</ul>`;
 }
 
-/** What a value is, such as `integer · int64` or `list of Order`. */
+/** The type of a value, such as `integer · int64` or `list of Order`. */
 export function typeOf(document: OpenApiDocument, schema: OpenApiSchema): string {
   const { type, format, items, enum: values } = schemaOf(document, schema);
   if (items !== undefined) {
@@ -33,7 +33,7 @@ export function typeOf(document: OpenApiDocument, schema: OpenApiSchema): string
   return format === undefined ? `${type}` : `${type} · ${format}`;
 }
 
-/** The values of an enum, or of a list of them, with what each means, as HTML. */
+/** The values of an enum, or of a list of enums, with their meanings, as HTML. */
 export function enumValues(document: OpenApiDocument, schema: OpenApiSchema): string {
   const element = schemaOf(document, elementOf(document, { ...schema, description: "" }));
   const { enum: values } = element;
@@ -44,7 +44,7 @@ export function enumValues(document: OpenApiDocument, schema: OpenApiSchema): st
   const meanings = new Map(
     [...text.matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, name = "", meaning]) => [name, meaning]),
   );
-  // Many values with no meaning of their own, such as the codes of errors, have their place elsewhere.
+  // Values without meanings, such as error codes, are described elsewhere.
   if (meanings.size === 0) {
     return "";
   }

@@ -62,6 +62,11 @@ it.each<[string, ServerStatus["db"], string[]]>([
     { path: "a", fileBytes: 1, walBytes: 2, lastBackupAt: null },
     ["a, 1 bytes, log 2 bytes", "none yet"],
   ],
+  [
+    "that does not answer",
+    { path: "a", error: "the store does not answer" },
+    ["a, the store does not answer", "unknown"],
+  ],
   ["without files", { path: "postgres://a" }, ["postgres://a", "unknown"]],
 ])("shows a store %s", (_what, db, [store, backup]) => {
   const lines = formatStatus({ ...status, db }, 0).split("\n");

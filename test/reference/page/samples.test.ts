@@ -11,7 +11,7 @@ import { writeGo } from "../../../src/reference/assets/samples/go.js";
 import { writeBufCurl, writeGrpcurl } from "../../../src/reference/assets/samples/grpc.js";
 import { writePython } from "../../../src/reference/assets/samples/python.js";
 import { writeTypeScript } from "../../../src/reference/assets/samples/typescript.js";
-import { exceedingSample } from "../../../src/reference/chapters/exceeding-sample.ts";
+import { exceedingSample } from "../../../src/reference/chapters/answer-examples.ts";
 import { openApiDocument } from "../../../src/reference/openapi/document.ts";
 import { callableOf, exampleCall } from "../../../src/reference/openapi/operation-call.ts";
 import { listOperations, type OperationEntry } from "../../../src/reference/openapi/operations.ts";

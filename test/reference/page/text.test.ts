@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { highlight } from "../../../src/reference/assets/highlight.js";
 import { renderChapter } from "../../../src/reference/chapters/chapter.ts";
-import { listServers } from "../../../src/reference/openapi/server-list.ts";
-import { operationBadge } from "../../../src/reference/page/badge.ts";
+import { operationBadge } from "../../../src/reference/html/inline-html.ts";
+import { listServers } from "../../../src/reference/openapi/document.ts";
 
 const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
@@ -79,9 +79,9 @@ describe("a chapter", () => {
   });
 
   it.each([
-    ["# T\n\n{{nothing}}\n", "a chapter names {{nothing}}, which there is not"],
-    ["no title", "a chapter begins without a title: no title"],
-  ])("must name what there is: %j", (text, message) => {
+    ["# T\n\n{{nothing}}\n", "a chapter has the unknown placeholder {{nothing}}"],
+    ["no title", "a chapter has no title: no title"],
+  ])("is refused: %j", (text, message) => {
     expect(() => render(text)).toThrow(message);
   });
 });

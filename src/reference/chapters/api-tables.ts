@@ -1,13 +1,14 @@
 import { isFree } from "../../interceptors/operation.ts";
+import { inline, operationBadge, statusBadge } from "../html/inline-html.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import { operationBadge } from "../page/badge.ts";
+import type { OpenApiDocument, OpenApiErrorReason } from "../openapi/view.ts";
 
-/** Each operation with its stability, as a Markdown table. */
+/** The operations and their stability, as a Markdown table. */
 export function stabilityTable(entries: readonly OperationEntry[]): string {
   return table(["Operation", "Stability"], entries, (entry) => [operationLink(entry), operationBadge(entry.operation)]);
 }
 
-/** Each operation with the scope that a key needs, as a Markdown table. */
+/** The operations and the scopes that they need, as a Markdown table. */
 export function scopeTable(entries: readonly OperationEntry[]): string {
   return table(["Operation", "Scope"], entries, (entry) => [operationLink(entry), scopeOf(entry)]);
 }
@@ -16,7 +17,7 @@ function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
   return scope === undefined ? "none" : `\`${scope}\``;
 }
 
-/** Each operation with the path of its RPC, as a Markdown table. */
+/** The operations and the paths of their RPCs, as a Markdown table. */
 export function rpcTable(entries: readonly OperationEntry[]): string {
   return table(["REST", "RPC"], entries, (entry) => [
     operationLink(entry),
@@ -24,12 +25,25 @@ export function rpcTable(entries: readonly OperationEntry[]): string {
   ]);
 }
 
-/** The operations whose calls are not counted, as Markdown links. */
+/** The operations that do not count against limits, as Markdown links. */
 export function freeOperations(entries: readonly OperationEntry[]): string {
   return entries
     .filter(({ rpc }) => isFree(rpc))
     .map(operationLink)
     .join(", ");
+}
+
+/** All error codes with their meaning and remedy, as HTML. Each has its name as an anchor. */
+export function errorList(document: OpenApiDocument): string {
+  return `<div class="errors">${document["x-error-reasons"].map(writeReason).join("\n")}</div>`;
+}
+
+function writeReason({ code, status, canonical, meaning, remedy }: OpenApiErrorReason): string {
+  return (
+    `<div class="error" id="${code}"><h4><a class="anchor" href="#${code}">${code}</a></h4>` +
+    `<p class="statuses">${statusBadge(status)} <span class="canonical">${canonical}</span></p>` +
+    `<p>${inline(meaning)}</p><p>${inline(remedy)}</p></div>`
+  );
 }
 
 function operationLink(entry: OperationEntry): string {

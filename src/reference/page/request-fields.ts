@@ -1,13 +1,13 @@
 import { escapeHtml } from "../assets/html.js";
+import { paragraphs } from "../html/inline-html.ts";
 import { exampleInput } from "../openapi/operation-call.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
 import { type OpenApiDocument, type OpenApiParameter, schemaOf } from "../openapi/view.ts";
-import { paragraphs } from "./prose.ts";
-import { enumValues, typeOf } from "./schema-fields.ts";
+import { enumValues, schemaFields, typeOf } from "./schema-fields.ts";
 
 const places = { path: "Path parameters", query: "Query parameters", header: "Headers" } as const;
 
-/** The parameters of an operation by their places, as HTML, with a control for each where it can be tried. */
+/** The parameters of an operation by place, as HTML. Each has a control if the operation can be tried. */
 export function parameterLists(document: OpenApiDocument, entry: OperationEntry): string {
   const { parameters = [] } = entry.operation;
   return Object.entries(places)
@@ -18,6 +18,23 @@ export function parameterLists(document: OpenApiDocument, entry: OperationEntry)
       return items.length === 0 ? "" : `<h4>${title}</h4><ul class="fields parameters">${items.join("")}</ul>`;
     })
     .join("");
+}
+
+/** The request body of an operation as HTML, with a text area if the operation can be tried; empty without a body. */
+export function requestBody(document: OpenApiDocument, { id, operation }: OperationEntry): string {
+  const body = operation.requestBody;
+  const schema = body?.content["application/json"]?.schema;
+  if (body === undefined || schema === undefined) {
+    return "";
+  }
+  const example = exampleInput(operation).body ?? "";
+  const entry =
+    `<div class="entry" data-field="body"><label for="${id}-body">JSON to send</label>` +
+    `<textarea id="${id}-body" name="body" rows="3" autocomplete="off" spellcheck="false">${escapeHtml(example)}</textarea></div>`;
+  return (
+    `<h4>Body <span class="type">application/json</span></h4>${paragraphs(body.description)}` +
+    `${schemaFields(document, schema, "request")}${operation["x-try-it-out"] ? entry : ""}`
+  );
 }
 
 function writeParameter(document: OpenApiDocument, entry: OperationEntry, parameter: OpenApiParameter): string {
@@ -31,7 +48,7 @@ function writeParameter(document: OpenApiDocument, entry: OperationEntry, parame
   );
 }
 
-/** Numbers are entered as text: a field for numbers would lose the digits of 64-bit integers. */
+/** Numbers are entered as text, because a number field would lose digits of 64-bit integers. */
 function control(document: OpenApiDocument, { id, operation }: OperationEntry, parameter: OpenApiParameter): string {
   const { name, schema, required } = parameter;
   const { type, items } = schemaOf(document, schema);

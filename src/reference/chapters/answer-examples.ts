@@ -1,30 +1,60 @@
 import { STATUS_CODES } from "node:http";
+import { petNotFound } from "../../domain/errors.ts";
 import { type DecisionWithUsage, decide, noUsage } from "../../domain/limits.ts";
 import { planQuotas } from "../../domain/plan.ts";
 import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
 import { HeaderList } from "../../http/header-list.ts";
 import { requestIdHeader } from "../../http/request-id.ts";
+import { deprecationHeaders } from "../../interceptors/deprecation.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { appendLimits, limitError } from "../../interceptors/limits.ts";
+import { operationOf } from "../../interceptors/operation.ts";
+import type { SampleCall } from "../assets/samples/call.js";
+import { authorization, joinLines } from "../assets/samples/shell.js";
+import { codeBlock } from "../html/code-block.ts";
+import type { OperationEntry } from "../openapi/operations.ts";
 
-/** A 429 as the service answers it. */
+/** The body of an error answer, as the service writes it, indented. */
+export function errorExample(): string {
+  return JSON.stringify(errorToRest(toConnectError(petNotFound(7n))).body, undefined, 2);
+}
+
+/** The headers of the first deprecated operation, as HTML; or a sentence that there is none. */
+export function deprecationExample(entries: readonly OperationEntry[]): string {
+  for (const { rpc } of entries) {
+    const deprecation = operationOf(rpc)?.deprecation;
+    if (deprecation !== undefined) {
+      const lines = Object.entries(deprecationHeaders(rpc, deprecation)).map(([name, value]) => `${name}: ${value}`);
+      return codeBlock(lines.join("\n"), "http");
+    }
+  }
+  return "<p>No operation is deprecated at present.</p>";
+}
+
+/** A command that makes one call more than `limit` allows, and counts the answers by status. */
+export function exceedingSample({ url }: SampleCall, limit: number): string {
+  return joinLines([
+    `curl -s -o /dev/null -w "%{http_code}\\n" ${authorization}`,
+    `"${url}?pageSize=1&n=[1-${limit + 1}]" | sort | uniq -c`,
+  ]);
+}
+
+/** An answer with status 429. */
 export interface RefusalExample {
-  /** The answer as it stands on the wire. */
+  /** The answer as HTTP/1.1 sends it. */
   readonly answer: string;
   readonly limit: number;
   readonly waitSeconds: number;
   readonly resetSeconds: number;
-  /** The moment of the reset, as `HH:MM:SS` in UTC. */
+  /** The time of the reset, as `HH:MM:SS` in UTC. */
   readonly resetTime: string;
 }
 
-/** Any moment will do. */
+/** Any time is fine. */
 const openedAtMs = Date.parse("2026-11-20T12:00:00Z");
 const refusedAfterMs = 42_000;
 
-/**
- * What a Free key is told that sends one request more than its plan has in a minute: judged by the limits themselves.
- */
+/** The answer to a Free key that makes one request more than its plan allows a minute. The rules themselves decide. */
 export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);
