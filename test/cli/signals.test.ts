@@ -94,7 +94,7 @@ it("ends at once, and says so, when it is told a second time", async () => {
   expect(await server.end("SIGTERM")).toBe(143);
   expect(JSON.parse(server.log().trim().split("\n").at(-1) ?? "")).toMatchObject({
     level: 40,
-    msg: "the server ends at once, with calls that were running",
+    msg: "the server exits at once, without waiting for running calls",
     signal: "SIGTERM",
   });
 });

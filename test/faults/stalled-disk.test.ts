@@ -75,7 +75,7 @@ describe.skipIf(!hasFaultyDisk)("a disk whose sync stands still (skipped without
     await waiting;
     report("end on a disk that stands still", { exit, seconds });
     expect(seconds).toBeLessThan(10);
-    expect(server.log).toContain("the server ends, though its disk has not answered");
+    expect(server.log).toContain("the server exits, although its disk does not respond");
     server = await serveFrom(disk, store);
     expect([200n, 300n]).toContain(await quantityOf7(rest));
   });

@@ -24,6 +24,9 @@ it("ends when its writing thread has ended, and has answered the updates that wa
   expect(await server.ended()).toBe(1);
   const fatal = server.log.split("\n").filter((line) => line.includes('"level":60'));
   expect(fatal.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: "the server ends: its writing thread has", err: { message: "the writing thread has ended with code 7" } },
+    {
+      msg: "the server stops: the store's writer thread has failed",
+      err: { message: "the writing thread has ended with code 7" },
+    },
   ]);
 });

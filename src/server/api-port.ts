@@ -1,0 +1,86 @@
+import { mayHoldSecret } from "../domain/key-secret.ts";
+import { createClientAddress } from "../http/client-address.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { listen } from "../http/listener.ts";
+import { createRequestIdReader } from "../http/request-id.ts";
+import type { Tracing } from "../observability/tracing.ts";
+import { createSite } from "../reference/site.ts";
+import { throttle } from "../scheduling/throttle.ts";
+import { healthService } from "../services/health.ts";
+import { apiServices, createApi } from "./api.ts";
+import type { Backend } from "./backend.ts";
+import type { ServerConfig } from "./config.ts";
+import { createConnectServices } from "./connect-services.ts";
+import { createCors } from "./cors.ts";
+import { createHealthCalls } from "./health-calls.ts";
+import { respondToParseError } from "./parse-error.ts";
+import { createRouter } from "./router.ts";
+import type { ServerLife } from "./server-life.ts";
+import { failureReportMs, portUrl, type Telemetry } from "./telemetry.ts";
+
+/** The port that serves the API, its reference, and the tools of gRPC. */
+export interface ApiPort {
+  /** Such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Loads what the first calls would wait for. */
+  prepare(): Promise<unknown>;
+}
+
+type Handler = (exchange: Exchange) => Promise<void>;
+
+/** Listens for calls. When it is closed, running calls have the time of the life's grace. */
+export async function openApiPort(
+  config: ServerConfig,
+  life: ServerLife,
+  telemetry: Telemetry,
+  backend: Backend,
+): Promise<ApiPort> {
+  const { logger, tracing, observability } = telemetry;
+  const { limiter } = backend;
+  const { observer } = observability;
+  const { stopping } = life;
+  const heads = {
+    clientAddress: createClientAddress(config.trustedProxies),
+    readRequestId: createRequestIdReader(mayHoldSecret),
+  };
+  const api = createApi({ ...config, ...backend, clock: life.clock, logger });
+  observability.watchList(api.listCache);
+  const serviceNames = apiServices.map(({ typeName }) => typeName);
+  const health = healthService({ serviceNames, stopping });
+  const ownUrl = () => portUrl(config.tls === undefined ? "http" : "https", config.host, listener.address);
+  const router = createRouter({
+    api,
+    health: createHealthCalls(health, api.toError),
+    site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
+    cors: createCors(config.corsOrigins),
+    limiter,
+    logger,
+    observer,
+  });
+  const listener = await listen({
+    ...config,
+    ...heads,
+    handle: traced(tracing, router),
+    nodeHandler: createConnectServices({
+      ...config,
+      ...heads,
+      services: apiServices,
+      health,
+      stopping,
+      observer,
+      tracing,
+    }),
+    handleParseError: (error, socket) => respondToParseError(error, socket, { limiter, observer }),
+    reportAcceptError: telemetry.reportAcceptError,
+    reportBurst: throttle(failureReportMs, (peerAddress) =>
+      logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),
+    ),
+  });
+  life.held.defer(() => listener.close(life.grace.leftMs));
+  return { url: ownUrl(), prepare: () => api.prepare() };
+}
+
+/** Without tracing, nothing stands between the listener and the router. */
+function traced(tracing: Tracing | undefined, handle: Handler): Handler {
+  return tracing === undefined ? handle : (exchange) => tracing.run(exchange, () => handle(exchange));
+}

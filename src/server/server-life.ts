@@ -1,0 +1,53 @@
+/** From a server's start to its end: its clock, what it holds, and how it stops. */
+export class ServerLife {
+  readonly clock = Date.now;
+  /** Releases what the server holds, in the reverse order of its opening. */
+  readonly held = new AsyncDisposableStack();
+  readonly grace: ShutdownGrace;
+  readonly #stopping = new AbortController();
+  readonly #broken = new AbortController();
+
+  constructor(shutdownGraceMs: number) {
+    this.grace = new ShutdownGrace(shutdownGraceMs);
+  }
+
+  /** Aborts when the server is told to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Aborts when the server cannot go on. */
+  get broken(): AbortSignal {
+    return this.#broken.signal;
+  }
+
+  /** Starts the time that is left for running calls. */
+  stop(): void {
+    this.grace.start();
+    this.#stopping.abort();
+  }
+
+  break(): void {
+    this.#broken.abort();
+  }
+}
+
+/** The time in which a server has to stop. All that has to be done by then shares it. */
+export class ShutdownGrace {
+  readonly #lengthMs: number;
+  #startedAtMs: number | undefined;
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs;
+  }
+
+  start(): void {
+    this.#startedAtMs = performance.now();
+  }
+
+  /** What is left of it, in milliseconds; all of it before it has started. */
+  get leftMs(): number {
+    const nowMs = performance.now();
+    return Math.max(0, (this.#startedAtMs ?? nowMs) + this.#lengthMs - nowMs);
+  }
+}
