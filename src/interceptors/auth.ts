@@ -33,7 +33,7 @@ export function authInterceptor(keys: KeyFinder, clock: () => number): CallInter
     }
   }
   return {
-    async intercept(call, next) {
+    wrap: (next) => async (call) => {
       const caller = await identify(call.headerLines("authorization"));
       call.contextValues.set(callerKey, caller);
       call.exchange.record.caller = caller.key?.id;

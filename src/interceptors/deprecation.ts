@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import type { CallInterceptor } from "../rpc/call.ts";
+import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/rpc-name.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
@@ -18,42 +18,46 @@ export type DeprecatedCallNote = (key: Key, method: string) => void;
  */
 export function deprecationInterceptor(note: DeprecatedCallNote): CallInterceptor {
   return {
-    async intercept(call, next) {
-      const { method, contextValues } = call;
+    wrap(next, method) {
       const deprecation = operationOf(method)?.deprecation;
-      if (deprecation === undefined) {
-        return await next(call);
+      return deprecation === undefined ? next : announce(deprecationHeaders(method, deprecation), next);
+    },
+  };
+
+  function announce(headers: Readonly<Record<string, string>>, next: CallHandler): CallHandler {
+    return async (call) => {
+      for (const [name, value] of Object.entries(headers)) {
+        call.answerHeader.append(name, value);
       }
-      appendDeprecation(call.answerHeader, method, deprecation);
       try {
         return await next(call);
       } finally {
         // The caller is known only further in.
-        const key = contextValues.get(callerKey)?.key;
+        const key = call.contextValues.get(callerKey)?.key;
         if (key !== undefined) {
-          note(key, rpcName(method));
+          note(key, rpcName(call.method));
         }
       }
-    },
-  };
+    };
+  }
 }
 
 /** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
 export function sunsetInterceptor(clock: () => number): CallInterceptor {
   return {
-    async intercept(call, next) {
-      const sunset = operationOf(call.method)?.deprecation?.sunset;
-      if (sunset !== undefined && clock() >= dayMs(sunset)) {
+    wrap(next, method) {
+      const sunset = operationOf(method)?.deprecation?.sunset;
+      return sunset === undefined ? next : endAt(sunset, next);
+    },
+  };
+
+  function endAt(sunset: string, next: CallHandler): CallHandler {
+    return async (call) => {
+      if (clock() >= dayMs(sunset)) {
         throw endpointSunset(sunset);
       }
       return await next(call);
-    },
-  };
-}
-
-function appendDeprecation(header: Headers, method: DescMethod, deprecation: Deprecation): void {
-  for (const [name, value] of Object.entries(deprecationHeaders(method, deprecation))) {
-    header.append(name, value);
+    };
   }
 }
 

@@ -2,7 +2,8 @@ import { createContextKey } from "@connectrpc/connect";
 import { apiKeyBanned, type DomainError, rateLimitExceeded } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
-import type { RateLimitDecision, WindowState } from "../domain/rate-limit-decision.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
+import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallInterceptor } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
@@ -25,39 +26,42 @@ export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { de
  * tells the limit of their address. Methods that are free of charge take any valid key.
  */
 export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
-  /** Why a caller with a key is refused; undefined where it is admitted. */
-  async function refusalOfKey(call: Call, key: Key): Promise<unknown> {
-    try {
-      if (isFree(call.method)) {
-        const limits = await limiter.describeKey(key);
-        call.contextValues.set(limitsKey, limits);
-        appendHeaderValues(call.answerHeader, limits.decision);
-        return undefined;
-      }
-      const decision = await limiter.decideForKey(key);
-      appendLimits(call.answerHeader, decision);
-      return limitError(decision);
-    } catch (reason) {
-      // Without the counts of its key a caller counts as anonymous: the answer owes the same headers.
-      return refusalOfAnonymous(call, reason);
-    }
+  return {
+    wrap(next, method) {
+      const decide = isFree(method) ? describe : charge;
+      return async (call) => {
+        const caller = call.contextValues.get(callerKey) as Caller;
+        if (caller.key === undefined) {
+          throw refuseAnonymous(call, caller.refusal);
+        }
+        // Without the counts of its key a caller counts as anonymous: the answer owes the same headers.
+        const error = await decide(call, caller.key).catch((reason: unknown) => refuseAnonymous(call, reason));
+        if (error !== undefined) {
+          throw error;
+        }
+        return await next(call);
+      };
+    },
+  };
+
+  /** Gives the reason for which the call is refused; undefined where it is admitted. */
+  async function charge(call: Call, key: Key): Promise<unknown> {
+    const decision = await limiter.decideForKey(key);
+    appendLimits(call.answerHeader, decision);
+    return limitError(decision);
   }
-  function refusalOfAnonymous(call: Call, reason: unknown): unknown {
+
+  async function describe(call: Call, key: Key): Promise<undefined> {
+    const limits = await limiter.describeKey(key);
+    call.contextValues.set(limitsKey, limits);
+    appendHeaderValues(call.answerHeader, limits.decision);
+  }
+
+  function refuseAnonymous(call: Call, reason: unknown): unknown {
     const decision = limiter.decideAnonymous(call.exchange.clientAddress);
     appendLimits(call.answerHeader, decision);
     return limitError(decision) ?? reason;
   }
-  return {
-    async intercept(call, next) {
-      const caller = call.contextValues.get(callerKey) as Caller;
-      const refusal =
-        caller.key === undefined ? refusalOfAnonymous(call, caller.refusal) : await refusalOfKey(call, caller.key);
-      if (refusal !== undefined) {
-        throw refusal;
-      }
-      return await next(call);
-    },
-  };
 }
 
 /** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined where the request is admitted. */
@@ -73,7 +77,7 @@ export function limitError(decision: RateLimitDecision): DomainError | undefined
  *
  * Source: docs/contract.md#limit-headers; https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function appendLimits(header: Headers, decision: RateLimitDecision): void {
+export function appendLimits(header: HeaderList, decision: RateLimitDecision): void {
   appendHeaderValues(header, decision);
   if (decision.retryAfterSeconds !== undefined) {
     header.append("retry-after", String(decision.retryAfterSeconds));
@@ -81,26 +85,15 @@ export function appendLimits(header: Headers, decision: RateLimitDecision): void
 }
 
 /** All of them but `Retry-After`: an answer that is given needs no second try. */
-function appendHeaderValues(header: Headers, { headerValues, windows }: RateLimitDecision): void {
-  header.append("x-ratelimit-limit", String(headerValues.limit));
-  header.append("x-ratelimit-remaining", String(headerValues.remaining));
-  header.append("x-ratelimit-reset", String(headerValues.resetSeconds));
-  header.append("ratelimit-policy", list(windows, policyItem));
-  header.append("ratelimit", list(windows, stateItem));
-}
-
-function list(windows: readonly WindowState[], item: (window: WindowState) => string): string {
-  let text = "";
-  for (const window of windows) {
-    text += text === "" ? item(window) : `, ${item(window)}`;
+function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
+  let policy = "";
+  let state = "";
+  for (const { name, limit, lengthSeconds, remaining, resetAfterSeconds } of windows) {
+    policy += `${policy && ", "}"${name}";q=${limit};w=${lengthSeconds}`;
+    state += `${state && ", "}"${name}";r=${remaining};t=${resetAfterSeconds}`;
   }
-  return text;
-}
-
-function policyItem({ name, limit, lengthSeconds }: WindowState): string {
-  return `"${name}";q=${limit};w=${lengthSeconds}`;
-}
-
-function stateItem({ name, remaining, resetAfterSeconds }: WindowState): string {
-  return `"${name}";r=${remaining};t=${resetAfterSeconds}`;
+  header.raw.push("x-ratelimit-limit", String(headerValues.limit));
+  header.raw.push("x-ratelimit-remaining", String(headerValues.remaining));
+  header.raw.push("x-ratelimit-reset", String(headerValues.resetSeconds));
+  header.raw.push("ratelimit-policy", policy, "ratelimit", state);
 }

@@ -1,5 +1,5 @@
 import { scopeMissing } from "../domain/errors.ts";
-import type { CallInterceptor } from "../rpc/call.ts";
+import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf } from "./operation.ts";
 
@@ -8,12 +8,18 @@ import { operationOf } from "./operation.ts";
  * does the method of requests that no RPC takes.
  */
 export const scopesInterceptor: CallInterceptor = {
-  async intercept(call, next) {
-    const scope = operationOf(call.method)?.scope ?? "";
+  wrap(next, method) {
+    const scope = operationOf(method)?.scope ?? "";
+    return scope === "" ? next : requireScope(scope, next);
+  },
+};
+
+function requireScope(scope: string, next: CallHandler): CallHandler {
+  return async (call) => {
     const granted: readonly string[] = call.contextValues.get(callerKey)?.key?.scopes ?? [];
-    if (scope !== "" && !granted.includes(scope)) {
+    if (!granted.includes(scope)) {
       throw scopeMissing(scope);
     }
     return await next(call);
-  },
-};
+  };
+}

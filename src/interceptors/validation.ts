@@ -29,7 +29,7 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   return {
     prepare,
     interceptor: {
-      async intercept(call, next) {
+      wrap: (next) => async (call) => {
         const find = findViolations ?? (await prepare());
         assertValid(call, find(call.method.input, call.message as Message));
         return await next(call);

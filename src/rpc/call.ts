@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import type {
   ContextKey,
   ContextValues,
@@ -45,7 +45,8 @@ export type CallHandler = (call: Call) => Promise<CallResponse>;
  * the exchange that carries it, and the headers of the answer.
  */
 export interface CallInterceptor {
-  intercept(call: Call, next: CallHandler): Promise<CallResponse>;
+  /** Puts itself before the next link for all calls of a method; gives `next` back where it has nothing to do. */
+  wrap(next: CallHandler, method: DescMethod): CallHandler;
 }
 
 /** A request as a Connect interceptor passes it on. */
@@ -57,6 +58,7 @@ export type ConnectRequest = UnaryRequest | StreamRequest;
  */
 export class Call implements HandlerContext {
   readonly method: DescMethodUnary;
+  readonly exchange: Exchange;
   readonly head: CallHead;
   readonly signals: CallSignals;
   /** Undefined until it has been read. */
@@ -75,12 +77,9 @@ export class Call implements HandlerContext {
 
   constructor(method: DescMethodUnary, head: CallHead) {
     this.method = method;
+    this.exchange = head.exchange;
     this.head = head;
     this.signals = new CallSignals(head.exchange, head.timeoutMs);
-  }
-
-  get exchange(): Exchange {
-    return this.head.exchange;
   }
 
   get service() {

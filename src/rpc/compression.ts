@@ -54,20 +54,19 @@ export class CallCompression {
   }
 
   /** Throws `unsupported_compression`, `malformed` or `body_too_large`. */
-  decompress(bytes: Uint8Array, maxBytes: number): Uint8Array | Promise<Uint8Array> {
-    return this.isIdentity ? bytes : this.#decompress(bytes, maxBytes);
+  async decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+    if (this.isIdentity) {
+      return bytes;
+    }
+    this.assertKnown();
+    return await decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
   }
 
   /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
-  compress(body: string | Uint8Array): CompressedBody | Promise<CompressedBody> {
+  async compress(body: string | Uint8Array): Promise<CompressedBody> {
     // A character takes three bytes at most.
     const isSmall = body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
-    return isSmall ? { body, name: undefined } : this.#compress(Buffer.from(body));
-  }
-
-  async #decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-    this.assertKnown();
-    return decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
+    return isSmall ? { body, name: undefined } : await this.#compress(Buffer.from(body));
   }
 
   async #compress(bytes: Uint8Array): Promise<CompressedBody> {

@@ -1,6 +1,7 @@
 import {
   create,
   type DescMessage,
+  type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
@@ -68,11 +69,15 @@ export type UnaryServiceImpl<S extends DescService> = {
  */
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { callInterceptors, messageInterceptors, isSynthetic } = options;
-  const answer = chain(messageInterceptors, implementation(spec, options));
-  const handle = chain(callInterceptors, async (call) => {
-    await readMessage(call);
-    return await answer(call);
-  });
+  const answer = chain(messageInterceptors, implementation(spec, options), spec.method);
+  const handle = chain(
+    callInterceptors,
+    async (call) => {
+      await readMessage(call);
+      return await answer(call);
+    },
+    spec.method,
+  );
   const method = spec.method as Endpoint["method"];
   return { method, name: isSynthetic ? undefined : rpcName(method), handle };
 }
@@ -89,12 +94,10 @@ export function createUnaryEndpoints<S extends DescService>(
     .map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
 }
 
-function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHandler): CallHandler {
+function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHandler, method: DescMethod): CallHandler {
   return interceptors.reduceRight<CallHandler>(
     (next, interceptor) =>
-      typeof interceptor === "function"
-        ? applyConnectInterceptor(interceptor, next)
-        : (call) => interceptor.intercept(call, next),
+      typeof interceptor === "function" ? applyConnectInterceptor(interceptor, next) : interceptor.wrap(next, method),
     last,
   );
 }

@@ -12,11 +12,11 @@ export const envelopeHeadBytes = 5;
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */
-export function openEnvelope(
+export async function openEnvelope(
   body: Uint8Array,
   compression: CallCompression,
   maxBytes: number,
-): Uint8Array | Promise<Uint8Array> {
+): Promise<Uint8Array> {
   if (body.length === 0) {
     throw new ProtocolError("cardinality", "The request holds no message. Send one message with its length before it.");
   }
@@ -43,7 +43,7 @@ export function openEnvelope(
     case 0:
       return message;
     case compressedFlag:
-      return openCompressed(message, compression, maxBytes);
+      return await openCompressed(message, compression, maxBytes);
     default:
       throw new ProtocolError("malformed", "The request's message has flags that are not known here.");
   }
@@ -53,18 +53,23 @@ function incomplete(): ProtocolError {
   return new ProtocolError("malformed", "The request's message is cut off. Send it whole, with its length before it.");
 }
 
-function openCompressed(
+/** A message is marked as compressed, and no compression is named. */
+export function unnamedCompression(): ProtocolError {
+  return new ProtocolError(
+    "unnamed_compression",
+    "The request's message is marked as compressed, but its headers name no compression.",
+  );
+}
+
+async function openCompressed(
   message: Uint8Array,
   compression: CallCompression,
   maxBytes: number,
-): Uint8Array | Promise<Uint8Array> {
+): Promise<Uint8Array> {
   if (compression.isIdentity) {
-    throw new ProtocolError(
-      "unnamed_compression",
-      "The request's message is marked as compressed, but its headers name no compression.",
-    );
+    throw unnamedCompression();
   }
-  return compression.decompress(message, maxBytes);
+  return await compression.decompress(message, maxBytes);
 }
 
 /** Puts a message into an envelope. */

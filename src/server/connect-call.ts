@@ -99,12 +99,12 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Refuses the calls that are to be refused. */
-export const refuse: Interceptor = (next) => (request) => {
+export const refuse: Interceptor = (next) => async (request) => {
   const refusal = request.contextValues.get(callKey)?.refusal;
   if (refusal !== undefined) {
     throw toConnectError(refusal);
   }
-  return next(request);
+  return await next(request);
 };
 
 /** Notes what a call of Connect's handlers comes to: most of them fail while their messages are pulled. */

@@ -1,8 +1,13 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
-import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createConnectRouter, type ServiceImpl } from "@connectrpc/connect";
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
@@ -11,18 +16,22 @@ import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reaso
 import { authorityFault } from "../http/authority.ts";
 import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
 import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { parseTarget } from "../http/target.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { rpcPath } from "../rpc/rpc-name.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { blameClient } from "./blame-client.ts";
 import { ConnectCall, type ConnectCallOptions, noteOutcome, refuse } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { refusalAnswer } from "./refusal.ts";
+import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";
 
 /** The largest message that they read, in bytes: many times what any client has to say to them. */
 const readMaxBytes = 4 * 1024;
+
+/** Where the headers of a stream name the compression of its messages, over Connect and over gRPC. */
+const encodingHeaders = ["connect-content-encoding", "grpc-encoding"];
 
 /** The services that are served beside the API. */
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
@@ -56,42 +65,42 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const streams = served.flatMap(({ methods }) => methods.filter(({ methodKind }) => methodKind !== "unary"));
   const paths = new Set(streams.map(rpcPath));
   const openStreams = new OpenStreams();
-  /** The calls that the adapter is being given. */
-  const calls = new WeakMap<IncomingMessage, ConnectCall>();
-  const adapter = connectNodeAdapter({
-    interceptors: [noteOutcome, blameClient, refuse],
-    contextValues: (request) => calls.get(request as IncomingMessage)?.contextValues as ContextValues,
+  const router = createConnectRouter({
+    interceptors: [noteOutcome, decodeErrorsAsInvalidArgument, refuse],
+    acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes,
     shutdownSignal: stopping,
-    routes(router) {
-      router.service(Health, health);
-      if (reflection) {
-        router.service(ServerReflection, implementation);
-        // The two versions differ in nothing but their names.
-        router.service(ServerReflectionAlpha, implementation as unknown as ServiceImpl<typeof ServerReflectionAlpha>);
-      }
-    },
-  }) as RequestListener;
+  });
+  router.service(Health, health);
+  if (reflection) {
+    router.service(ServerReflection, implementation);
+    // The two versions differ in nothing but their names.
+    router.service(ServerReflectionAlpha, implementation as unknown as ServiceImpl<typeof ServerReflectionAlpha>);
+  }
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 
   /** Has Connect answer. Throws `malformed` for what is no authority. */
-  function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): void {
+  async function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): Promise<void> {
     const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
     const fault = authorityFault(authority);
     if (fault !== undefined) {
       throw fault;
     }
-    // The adapter knows no absolute form. It makes a URL of the host, and what is one by HTTP need not be one by the
-    // URL standard.
+    // Connect knows no absolute form. It makes a URL of the host, and a host by HTTP need not be one by the URL
+    // standard.
     request.url = path;
     request.headers.host = "localhost";
     if (request.headers[":authority"] !== undefined) {
       request.headers[":authority"] = "localhost";
     }
-    // A client may go away when the adapter listens for it no more, as after the answer to half a request.
+    // A client may go away when Connect no longer listens for it, as after the answer to half a request.
     request.on("error", () => {});
     response.on("error", () => {});
-    calls.set(request, call);
-    adapter(request, response);
+    const universal = universalRequestFromNodeRequest(request, response, undefined, call.contextValues);
+    const handler = handlers.get(path) as NonNullable<ReturnType<typeof handlers.get>>;
+    const isNamed = encodingHeaders.some((name) => (universal.header.get(name) ?? "identity") !== "identity");
+    const body = isNamed ? universal.body : refuseCompressed(universal.body as AsyncIterable<Uint8Array>);
+    await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
   }
 
   return {
@@ -102,11 +111,13 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
         const ended = call.answeredBy(response);
         const place = openStreams.enter(call.clientAddress);
         boundBody(request, response);
-        try {
-          answer(request, response, call.refusedFor(place.refusal));
-        } catch (reason) {
-          call.record.code = answerRefused(response, reason);
-        }
+        answer(request, response, call.refusedFor(place.refusal)).catch((reason: unknown) => {
+          if (reason instanceof ProtocolError) {
+            call.record.code = answerRefused(response, reason);
+          } else if (!response.headersSent) {
+            response.destroy();
+          }
+        });
         await ended;
         place.leave();
         observer.ended(call);

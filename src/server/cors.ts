@@ -1,4 +1,5 @@
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 
 /** Headers of answers that pages of other origins may read. */
 const exposedHeaders = [
@@ -34,7 +35,7 @@ export interface Cors {
   /** Whether the request is a preflight from an origin that may call. */
   isPreflight(exchange: Exchange): boolean;
   /** The answer to a preflight, but for the headers that `allow` puts on. */
-  preflightAnswer(exchange: Exchange): Answer;
+  preflightAnswer(exchange: Exchange): Answer & { readonly header: HeaderList };
 }
 
 /** `origins` are such as `https://app.example.com`; none switches CORS off. */
@@ -60,12 +61,11 @@ export function createCors(origins: readonly string[]): Cors {
       return exchange.method === "OPTIONS" && isAsked && allowedOrigin(exchange) !== undefined;
     },
     preflightAnswer(exchange) {
-      const header = new Headers([
-        ["access-control-allow-methods", allowedMethods.join(", ")],
-        ["access-control-allow-headers", exchange.header("access-control-request-headers") ?? "*"],
-        ["access-control-max-age", String(maxAgeSeconds)],
-        ["vary", "Access-Control-Request-Headers"],
-      ]);
+      const header = new HeaderList();
+      header.set("access-control-allow-methods", allowedMethods.join(", "));
+      header.set("access-control-allow-headers", exchange.header("access-control-request-headers") ?? "*");
+      header.set("access-control-max-age", String(maxAgeSeconds));
+      header.set("vary", "Access-Control-Request-Headers");
       return { status: 204, header };
     },
   };

@@ -1,16 +1,19 @@
 import type { Answer } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 
-/** A failed answer, whole. */
-export interface Refusal extends Answer {
+/** The answer to a request that is refused outside of any call. */
+export interface RefusalResponse extends Answer {
+  readonly header: HeaderList;
   readonly body: Buffer;
   /** The code that the body tells. */
   readonly code: string;
 }
 
-/** The answer to what is refused outside of any call: the Error body of REST. */
-export function refusalAnswer(reason: unknown): Refusal {
+/** Refuses with the Error body of REST. */
+export function refusalAnswer(reason: unknown): RefusalResponse {
   const { status, body } = errorToRest(toConnectError(reason));
-  const header = new Headers([["content-type", "application/json"]]);
+  const header = new HeaderList();
+  header.set("content-type", "application/json");
   return { status, header, body: Buffer.from(JSON.stringify(body)), code: body.code };
 }

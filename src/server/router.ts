@@ -1,6 +1,7 @@
 import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import { authorityFault } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
@@ -11,7 +12,7 @@ import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
-import { refusalAnswer } from "./refusal.ts";
+import { type RefusalResponse, refusalAnswer } from "./refusal.ts";
 import { siteAnswer } from "./site-answer.ts";
 
 /** Where requests can go. */
@@ -85,8 +86,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   };
 }
 
+type OwnAnswer = Answer & { readonly header: HeaderList };
+
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
-function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => Answer): Answer {
+function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Answer {
   const decision = limiter.decideAnonymous(exchange.clientAddress);
   const error = limitError(decision);
   const counted = error === undefined ? answer() : refuse(exchange, error);
@@ -94,8 +97,8 @@ function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => 
   return counted;
 }
 
-/** The answer to what is refused outside of any call, of which the record is told. */
-function refuse(exchange: Exchange, reason: unknown): Answer {
+/** The answer to what is refused outside of any call. It notes the code on the record. */
+function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
   const refusal = refusalAnswer(reason);
   exchange.record.code = refusal.code;
   return refusal;

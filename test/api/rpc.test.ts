@@ -1,7 +1,12 @@
+import { gzipSync } from "node:zlib";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { errorFromJson } from "@connectrpc/connect/protocol-connect";
 import { describe, expect, it } from "vitest";
+import type { Outcome } from "../support/clients/client.ts";
+import { failureFromConnectError } from "../support/clients/failure.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
-import type { HttpClient } from "../support/http.ts";
+import type { HttpAnswer, HttpClient } from "../support/http.ts";
 import { rpcPath } from "../support/operations.ts";
 import { envelope, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
 import { useUnharmedServer } from "./unharmed-server.ts";
@@ -146,4 +151,44 @@ describe("what health and reflection cannot decode", () => {
     expect(code).toMatch(/"code": ?"invalid_argument"|grpc-status: 3\b/);
     expect(code).not.toMatch(/internal|premature/);
   });
+
+  it.each<[path: string, type: string, headers: Record<string, string>]>([
+    [check, "application/grpc", {}],
+    [check, "application/grpc-web", {}],
+    [watch, "application/grpc", {}],
+    [watch, "application/grpc", { "grpc-encoding": "identity" }],
+    [watch, "application/grpc-web", {}],
+    [watch, "application/connect+proto", {}],
+    [reflection, "application/grpc", {}],
+    [reflection, "application/connect+proto", {}],
+  ])("is internal where a message is compressed by no name: %s as %s %o", async (path, type, headers) => {
+    const body = envelope(gzipSync(Buffer.alloc(0)), { flags: 1 });
+    const answer = await tested.http2.send({
+      method: "POST",
+      path,
+      headers: { "content-type": type, te: "trailers", ...headers },
+      body,
+    });
+    const { failure } = type.includes("connect") ? readConnectStreamOutcome(answer) : readAnyGrpcOutcome(type, answer);
+    expect(failure).toMatchObject({ canonical: "internal", code: "INVALID_REQUEST" });
+    expect(failure?.message).toMatch(/name no compression/);
+  });
+
+  it("is decompressed where the compression has a name", async () => {
+    const body = envelope(gzipSync(Buffer.of(0x0a, 0x00)), { flags: 1 });
+    const headers = { "content-type": "application/grpc", te: "trailers", "grpc-encoding": "gzip" };
+    const { headers: answered } = await tested.http2.send({ method: "POST", path: reflection, headers, body });
+    expect(answered.get("grpc-status")).toBeNull();
+  });
 });
+
+/** The failure in the last envelope of a stream over Connect. */
+function readConnectStreamOutcome({ bytes }: HttpAnswer): Outcome {
+  const end = JSON.parse(bytes.subarray(bytes.indexOf(2) + 5).toString());
+  const error = errorFromJson(end.error, undefined, new ConnectError("no error", Code.DataLoss));
+  return { failure: failureFromConnectError(error), headers: new Headers() };
+}
+
+function readAnyGrpcOutcome(type: string, answer: HttpAnswer): Outcome {
+  return type === "application/grpc" ? readGrpcOutcome(answer) : readGrpcWebOutcome(answer);
+}

@@ -171,7 +171,7 @@ function setAll(target: Headers, fields: Record<string, string>): void {
 
 /** Refuses callers with the header `x-refused`. */
 const seen: CallInterceptor = {
-  async intercept(call, next) {
+  wrap: (next) => async (call) => {
     call.answerHeader.set("x-chain", "seen");
     if (call.exchange.header("x-refused") !== undefined) {
       throw new ConnectError("refused");

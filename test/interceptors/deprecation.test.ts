@@ -76,7 +76,7 @@ describe("a deprecated method", () => {
   it("is noted of a key that is refused at once", async () => {
     const noted: unknown[] = [];
     const refuse: CallInterceptor = {
-      async intercept(refused) {
+      wrap: () => async (refused) => {
         refused.contextValues.set(callerKey, { key: { id: "key_1" } as Key });
         throw rateLimitExceeded(9);
       },

@@ -48,7 +48,7 @@ describe("Authorization", () => {
       },
     };
     const call = callWith(lines);
-    await authInterceptor(keys, () => 0).intercept(call, async () => ({}) as CallResponse);
+    await authInterceptor(keys, () => 0).wrap(async () => ({}) as CallResponse, method)(call);
     const isIn = call.contextValues.get(callerKey)?.key !== undefined;
     const [line = ""] = lines;
     expect(isIn).toBe(lines.length === 1 && /^bearer +/i.test(line) && line.slice(7).trim() === secret);
