@@ -1,7 +1,7 @@
-/** How long a button says that it has copied. */
+/** How long a button confirms the copy, in milliseconds. */
 const shownMs = 2_000;
 
-/** Gives each block of code a button that copies it, where the browser allows that: on encrypted pages, and locally. */
+/** Adds a copy button to each block of code. Browsers allow copying only on encrypted and on local pages. */
 export function connectCopyButtons() {
   if (navigator.clipboard === undefined) {
     return;

@@ -1,4 +1,4 @@
-// Runs before the page is painted, so that nothing flashes or moves: neither the colours nor the samples' language.
+// Runs before the first paint, so that neither the colours nor the language of the samples change on the screen.
 {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -6,7 +6,7 @@
   let chosen = recall("color-scheme");
   const scheme = () => chosen ?? (system.matches ? "dark" : "light");
 
-  // A browser may refuse to keep anything.
+  // A browser may refuse access to its storage.
   function recall(name) {
     try {
       return localStorage.getItem(name) ?? undefined;

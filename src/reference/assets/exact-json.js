@@ -1,6 +1,6 @@
 // @ts-check
 
-/** A number of JSON as it is written: JavaScript's own would lose digits beyond 53 bits. */
+/** A JSON number as text. A JavaScript number would lose digits beyond 53 bits. */
 export class ExactNumber {
   /** @param {string} text */
   constructor(text) {
@@ -12,13 +12,13 @@ const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 const marker = "\u0000number";
 
 /**
- * Parses JSON, with an `ExactNumber` for each number. Throws a `SyntaxError` for what is no JSON.
+ * Parses JSON, with an `ExactNumber` for each number. Throws a `SyntaxError` for anything else.
  *
  * @param {string} text
  * @returns {unknown}
  */
 export function parseExactJson(text) {
-  // What is no JSON is refused as it is, before its numbers are wrapped.
+  // Refuses bad JSON before its numbers are wrapped.
   JSON.parse(text);
   const wrapped = text.replace(stringOrNumber, (token) =>
     token.startsWith('"') ? token : JSON.stringify({ [marker]: token }),
@@ -27,7 +27,7 @@ export function parseExactJson(text) {
 }
 
 /**
- * The digits of a number that is an integer, though it be written as `3.0` or `30e-1`; undefined for one that is none.
+ * The digits of an integer, even if it is written as `3.0` or `30e-1`. Undefined for a number that is no integer.
  *
  * @param {string} text
  */
@@ -35,7 +35,7 @@ export function integerDigits(text) {
   const [, sign = "", whole, fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const length = whole === undefined ? Number.NaN : whole.length + Number(exponent);
-  // No integer of 64 bits is as long, unless it has an exponent to make fun of us.
+  // No 64-bit integer has as many digits. A huge exponent would take as much memory.
   if (whole === undefined || Math.abs(length) > 400) {
     return undefined;
   }

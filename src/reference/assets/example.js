@@ -1,6 +1,6 @@
 import { highlight } from "./highlight.js";
 
-/** Shows the answer that the reader chooses among the examples of an operation. */
+/** Shows the example answer that the reader selects. */
 export function connectExamples() {
   for (const example of document.querySelectorAll(".example")) {
     const choice = example.querySelector("select");

@@ -1,4 +1,4 @@
-/** Leads links that were given out before to where their targets are now: `#/PetService/getPet` to `#get-pet`. */
+/** Redirects old anchors to the present ones, such as `#/PetService/getPet` to `#get-pet`. */
 export function followFormerAnchors() {
   addEventListener("hashchange", follow);
   follow();
@@ -18,7 +18,7 @@ function follow() {
   }
 }
 
-/** The anchor that took the place of a former one; undefined for those that are no former ones. */
+/** The present anchor for an old one; undefined for any other anchor. */
 export function presentAnchor(hash) {
   const [, operation] = /^#\/\w+\/(\w+)$/.exec(hash) ?? [];
   if (operation !== undefined) {

@@ -4,16 +4,16 @@ import { escapeHtml } from "./html.js";
 /** @param {string} list */
 const words = (list) => `\\b(?:${list.replaceAll(" ", "|")})\\b`;
 
-/** Strings of all the languages: with escapes in single or double quotes, and without in back-quotes. */
+/** Strings in any language: with escapes in single or double quotes, without escapes in backquotes. */
 const string = `"(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*'|\`[^\`]*\``;
-/** The name of a member of JSON is told from a string by its colon. */
+/** A colon follows the name of a JSON member. */
 const member = `"(?:[^"\\\\\\n]|\\\\.)*"(?=\\s*:)`;
-/** Not those in addresses, dates and names. TypeScript writes 64-bit integers with an `n`. */
+/** Not within URLs, dates and names. TypeScript writes 64-bit integers with an `n`. */
 const number = "(?<![\\w./:-])-?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?n?(?![\\w.:/-])";
 const never = "(?!)";
 
 /**
- * What a piece of code is, in the order of trial.
+ * The patterns of each language.
  *
  * @type {Readonly<Record<string, { readonly comment: string, readonly keyword: string }>>}
  */
@@ -73,7 +73,7 @@ function createPattern(language) {
   }
   const parts = Object.entries({
     comment: grammar.comment,
-    // The members of JSON stand before its strings, which they are, too.
+    // JSON members are strings too, so they are matched first.
     ...(language === "json" ? { keyword: grammar.keyword, string } : { string, keyword: grammar.keyword }),
     number,
   });

@@ -4,7 +4,7 @@
 const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 /**
- * A text as it stands in HTML: between tags, or between double quotes.
+ * Escapes a text for HTML, between tags or double quotes.
  *
  * @param {string} text
  */

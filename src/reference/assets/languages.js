@@ -4,8 +4,8 @@ const memory = createMemory("localStorage");
 const root = document.documentElement;
 
 /**
- * Shows the samples in one language throughout the page: the one that the reader chose, which is kept. The style sheet
- * hides the others by `data-language` of the page.
+ * Shows all samples in the language that the reader selected last. The style sheet hides the others by the page's
+ * `data-language`.
  *
  * Source: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
  */
@@ -32,7 +32,7 @@ function show(language) {
   }
 }
 
-/** Samples above may change their height: the one that was chosen stays where it is on the screen. */
+/** Samples above may change their height, so the page scrolls to keep the selected tab in place. */
 function choose(tab) {
   const { top } = tab.getBoundingClientRect();
   show(tab.dataset.language);

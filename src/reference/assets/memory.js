@@ -1,6 +1,6 @@
 /**
- * What the page remembers by name: in `sessionStorage`, for a tab, or in `localStorage`. Where the browser refuses that,
- * it is forgotten when the page is left.
+ * Keeps values by name in `sessionStorage` or `localStorage`. If the browser refuses access, they are lost when the
+ * reader leaves the page.
  */
 export function createMemory(storage) {
   const known = new Map();

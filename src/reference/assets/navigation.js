@@ -3,19 +3,19 @@ const navigation = document.querySelector("nav");
 const main = document.querySelector("main");
 
 /**
- * Lets a keyboard skip the navigation. Opens and closes the navigation on a phone, and marks in it what is being read.
+ * Lets the keyboard skip the navigation, opens and closes it on a phone, and marks the section in view.
  */
 export function connectNavigation() {
-  // Not every browser moves the focus to where a link leads.
+  // Not every browser moves the focus to the target of a link.
   document.querySelector(".skip").addEventListener("click", () => main.focus());
   menu.addEventListener("click", () => show(menu.getAttribute("aria-expanded") === "false"));
   navigation.addEventListener("click", ({ target }) => target.closest("a") !== null && show(false));
   addEventListener("keydown", ({ key }) => key === "Escape" && leave());
   main.addEventListener("click", () => show(false));
-  markWhatIsRead();
+  markSectionInView();
 }
 
-/** The focus goes back to where the navigation was opened, and would be lost with it. */
+/** The focus would be lost with the navigation, so it goes back to the button. */
 function leave() {
   if (menu.getAttribute("aria-expanded") === "true") {
     show(false);
@@ -28,8 +28,8 @@ function show(isShown) {
   navigation.classList.toggle("open", isShown);
 }
 
-/** Of what is near the top of the screen, the last one is read: it may stand within another. */
-function markWhatIsRead() {
+/** The section in view is the last one near the top of the screen, because sections can be nested. */
+function markSectionInView() {
   const links = new Map(
     [...navigation.querySelectorAll('a[href^="#"]')].map((link) => [link.getAttribute("href").slice(1), link]),
   );
@@ -52,7 +52,7 @@ function markWhatIsRead() {
   }
 }
 
-/** A heading stands for what is under it. */
+/** The section under a heading. */
 function sectionOf(element) {
   return /^H\d$/.test(element.tagName) ? element.closest(".split, .card, .wide") : element;
 }
@@ -68,7 +68,7 @@ function mark(links, read) {
   }
 }
 
-/** Scrolls the navigation alone: `scrollIntoView` would scroll the page with it. */
+/** Scrolls only the navigation. `scrollIntoView` would scroll the page too. */
 function keepInSight(link) {
   const { top, bottom } = link.getBoundingClientRect();
   const frame = navigation.getBoundingClientRect();

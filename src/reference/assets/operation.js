@@ -1,14 +1,14 @@
-import { clearAnswer, showAnswer, showSilence } from "./answer.js";
-import { describeAnswer } from "./answer-notice.js";
-import { NoAnswer } from "./api.js";
-import { clearFaults, faultOfAnswer, showFault } from "./field-fault.js";
+import { clearAnswer, showAnswer, showSilence } from "./answer/answer.js";
+import { describeAnswer } from "./answer/answer-notice.js";
+import { clearFaults, faultOfAnswer, showFault } from "./answer/field-fault.js";
 import { highlight } from "./highlight.js";
-import { askForKey } from "./key-bar.js";
+import { NoAnswer } from "./key/api.js";
+import { askForKey } from "./key/key-bar.js";
 import { createCall } from "./samples/call.js";
 import { sampleLanguages } from "./samples/languages.js";
 import { writeWait } from "./wait.js";
 
-/** Lets readers send each operation, and has its samples follow what they enter. */
+/** Lets readers send each operation, and updates its samples as they type. */
 export function connectOperations(api) {
   for (const section of document.querySelectorAll(".operation")) {
     connectOperation(section, api);
@@ -39,13 +39,13 @@ function connectOperation(section, api) {
     event.preventDefault();
     void sender.send(createCall(operation, readInput(form), api.baseUrl));
   });
-  // Browsers bring back what was entered before the page was left.
+  // Browsers restore the input of a page that the reader comes back to.
   if (form.querySelector("input, textarea") !== null) {
     addEventListener("pageshow", updateSamples);
   }
 }
 
-/** What is entered, by the names of the controls; the body is one of them. */
+/** The input by the names of the controls, and the body. */
 function readInput(form) {
   if (form.dataset.input !== undefined) {
     return JSON.parse(form.dataset.input);
@@ -55,7 +55,7 @@ function readInput(form) {
   return body === undefined ? { values } : { values, body: body[0] };
 }
 
-/** The languages that are not shown are written, too: a reader may choose one of them any time. */
+/** Hidden languages are updated too, because the reader can select them at any time. */
 function showSamples(section, call) {
   for (const { id, syntax, write } of sampleLanguages) {
     const code = section.querySelector(`[role=tabpanel][data-language="${id}"] code`);
@@ -66,7 +66,7 @@ function showSamples(section, call) {
   }
 }
 
-/** The button of an operation, and what comes of it. */
+/** Sends an operation when the reader presses its button. */
 class Sender {
   #section;
   #operation;
@@ -86,7 +86,7 @@ class Sender {
     this.#showState();
   }
 
-  /** Sends a call, unless it cannot be one. The former answer goes in any case: it is not the answer to this. */
+  /** Sends a call, if it is complete. Removes the former answer in any case. */
   async send(call) {
     if (this.#isSending || this.#pausedSeconds > 0) {
       return;
@@ -128,7 +128,7 @@ class Sender {
     }
   }
 
-  /** What is free of charge is answered though the key be paused. */
+  /** An operation that is free of charge can be sent while the key is paused. */
   get #pausedSeconds() {
     return this.#section.hasAttribute("data-free") ? 0 : this.#api.pausedSeconds;
   }

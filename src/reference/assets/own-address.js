@@ -1,6 +1,6 @@
 /**
- * Puts the address that the browser has of the page's server where code has the one that the server has of itself, as
- * behind a proxy the two differ, and code is there to be copied. `ownOrigin` is undefined where addresses are configured.
+ * Replaces the server's own origin in all code with the origin that the browser uses: they differ behind a proxy, and the
+ * code is there to be copied. `ownOrigin` is undefined when base URLs are configured.
  */
 export function showOwnAddress(ownOrigin) {
   if (ownOrigin === undefined || ownOrigin === location.origin) {
@@ -15,7 +15,7 @@ export function showOwnAddress(ownOrigin) {
   }
 }
 
-/** The host with its port, as gRPC wants it even where it is the usual one. */
+/** The host with its port. gRPC needs even the default port. */
 function target({ protocol, hostname, port }) {
   return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }

@@ -1,7 +1,7 @@
 import { connectCopyButtons } from "./copy.js";
 import { connectExamples } from "./example.js";
 import { followFormerAnchors } from "./former-anchors.js";
-import { connectKeyBar } from "./key-bar.js";
+import { connectKeyBar } from "./key/key-bar.js";
 import { connectLanguages } from "./languages.js";
 import { connectNavigation } from "./navigation.js";
 import { connectOperations } from "./operation.js";
@@ -18,6 +18,6 @@ connectExamples();
 connectNavigation();
 connectSearch();
 
-// Behind a proxy the browser knows the server by another address than the server itself.
+// Behind a proxy, the browser uses another origin than the server's own.
 const api = connectKeyBar(ownOrigin === undefined ? baseUrl : baseUrl.replace(ownOrigin, location.origin));
 connectOperations(api);

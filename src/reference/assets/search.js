@@ -1,8 +1,8 @@
-/** How many results are shown: more would be no help. */
+/** How many results are shown. */
 const maxResults = 12;
 
 /**
- * Searches operations, guides and error codes: `/` opens it, arrows choose, Enter goes there.
+ * Searches operations, guides and error codes. `/` opens the search, arrows select, Enter follows.
  *
  * Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  */
@@ -63,7 +63,7 @@ export function connectSearch() {
     }
   });
   list.addEventListener("click", ({ target }) => go(target.closest("li")));
-  // A click beside the dialog is one on the dialog itself, which its content covers.
+  // The content covers the dialog, so a click on the dialog itself is one on its backdrop.
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
   document.querySelector("button.find").addEventListener("click", open);
   addEventListener("keydown", (event) => {
@@ -78,7 +78,7 @@ function isEntering(element) {
   return element.matches?.("input, textarea, select") ?? false;
 }
 
-/** All that can be found, by what the page itself says. */
+/** The targets of the search, read from the page. */
 function listPlaces() {
   const operations = [...document.querySelectorAll("nav a[data-path]")].map((link) => ({
     id: link.getAttribute("href").slice(1),
@@ -98,7 +98,7 @@ function listPlaces() {
   return [...operations, ...guides, ...errors];
 }
 
-/** The places that have each word, those first whose title begins with the first one. */
+/** The places that contain every word. Titles that begin with the first word come first. */
 export function search(places, text) {
   const words = text
     .toLowerCase()

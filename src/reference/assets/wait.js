@@ -4,7 +4,7 @@ const units = [
   [1, "second"],
 ];
 
-/** How long so many seconds are, as people say it: in the two largest units that they have. */
+/** Writes a number of seconds for people, in its two largest units. */
 export function writeWait(seconds) {
   const first = units.findIndex(([length]) => seconds >= length * 2 || length === 1);
   let left = seconds;
@@ -16,7 +16,7 @@ export function writeWait(seconds) {
   return parts.join(" ") || "0 seconds";
 }
 
-/** When so many seconds will be over, on the reader's clock; with the day, where it is another one. */
+/** The time of day in a number of seconds, with the date if that is not today. */
 export function writeMoment(seconds) {
   const moment = new Date(Date.now() + seconds * 1_000);
   const isToday = moment.toDateString() === new Date().toDateString();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { describeAnswer } from "../../../src/reference/assets/answer-notice.js";
+import { describeAnswer } from "../../../src/reference/assets/answer/answer-notice.js";
 import { writeMoment, writeWait } from "../../../src/reference/assets/wait.js";
 
 /** An answer as the page has it. */

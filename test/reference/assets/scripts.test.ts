@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ErrorReasonSchema } from "../../../gen/petstore/v1/error_reason_pb.ts";
 import { isSecret as isSecretOfService, mintSecret } from "../../../src/domain/key-secret.ts";
+import { faultOfAnswer } from "../../../src/reference/assets/answer/field-fault.js";
+import { jsonLines } from "../../../src/reference/assets/answer/json-lines.js";
+import { writeSize } from "../../../src/reference/assets/answer/size.js";
+import { statusText } from "../../../src/reference/assets/answer/status-text.js";
 import { ExactNumber, integerDigits, parseExactJson } from "../../../src/reference/assets/exact-json.js";
-import { faultOfAnswer } from "../../../src/reference/assets/field-fault.js";
 import { presentAnchor } from "../../../src/reference/assets/former-anchors.js";
-import { jsonLines } from "../../../src/reference/assets/json-lines.js";
-import { isSecret } from "../../../src/reference/assets/key-secret.js";
-import { describeWindows, parseWindows } from "../../../src/reference/assets/limits.js";
-import { writeSize } from "../../../src/reference/assets/size.js";
-import { statusText } from "../../../src/reference/assets/status-text.js";
+import { isSecret } from "../../../src/reference/assets/key/key-secret.js";
+import { describeWindows, parseWindows } from "../../../src/reference/assets/key/limits.js";
 
 function formatJson(text: string): string {
   return [...jsonLines(text)].join("\n");

@@ -2,13 +2,13 @@
 import { createMessage } from "./message.js";
 
 /**
- * What the reference knows of an operation in order to show calls of it.
+ * An operation, as far as code samples need it.
  *
  * @typedef {object} CallableOperation
  * @property {string} method
- * @property {string} path Relative to the base address, such as `/inventory/{petId}`.
+ * @property {string} path Relative to the base URL, such as `/inventory/{petId}`.
  * @property {readonly CallParameter[]} parameters
- * @property {string} [bodyField] The field of the request message that the body fills; left out where there is none.
+ * @property {string} [bodyField] The field of the request message that the body fills; absent without a body.
  * @property {string} rpc The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`.
  * @property {import("./message.js").MessageShape} request
  * @property {string} result The first field of the answer's message.
@@ -22,7 +22,7 @@ import { createMessage } from "./message.js";
  */
 
 /**
- * What a reader has entered: the values of each parameter by its name, and the JSON text of the body.
+ * The reader's input: the values of each parameter by name, and the JSON text of the body.
  *
  * @typedef {object} CallInput
  * @property {Readonly<Record<string, readonly string[]>>} values
@@ -35,9 +35,9 @@ import { createMessage } from "./message.js";
  * @typedef {object} SampleCall
  * @property {string} method
  * @property {string} baseUrl
- * @property {string} url The whole address over REST.
- * @property {readonly (readonly [name: string, value: string])[]} headers Those beside the key and the media type.
- * @property {string} [body] The JSON text of the body over REST; left out where there is none.
+ * @property {string} url The URL over REST.
+ * @property {readonly (readonly [name: string, value: string])[]} headers Without the key and the media type.
+ * @property {string} [body] The JSON text of the body over REST; absent without a body.
  * @property {string} rpc
  * @property {import("./message.js").SampleMessage} message
  * @property {string} result
@@ -91,7 +91,7 @@ function writeQuery(operation, input) {
 }
 
 /**
- * The parameters of a place that have values, with them.
+ * The parameters of a place that have values.
  *
  * @param {CallableOperation} operation
  * @param {CallInput} input

@@ -40,7 +40,7 @@ function bodyReader(body) {
 }
 
 /**
- * A raw string where it can be one. The escapes of JSON are those of Go.
+ * A raw string if possible. The escapes of JSON are valid in Go.
  *
  * @param {string} text
  */

@@ -13,7 +13,7 @@ export function writeGrpcurl({ baseUrl, rpc, message }) {
 }
 
 /**
- * How grpcurl lists what a server has, and describes one of its services.
+ * The commands of grpcurl that list the services of a server, and describe one.
  *
  * @param {import("./call.js").SampleCall} call
  */
@@ -51,7 +51,7 @@ function data({ json }) {
 }
 
 /**
- * The host with its port, as gRPC wants it even where it is the usual one.
+ * The host with its port. gRPC needs even the default port.
  *
  * @param {string} baseUrl
  */

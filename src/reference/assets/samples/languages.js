@@ -11,7 +11,7 @@ import { writeTypeScript } from "./typescript.js";
  * @typedef {object} SampleLanguage
  * @property {string} id
  * @property {string} label
- * @property {string} syntax What the highlighter calls it.
+ * @property {string} syntax The language for the highlighter.
  * @property {(call: import("./call.js").SampleCall) => string} write
  */
 

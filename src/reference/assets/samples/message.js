@@ -15,7 +15,7 @@ import { ExactNumber, integerDigits, parseExactJson } from "../exact-json.js";
 /** @typedef {Readonly<Record<string, FieldShape>>} MessageShape */
 
 /**
- * A message as code writes it; or why it cannot be written.
+ * A message as code; or the reason why there is none.
  *
  * @typedef {object} SampleMessage
  * @property {string} typescript
@@ -25,16 +25,16 @@ import { ExactNumber, integerDigits, parseExactJson } from "../exact-json.js";
  */
 
 /**
- * A value in both languages, as it is built.
+ * A value in both languages.
  *
  * @typedef {{ readonly typescript: string, readonly json: string }} Written
  */
 
-/** What was entered has no place in the message. */
+/** The input does not fit the message. */
 class FieldFault extends Error {}
 
 /**
- * The message of an RPC that does what a call over REST does.
+ * The message of the RPC for a call over REST.
  *
  * @param {import("./call.js").CallableOperation} operation
  * @param {import("./call.js").CallInput} input
@@ -82,7 +82,7 @@ function parseBody(body = "") {
 }
 
 /**
- * What a path or a query has: text, whatever the type.
+ * Parameters of a path or query are text, whatever their type.
  *
  * @param {string} name
  * @param {readonly string[]} texts
@@ -165,7 +165,7 @@ function writeEnum(name, value, { enumName = "", enumValues = {} }, enums) {
 }
 
 /**
- * Unknown fields are ignored over REST, and would be refused over RPC.
+ * Unknown fields are left out: REST ignores them, but RPC would refuse them.
  *
  * @param {string} name
  * @param {unknown} value

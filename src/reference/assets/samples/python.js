@@ -2,7 +2,7 @@
 import { keyVariable } from "./call.js";
 
 /**
- * The call by Python's own library, whose integers have all digits.
+ * The call by Python's standard library, which keeps all digits of integers.
  *
  * @param {import("./call.js").SampleCall} call
  */
@@ -28,7 +28,7 @@ export function writePython({ method, url, headers, body }) {
 }
 
 /**
- * A string in single quotes, where it needs no escapes. The escapes of JSON are those of Python.
+ * A string in single quotes if it needs no escapes. The escapes of JSON are valid in Python.
  *
  * @param {string} text
  */

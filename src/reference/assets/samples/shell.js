@@ -1,7 +1,7 @@
 // @ts-check
 import { keyVariable } from "./call.js";
 
-/** The header that carries the key, as a shell fills it in. */
+/** The header with the key, which the shell fills in. */
 export const authorization = `-H "Authorization: Bearer $${keyVariable}"`;
 
 /**
@@ -14,7 +14,7 @@ export function quote(text) {
 }
 
 /**
- * As `quote`, but a text that a shell takes as it is stays so.
+ * As `quote`, but leaves a text that needs no quotes.
  *
  * @param {string} text
  */
@@ -23,7 +23,7 @@ export function quoteIfNeeded(text) {
 }
 
 /**
- * A command, each of its parts on a line.
+ * A command with each part on its own line.
  *
  * @param {readonly string[]} parts
  */

@@ -2,7 +2,7 @@
 import { keyVariable } from "./call.js";
 
 /**
- * What the client calls each service.
+ * The property of the client for each service.
  *
  * @type {Readonly<Record<string, string>>}
  */

@@ -3,7 +3,7 @@ import { createNotice } from "./notice.js";
 import { writeSize } from "./size.js";
 import { statusText } from "./status-text.js";
 
-/** Shows an answer in the place of the example: status, time, size, what there is to say of it, headers and body. */
+/** Shows an answer in place of the example: status, duration, size, notice, headers and body. */
 export function showAnswer(section, answer, notice) {
   const { status, headers, text, durationMs } = answer;
   const place = clearAnswer(section);
@@ -18,7 +18,7 @@ export function showAnswer(section, answer, notice) {
   reveal(section, place);
 }
 
-/** Says that there is no answer, and why that may be. */
+/** Shows that there is no answer, and the possible reason. */
 export function showSilence(section, text) {
   const place = clearAnswer(section);
   const bar = element("div", "bar");
@@ -27,7 +27,7 @@ export function showSilence(section, text) {
   reveal(section, place);
 }
 
-/** Takes an answer away. Returns its place. */
+/** Removes the answer. Returns its element. */
 export function clearAnswer(section) {
   const place = section.querySelector(".answer");
   place.replaceChildren();

@@ -1,4 +1,4 @@
-/** A number of bytes, as people write it. */
+/** Writes a number of bytes for people. */
 export function writeSize(bytes) {
   if (bytes < 1_000) {
     return `${bytes} B`;

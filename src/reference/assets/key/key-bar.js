@@ -1,8 +1,8 @@
+import { createMemory } from "../memory.js";
+import { writeWait } from "../wait.js";
 import { Api } from "./api.js";
 import { checkKey } from "./key-check.js";
 import { describeWindows } from "./limits.js";
-import { createMemory } from "./memory.js";
-import { writeWait } from "./wait.js";
 
 const memory = createMemory("sessionStorage");
 const bar = document.querySelector(".key-bar");
@@ -14,10 +14,10 @@ const plan = bar.querySelector(".plan");
 const note = bar.querySelector("[role=status]");
 const server = bar.querySelector("select");
 
-/** The reader's key in the head of the page: it is checked, kept for this tab alone, and shown with what it has left. */
+/** The reader's key in the page header. It is checked, kept for this tab only, and shown with its remaining requests. */
 export function connectKeyBar(baseUrl) {
   const api = new Api(baseUrl);
-  // A key is one server's: no other is sent it, not even after a reload, which begins with the first server again.
+  // A key belongs to one server, and is never sent to another: a reload selects the first server again.
   const nameOfKey = () => `api-key ${api.baseUrl}`;
   const use = async (key) => {
     const asked = api.baseUrl;
@@ -63,7 +63,7 @@ export function connectKeyBar(baseUrl) {
   });
   connectPanel();
   api.addEventListener("change", () => show(api));
-  // A window that ends leaves all of it, and a ban is over, without another answer.
+  // Windows and bans end without another answer.
   setInterval(() => show(api), 1_000);
 
   const known = memory.recall(nameOfKey());
@@ -73,7 +73,7 @@ export function connectKeyBar(baseUrl) {
   return api;
 }
 
-/** Where the reader enters a key: the bar is folded up on a phone. */
+/** Asks the reader for a key. Opens the bar, which is closed on a phone. */
 export function askForKey(text) {
   open(true);
   refuse(text);

@@ -1,12 +1,12 @@
-import { addCopyButton } from "./copy.js";
-import { highlight } from "./highlight.js";
+import { addCopyButton } from "../copy.js";
+import { highlight } from "../highlight.js";
 import { jsonLines } from "./json-lines.js";
 import { writeSize } from "./size.js";
 
-/** How many lines of an answer are shown: browsers stand still over the hundred thousands that a whole list may have. */
+/** How many lines of an answer are shown. A whole list can have hundreds of thousands, which would freeze the browser. */
 const maxLines = 1_000;
 
-/** An answer's body: JSON indented and coloured; of a long one the beginning, and a button that saves all of it. */
+/** The body of an answer, with JSON indented and highlighted. A long one is cut, with a button that saves all of it. */
 export function createBody(text, contentType) {
   const isJson = /json/.test(contentType);
   const { shown, isWhole } = beginningOf(isJson ? jsonLines(text) : text.split("\n"));

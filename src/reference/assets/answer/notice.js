@@ -1,6 +1,6 @@
-import { writeWait } from "./wait.js";
+import { writeWait } from "../wait.js";
 
-/** What `describeAnswer` says, as an element. Its countdown ends with it. */
+/** The result of `describeAnswer` as an element. Its countdown ends when it is removed. */
 export function createNotice({ title, text, facts = [], waitSeconds, href, linkText }) {
   const notice = document.createElement("div");
   notice.className = "notice";
@@ -18,7 +18,7 @@ export function createNotice({ title, text, facts = [], waitSeconds, href, linkT
     }
   }
   if (waitSeconds !== undefined) {
-    // As a timer it is not read aloud each second.
+    // Screen readers do not announce each change of a timer.
     const timer = append(notice, "p");
     timer.setAttribute("role", "timer");
     countDown(timer, waitSeconds);

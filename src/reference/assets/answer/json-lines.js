@@ -1,6 +1,6 @@
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** The lines of indented JSON. Its numbers are not read, so that 64-bit integers keep all of their digits. */
+/** The lines of indented JSON. Numbers are not parsed, so that 64-bit integers keep all digits. */
 export function* jsonLines(text) {
   let depth = 0;
   let line = "";
@@ -8,7 +8,7 @@ export function* jsonLines(text) {
   for (const [part] of text.matchAll(token)) {
     const isClosing = part === "}" || part === "]";
     depth -= isClosing ? 1 : 0;
-    // What is empty stays on its line.
+    // An empty object or array stays on one line.
     if (isOpened !== isClosing) {
       yield line;
       line = "  ".repeat(depth);

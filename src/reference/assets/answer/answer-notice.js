@@ -1,6 +1,6 @@
-import { writeMoment, writeWait } from "./wait.js";
+import { writeMoment, writeWait } from "../wait.js";
 
-/** What to do about keys that are refused, where the message of the service cannot know the page. */
+/** What to do about a refused key on this page, which the message of the service does not know. */
 const keyAdvice = {
   API_KEY_MISSING: "Enter your API key at the top of the page.",
   API_KEY_INVALID: "The service does not know this key. Forget it at the top of the page, and enter another.",
@@ -9,8 +9,8 @@ const keyAdvice = {
 };
 
 /**
- * What a failed answer means, and what to do about it; undefined of one that has not failed, or that is not the API's.
- * `waitSeconds` is set where the answer says how long to wait.
+ * Explains a failed answer, and what to do about it. Undefined for a success, and for an answer that is not the API's.
+ * `waitSeconds` is set when the answer says how long to wait.
  */
 export function describeAnswer({ status, headers, text }) {
   const { code, message } = failureOf(text);
@@ -57,7 +57,7 @@ function describeRefusal({ code, headers, waitSeconds }) {
   };
 }
 
-/** Which window refuses is told by `RateLimit`: of those that have nothing left, the one that stays so for longest. */
+/** The window that refuses: among the exhausted windows of `RateLimit`, the one that resets last. */
 function usedUp(headers) {
   const windows = [...(headers.ratelimit ?? "").matchAll(/"(\w+)";r=0;t=(\d+)/g)];
   const [, window = "window"] = windows.sort(([, , a], [, , b]) => Number(b) - Number(a))[0] ?? [];

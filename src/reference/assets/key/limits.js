@@ -1,6 +1,6 @@
 /**
- * What an answer tells of a key's windows, by the headers `RateLimit-Policy` and `RateLimit`; undefined where it tells
- * nothing. Their ends are times of `Date.now()`.
+ * Reads the windows of a key from the headers `RateLimit-Policy` and `RateLimit`. Undefined without these headers. The
+ * ends are in milliseconds since the Unix epoch.
  *
  * Source: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
@@ -17,7 +17,7 @@ export function parseWindows(headers, nowMs) {
   return windows.length === 0 ? undefined : windows;
 }
 
-/** What is left in the windows now: all of it in one that has ended. */
+/** The requests that are left in each window. A window that has ended has all of them. */
 export function describeWindows(windows, nowMs) {
   const names = { minute: "this minute", day: "today" };
   return windows.map(({ name, limit, remaining, endsAtMs }) => {

@@ -1,8 +1,8 @@
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * Whether a text has the form of an API key: `psk_`, 30 characters, and the CRC-32 of these in 6. It tells a mistyped
- * key without asking the service; it does not tell that the key exists.
+ * Whether a text has the form of an API key: `psk_`, 30 characters, and their CRC-32 in 6. This detects a mistyped key
+ * without a request. It does not prove that the key exists.
  */
 export function isSecret(text) {
   const [, random, check] = /^psk_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/.exec(text) ?? [];

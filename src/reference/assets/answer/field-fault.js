@@ -1,6 +1,6 @@
 /**
- * The field that a refusal points to, by its name among the parameters, or `body`; with what is wrong with it. Undefined
- * where it points to none.
+ * The field that a refusal names, as the name of a parameter or `body`, with the error. Undefined when it names no
+ * field.
  */
 export function faultOfAnswer({ status, text }, { parameters, bodyField, request }) {
   const { code, message } = status === 400 ? parse(text) : {};
@@ -23,7 +23,7 @@ export function faultOfAnswer({ status, text }, { parameters, bodyField, request
     : undefined;
 }
 
-/** Says beside a field what is wrong with it, and leads the reader there. */
+/** Shows an error beside its field, and moves the focus there. */
 export function showFault(section, name, message) {
   const field = section.querySelector(`form [data-field="${CSS.escape(name)}"]`);
   const control = field?.querySelector("input, textarea") ?? null;
@@ -40,7 +40,7 @@ export function showFault(section, name, message) {
   control.focus();
 }
 
-/** Takes back what was said about the fields within an element. */
+/** Removes the errors of the fields within an element. */
 export function clearFaults(element) {
   for (const note of element?.querySelectorAll(".fault") ?? []) {
     note.remove();

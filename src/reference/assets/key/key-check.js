@@ -2,7 +2,7 @@ import { NoAnswer, sendRequest } from "./api.js";
 import { isSecret } from "./key-secret.js";
 import { parseWindows } from "./limits.js";
 
-/** Why keys are refused, by the codes of the service. */
+/** The reasons for which keys are refused, by error code. */
 const refusals = {
   API_KEY_INVALID: "The service does not know this key.",
   API_KEY_EXPIRED: "This key has expired. Ask for a new one.",
@@ -10,8 +10,8 @@ const refusals = {
 };
 
 /**
- * Checks a key by asking for its limits, which is free of charge. Resolves to what `Api.use` takes; or to a `fault`, and
- * whether it is `final`: the key itself is to blame, and not the way to the service.
+ * Checks a key by reading its limits, which is free of charge. Resolves to the argument of `Api.use`; or to a `fault`,
+ * with `isFinal` when the key itself is wrong, not the connection.
  */
 export async function checkKey(key, baseUrl) {
   if (!isSecret(key)) {
@@ -43,7 +43,7 @@ function judge(key, { status, headers, text }) {
   };
 }
 
-/** None of what is read here is a number. */
+/** The caller reads no numbers, so none can lose digits. */
 function parse(text) {
   try {
     return JSON.parse(text) ?? {};

@@ -1,4 +1,4 @@
-/** HTTP/2 sends no texts of statuses. Source: RFC 9110, 15 */
+/** HTTP/2 sends no reason phrases. Source: RFC 9110, 15 */
 const texts = {
   200: "OK",
   204: "No Content",
@@ -20,7 +20,7 @@ const texts = {
   504: "Gateway Timeout",
 };
 
-/** What a status is called; empty for one that has no name here. */
+/** The reason phrase of a status; empty for an unknown one. */
 export function statusText(status) {
   return texts[status] ?? "";
 }

@@ -4,17 +4,17 @@ import { parseWindows } from "./limits.js";
 export class NoAnswer extends Error {}
 
 /**
- * The API as the page calls it: with the reader's key, and with what its answers told of the key. It dispatches `change`
- * when any of that does.
+ * The API for the page: the reader's key, and the key's limits from the latest answers. Dispatches `change` when any of
+ * them changes.
  */
 export class Api extends EventTarget {
-  /** The address that is called, ending in `/v1`. */
+  /** The base URL, ending in `/v1`. */
   baseUrl;
-  /** The key in use: one that the service has accepted. */
+  /** The key in use, which the service has accepted. */
   key;
   plan;
   windows;
-  /** From when on the key is admitted again, as a time of `Date.now()`. */
+  /** When the key is admitted again, in milliseconds since the Unix epoch. */
   pausedUntilMs = 0;
 
   constructor(baseUrl) {
@@ -22,7 +22,7 @@ export class Api extends EventTarget {
     this.baseUrl = baseUrl;
   }
 
-  /** Calls another server: the key is that of the former one no longer. */
+  /** Selects another server. Forgets the key, which is for the former server. */
   useServer(baseUrl) {
     this.baseUrl = baseUrl;
     this.forget();
@@ -37,12 +37,12 @@ export class Api extends EventTarget {
     this.use({});
   }
 
-  /** How many seconds are left before the key may be used again; 0 when it may be used now. */
+  /** The seconds until the key may be used again; 0 when it may be used now. */
   get pausedSeconds() {
     return Math.max(0, Math.ceil((this.pausedUntilMs - Date.now()) / 1_000));
   }
 
-  /** Sends a request with the key in use, and remembers what the answer tells of it. Throws `NoAnswer`. */
+  /** Sends a request with the key in use, and updates its limits. Throws `NoAnswer`. */
   async send(request) {
     const { key } = this;
     const answer = await sendRequest(request, key);
@@ -66,7 +66,7 @@ export class Api extends EventTarget {
   }
 }
 
-/** Sends a request with a key. The answer's body is text: reading its numbers would lose digits. Throws `NoAnswer`. */
+/** Sends a request with a key. The body is returned as text, because parsing would lose digits. Throws `NoAnswer`. */
 export async function sendRequest({ method, url, headers = [], body }, key) {
   const startedAtMs = performance.now();
   const authorization = key === undefined ? [] : [["Authorization", `Bearer ${key}`]];
@@ -86,7 +86,7 @@ export async function sendRequest({ method, url, headers = [], body }, key) {
   }
 }
 
-/** A browser does not tell a page why a request failed. */
+/** A browser does not say why a request failed. */
 function explainSilence(url) {
   const { origin } = new URL(url);
   return origin === location.origin
