@@ -66,11 +66,11 @@ export class Http2Exchange extends BaseExchange {
     const waitForTrailers = trailer !== undefined;
     const endStream = isHeadersOnly && !waitForTrailers;
     if (endStream && this.record.requestBytes <= resetMaxBytes) {
-      this.noteSent(0);
       // The clients of gRPC, whose errors are such answers, expect a reset.
       return respondAndReset(stream, () => {
         stream.respond(raw, { endStream });
         stream.end();
+        this.noteSent(0);
       });
     }
     stream.respond(raw, { endStream, waitForTrailers });

@@ -319,6 +319,31 @@ describe("an HTTP/2 connection that takes many calls back at once", () => {
   });
 });
 
+describe("an answer without a body over HTTP/2", () => {
+  /** Answers a request that goes on, and returns its exchange. */
+  async function answer(meanwhile: (exchange: Exchange) => void): Promise<Exchange> {
+    const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`).on("error", () => {});
+    onTestFinished(() => session.destroy());
+    session.request({ ":method": "POST", ":path": "/" }, { endStream: false }).on("error", () => {});
+    await until(async () => waiting.length === 1, 1_000);
+    const [exchange] = waiting as [Exchange];
+    const answered = exchange.respond({ status: 401, header: new Headers() });
+    meanwhile(exchange);
+    await answered;
+    return exchange;
+  }
+
+  it("counts as sent once it is", async () => {
+    const { record } = await answer(() => {});
+    expect(record).toMatchObject({ status: 401, isWhole: true });
+  });
+
+  it("does not count as sent when the stream ends before", async () => {
+    const { record } = await answer((exchange) => exchange.abort());
+    expect(record.isWhole).toBe(false);
+  });
+});
+
 describe("an HTTP/2 connection whose client takes back answers that are under way", () => {
   /** Asks for an answer, takes it back when it has begun, and resolves to the code of the reset. */
   async function takeBack(session: ClientHttp2Session): Promise<number> {
