@@ -1,31 +1,33 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { CallRecord } from "./call-record.ts";
+import { destroyIfOverFragmented, isOverFragmented } from "./drain-body.ts";
 import { readBuffered } from "./node-faults/read-buffered.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
-/** What bounds the reading of a request body. */
+/** The bounds of reading a request body. */
 export interface BodyLimits {
-  /** Without the framing. */
+  /** The largest body, without the framing. */
   readonly maxBytes: number;
-  /** What the framing of a message takes beside it, in bytes. */
+  /** How many bytes the framing of a message may add. */
   readonly framingBytes: number;
-  /** From the first read on, in milliseconds. */
+  /** How long the body may take to arrive, from the first read on, in milliseconds. */
   readonly timeoutMs: number;
+  /** Aborts when the call's own time is over. */
   readonly deadline: AbortSignal | undefined;
-  /** Is told how many bytes came, and whether the deadline passed before the last one. */
+  /** Gets the number of bytes that came, and whether the deadline passed before the last one. */
   readonly record: Pick<CallRecord, "isBodyLate" | "requestBytes">;
 }
 
 /**
  * Reads a request body to its end.
  *
- * Throws a `ProtocolError`, `body_too_large` or `request_timeout` or `canceled`, or the reason of `deadline`. What
- * comes after that is thrown away; a body in too many small pieces is destroyed.
+ * Throws a `ProtocolError` (`body_too_large`, `request_timeout`, `canceled`, or `malformed` for too many small pieces,
+ * which also destroys the body), or the reason of `deadline`. Ignores what comes after that.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
-  // Most bodies have come with the head, and need not be listened to. Over HTTP/1.1 they tell that they are complete;
-  // over HTTP/2 they end at once when all is read, or have ended before, when there was nothing to read.
+  // Most bodies have come with the head, and need no listeners. Those of HTTP/1.1 say that they are complete. Those of
+  // HTTP/2 end once all is read, or have ended before, if they are empty.
   if (destroyIfOverFragmented(body)) {
     throw bodyOverFragmented();
   }
@@ -55,10 +57,7 @@ function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): B
   return bytes;
 }
 
-/**
- * Reads one body. It listens to the end, and throws away what comes once it has failed: `drainBody` bounds that, from
- * the answer on.
- */
+/** Reads one body. Once it has failed it ignores what comes; from the answer on, `drainBody` bounds that. */
 class BodyReader {
   readonly #limits: BodyLimits;
   readonly #resolve: (bytes: Uint8Array) => void;
@@ -74,10 +73,10 @@ class BodyReader {
     this.#reject = reject;
   }
 
-  /** `first` is what of the body has been read. */
+  /** `first` has been read of the body before. */
   read(first: Buffer, body: Readable): void {
     const { deadline, timeoutMs } = this.#limits;
-    // A chunk without bytes would have the others copied at the end.
+    // An empty chunk would cost a copy of the others at the end.
     if (first.length > 0) {
       this.#take(first, body);
     }
@@ -124,14 +123,14 @@ class BodyReader {
     });
   }
 
-  /** The reason is made only where it is the first: each body that has ended is closed, too. */
+  /** Makes the reason only if nothing has settled before: each body that has ended is closed, too. */
   #fail(makeReason: () => unknown): void {
     if (this.#settle()) {
       this.#reject(makeReason());
     }
   }
 
-  /** Whether it had not been settled before. */
+  /** Returns whether this is the first time. */
   #settle(): boolean {
     const isFirst = !this.#isSettled;
     this.#isSettled = true;
@@ -144,76 +143,11 @@ function abandoned(): ProtocolError {
   return new ProtocolError("canceled", "The request was abandoned.");
 }
 
-/**
- * How much of a body, in bytes, is taken from a client that has its answer: twice the largest that any call takes, so
- * that who has sent a little too much can go on using the connection.
- */
-const discardMaxBytes = 8 * 1024 * 1024;
-
-/** For how long, in milliseconds, it is taken. */
-const discardMs = 1_000;
-
-/**
- * Takes what is left of a body that nobody reads and throws it away, so that the client can finish and read its
- * answer. `giveUp` is called when there is too much of it, or it is shredded.
- */
-export function drainBody(body: Readable, giveUp: () => void): void {
-  let size = 0;
-  let pieces = 0;
-  const timer = setTimeout(() => {
-    // Whoever still listens to the body may keep its end from being told.
-    if (!isComplete(body)) {
-      giveUp();
-    }
-  }, discardMs);
-  const take = (chunk: Buffer) => {
-    size += chunk.length;
-    pieces += 1;
-    if (size > discardMaxBytes || isOverFragmented(pieces, size)) {
-      body.off("data", take).pause();
-      giveUp();
-    }
-  };
-  body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
-  body.on("data", take).resume();
-}
-
-/** So many pieces any body may have. */
-const freePieces = 1024;
-
-/** One piece more for so many bytes: fewer than the smallest packets of the Internet hold. */
-const pieceBytes = 512;
-
-/**
- * Whether a body has come in so many small pieces that somebody means harm: one of a byte takes some 400 to keep, and
- * as long as a packet.
- */
-function isOverFragmented(pieces: number, bytes: number): boolean {
-  return pieces > freePieces + bytes / pieceBytes;
-}
-
-/**
- * Destroys a body that has come in too many small pieces, and with it the connection, or the stream over HTTP/2: until
- * an answer could be written, several times as much would come. Tells whether it was one.
- */
-export function destroyIfOverFragmented(body: Readable): boolean {
-  const isOne = isOverFragmented(piecesWaiting(body), body.readableLength);
-  if (isOne) {
-    body.destroy();
-  }
-  return isOne;
-}
-
-/** In how many pieces the bytes have come that nobody has read yet. Node's types do not know of the property. */
-function piecesWaiting(body: Readable): number {
-  return (body as { readonly readableBuffer?: ArrayLike<unknown> }).readableBuffer?.length ?? 0;
-}
-
 function bodyOverFragmented(): ProtocolError {
   return new ProtocolError("malformed", "The request body came in too many small pieces. Send larger ones.");
 }
 
-/** The body has more bytes than the service takes. */
+/** The error for a body with more bytes than the service takes. */
 export function bodyTooLarge(maxBytes: number): ProtocolError {
   return new ProtocolError("body_too_large", `The request body is larger than ${maxBytes} bytes. Send a smaller one.`);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { destroyIfOverFragmented } from "./body.ts";
+import { destroyIfOverFragmented } from "./drain-body.ts";
 import type { InFlight } from "./in-flight.ts";
 import { feedParserInSlices } from "./node-faults/http1-parser-slices.ts";
 
