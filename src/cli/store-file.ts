@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
 import type { ReportProgress, Store } from "../domain/store.ts";
-import { type CheckDepth, checkDatabase } from "../storage/sqlite/check.ts";
 import { StoreFileError } from "../storage/sqlite/database.ts";
-import { previewImportInto } from "../storage/sqlite/import-preview.ts";
-import { restoreDatabase } from "../storage/sqlite/restore.ts";
+import { previewImportInto } from "../storage/sqlite/import/import-preview.ts";
+import { type CheckDepth, checkDatabase } from "../storage/sqlite/maintenance/check.ts";
+import { restoreDatabase } from "../storage/sqlite/maintenance/restore.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
@@ -45,7 +45,7 @@ export function previewImport(file: string, ifMissing: IfMissing, imports: Impor
   return previewImportInto(file, imports, { ifMissing });
 }
 
-export type { CheckDepth } from "../storage/sqlite/check.ts";
+export type { CheckDepth } from "../storage/sqlite/maintenance/check.ts";
 
 /** What is wrong with the store in a file, a line for each fault. */
 export function checkStoreFile(file: string, depth: CheckDepth, report: ReportProgress): Promise<string[]> {

@@ -1,6 +1,6 @@
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";

@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createPet, everything } from "../storage/samples.ts";
 import { createFolder } from "../support/folder.ts";

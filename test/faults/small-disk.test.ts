@@ -3,7 +3,7 @@ import { appendFileSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";

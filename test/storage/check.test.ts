@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync }
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { checkDatabase } from "../../src/storage/sqlite/check.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";

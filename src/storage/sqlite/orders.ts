@@ -3,9 +3,9 @@ import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { assertAscending, readInteger, readWord } from "./damage.ts";
+import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
 import { toNullable } from "./nullable.ts";
-import type { ImportTable } from "./staging.ts";
 
 interface OrderRow {
   readonly id: bigint;

@@ -4,8 +4,8 @@ import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../do
 import type { ListQuery } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { assertAscending, readInteger, readTexts, readWord } from "./damage.ts";
+import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
-import type { ImportTable } from "./staging.ts";
 
 interface InventoryRow {
   readonly id: bigint;

@@ -15,13 +15,13 @@ import type {
   Store,
   StoreSpace,
 } from "../../domain/store.ts";
-import { assertOutside, backUp } from "./backup.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
-import { importAll } from "./import.ts";
+import { importAll } from "./import/import.ts";
 import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
 import { lastBackup } from "./last-backup.ts";
+import { assertOutside, backUp } from "./maintenance/backup.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { measureSpace } from "./space.ts";

@@ -1,15 +1,15 @@
 import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ReportProgress } from "../../domain/store.ts";
+import type { ReportProgress } from "../../../domain/store.ts";
+import { Connection } from "../connection.ts";
+import { StoreFileError, toStoreFileError } from "../database.ts";
+import { isBusy, isMediumFailure } from "../driver-error.ts";
+import { isSameFile, isTaken } from "../file-name.ts";
+import { acquireServerLock } from "../server-lock.ts";
+import { keptFileOf, sqliteSuffixes } from "../sidecar-files.ts";
+import { syncFolder } from "../sync.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
-import { Connection } from "./connection.ts";
-import { StoreFileError, toStoreFileError } from "./database.ts";
-import { isBusy, isMediumFailure } from "./driver-error.ts";
-import { isSameFile, isTaken } from "./file-name.ts";
-import { acquireServerLock } from "./server-lock.ts";
-import { keptFileOf, sqliteSuffixes } from "./sidecar-files.ts";
-import { syncFolder } from "./sync.ts";
 
 /** How long to wait for another process to leave the store, in milliseconds. */
 const busyTimeoutMs = 1_000;

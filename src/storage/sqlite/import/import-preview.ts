@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import type { ImportResult, Imports } from "../../domain/import.ts";
-import { Connection } from "./connection.ts";
-import { type DatabaseOptions, identify, openDatabase, resolveDatabase, toStoreFileError } from "./database.ts";
-import { fromDriverError } from "./driver-error.ts";
+import type { ImportResult, Imports } from "../../../domain/import.ts";
+import { Connection } from "../connection.ts";
+import { type DatabaseOptions, identify, openDatabase, resolveDatabase, toStoreFileError } from "../database.ts";
+import { fromDriverError } from "../driver-error.ts";
+import { migrate } from "../migrations.ts";
 import { previewImport } from "./import.ts";
-import { migrate } from "./migrations.ts";
 
 /**
  * Tells what an import into the store in a file would do, and changes nothing: a missing store is not made, and an older

@@ -1,7 +1,7 @@
-import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../domain/import.ts";
-import type { Connection } from "./connection.ts";
-import { orderImport } from "./orders.ts";
-import { petImport } from "./pets.ts";
+import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../../domain/import.ts";
+import type { Connection } from "../connection.ts";
+import { orderImport } from "../orders.ts";
+import { petImport } from "../pets.ts";
 import { countStaged, mergeStaged, stageAll } from "./staging.ts";
 
 /**

@@ -1,12 +1,12 @@
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { ReportProgress } from "../../domain/store.ts";
-import { Connection } from "./connection.ts";
-import { StoreFileError } from "./database.ts";
-import { isTaken } from "./file-name.ts";
+import type { ReportProgress } from "../../../domain/store.ts";
+import { Connection } from "../connection.ts";
+import { StoreFileError } from "../database.ts";
+import { isTaken } from "../file-name.ts";
+import { belongsToStore } from "../sidecar-files.ts";
+import { syncFile, syncFolder } from "../sync.ts";
 import { PacedFsync } from "./paced-fsync.ts";
-import { belongsToStore } from "./sidecar-files.ts";
-import { syncFile, syncFolder } from "./sync.ts";
 
 /**
  * Copies what a connection sees to a new file, which is whole, alone (no log beside it) and readable by its owner only.

@@ -1,7 +1,7 @@
-import { lastBanStep } from "../../domain/ban.ts";
-import { scopes } from "../../domain/key.ts";
-import { maxTimestampMs, minTimestampMs } from "../../domain/timestamp.ts";
-import type { Value } from "./connection.ts";
+import { lastBanStep } from "../../../domain/ban.ts";
+import { scopes } from "../../../domain/key.ts";
+import { maxTimestampMs, minTimestampMs } from "../../../domain/timestamp.ts";
+import type { Value } from "../connection.ts";
 
 /** What must hold of all rows, and that the schema itself cannot demand. */
 export interface Invariant {

@@ -1,5 +1,5 @@
-import { type ImportCounts, UnknownRecordError } from "../../domain/import.ts";
-import type { Connection, Value } from "./connection.ts";
+import { type ImportCounts, UnknownRecordError } from "../../../domain/import.ts";
+import type { Connection, Value } from "../connection.ts";
 
 /** How records of one kind are kept, for importing them. */
 export interface ImportTable<Item> {

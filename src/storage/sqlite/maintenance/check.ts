@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { ReportProgress } from "../../domain/store.ts";
-import { Connection } from "./connection.ts";
-import { identify, resolveDatabase, StoreFileError, toStoreFileError } from "./database.ts";
+import type { ReportProgress } from "../../../domain/store.ts";
+import { Connection } from "../connection.ts";
+import { identify, resolveDatabase, StoreFileError, toStoreFileError } from "../database.ts";
+import { findSchemaFaults } from "../schema.ts";
 import { invariants } from "./invariants.ts";
-import { findSchemaFaults } from "./schema.ts";
 
 /** A quick check passes over what takes longest: whether the indexes agree with their tables. */
 export type CheckDepth = "quick" | "full";
