@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
-import type { ReportProgress, Store } from "../domain/store.ts";
+import type { Store } from "../domain/store.ts";
+import type { StoreMaintenance } from "../domain/store-maintenance.ts";
 import { StoreFileError } from "../storage/sqlite/database.ts";
 import { previewImportInto } from "../storage/sqlite/import/import-preview.ts";
-import { type CheckDepth, checkDatabase } from "../storage/sqlite/maintenance/check.ts";
-import { restoreDatabase } from "../storage/sqlite/maintenance/restore.ts";
+import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
@@ -45,16 +45,9 @@ export function previewImport(file: string, ifMissing: IfMissing, imports: Impor
   return previewImportInto(file, imports, { ifMissing });
 }
 
-export type { CheckDepth } from "../storage/sqlite/maintenance/check.ts";
-
-/** What is wrong with the store in a file, a line for each fault. */
-export function checkStoreFile(file: string, depth: CheckDepth, report: ReportProgress): Promise<string[]> {
-  return checkDatabase(file, depth, report);
-}
-
-/** Puts a backup in the place of the store in a file. Returns the name under which that is kept, if there was one. */
-export function restoreStoreFile(backup: string, file: string, report: ReportProgress): Promise<string | undefined> {
-  return restoreDatabase(backup, file, report);
+/** Maintains the store in a file, be it fit for use or not. */
+export function maintenanceOf(file: string): StoreMaintenance {
+  return new SqliteMaintenance(file);
 }
 
 /** Whether an error tells why a file cannot be used as the store, in a line for whoever runs the command. */

@@ -1,4 +1,4 @@
-import { type Ban, banAt, imposeBan, liftBan } from "./ban.ts";
+import { type Ban, banAt, imposeBan } from "./ban.ts";
 import type { Plan, Quota } from "./plan.ts";
 import {
   admitted,
@@ -8,21 +8,8 @@ import {
   refused,
   type WindowState,
 } from "./rate-limit-decision.ts";
-import { countIn, day, minute, type Window, windowAt } from "./window.ts";
-
-/** What is known of the use of one key. `undefined` stands for a window that was never opened. */
-export interface Usage {
-  readonly minute: Window | undefined;
-  readonly day: Window | undefined;
-  /** The requests refused of late, which may lead to a ban. */
-  readonly refusals: Window | undefined;
-  readonly ban: Ban | undefined;
-  /** The key's `unbans` when this was last judged: when the key has more, the ban and the refusals are void. */
-  readonly unbans: number;
-}
-
-/** The usage of a key that was never used. */
-export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
+import { afterUnbans, type Usage } from "./usage.ts";
+import { countIn, day, minute, windowAt } from "./window.ts";
 
 /** What becomes of a request, and of the usage of its key. */
 export type DecisionWithUsage = RateLimitDecision & {
@@ -98,15 +85,15 @@ function decisionOf(usage: Usage, quota: Quota, nowMs: number): RateLimitDecisio
   return windows.some(({ remaining }) => remaining === 0) ? refused(windows) : admitted(windows);
 }
 
-/** What of a usage is in force now; the same object when all of it is. */
+/** The part of a usage that is in force now; the same object when all of it is. */
 function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
-  const isUnbanned = unbans > usage.unbans;
+  const known = afterUnbans(usage, unbans, nowMs);
   const current = {
-    minute: windowAt(usage.minute, minute.lengthMs, nowMs),
-    day: windowAt(usage.day, day.lengthMs, nowMs),
-    refusals: isUnbanned ? undefined : windowAt(usage.refusals, minute.lengthMs, nowMs),
-    ban: isUnbanned ? liftBan(usage.ban, nowMs) : banAt(usage.ban, nowMs),
-    unbans: Math.max(usage.unbans, unbans),
+    minute: windowAt(known.minute, minute.lengthMs, nowMs),
+    day: windowAt(known.day, day.lengthMs, nowMs),
+    refusals: windowAt(known.refusals, minute.lengthMs, nowMs),
+    ban: banAt(known.ban, nowMs),
+    unbans: known.unbans,
   };
   return isSame(usage, current) ? usage : current;
 }

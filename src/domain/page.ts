@@ -1,5 +1,5 @@
 import { issuePageToken, parsePageToken } from "./page-token.ts";
-import type { ListQuery } from "./store.ts";
+import type { ListQuery } from "./pet-store.ts";
 
 /** The largest page; who asks for a larger one gets this. Source: docs/contract.md#lists */
 export const maxPageSize = 10_000;

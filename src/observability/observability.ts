@@ -7,12 +7,11 @@ import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";
 import { CallRate } from "./call-rate.ts";
-import { addKeyMetrics } from "./key-metrics.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
 import { addListMetrics } from "./list-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { readStatus, type StatusOptions } from "./status.ts";
-import { addKeepingMetrics, StoreMetrics, type WatchedStore } from "./store-metrics.ts";
+import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metrics.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** What is known before the store is open. */
@@ -30,7 +29,7 @@ export interface ObservabilityOptions {
 /** All that a server tells of itself. Its parts are told what happens, and asked when somebody wants to know. */
 export class Observability {
   readonly observer: CallObserver;
-  readonly store: StoreMetrics;
+  readonly commits: CommitMetrics;
   readonly #options: ObservabilityOptions;
   readonly #startedAtMs: number;
   readonly #registry = new Registry();
@@ -46,7 +45,7 @@ export class Observability {
     this.#calls = new CallMetrics(this.#registry, services);
     this.#rate = new CallRate(() => this.#calls.total, clock);
     this.#limits = new LimitMetrics(this.#registry);
-    this.store = new StoreMetrics(this.#registry);
+    this.commits = new CommitMetrics(this.#registry);
     addProcessMetrics(this.#registry, version);
     this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
   }
@@ -59,8 +58,7 @@ export class Observability {
   /** Tells of a store: its keys, its room and its backups. */
   watchStore(store: WatchedStore): void {
     this.#watchedStore = store;
-    addKeyMetrics(this.#registry, () => store.countKeys(this.#options.clock()));
-    addKeepingMetrics(this.#registry, store);
+    addStoreMetrics(this.#registry, store, this.#options.clock);
   }
 
   watchList(state: () => ListCacheState): void {

@@ -1,16 +1,17 @@
 import type { Logger } from "pino";
+import type { StoreMaintenance } from "../domain/store-maintenance.ts";
 import type { CallMetrics } from "./call-metrics.ts";
 import type { CallRate } from "./call-rate.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
-import type { WatchedStore } from "./store-metrics.ts";
+import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 
 /** What the status is made of. */
 export interface StatusOptions {
   readonly version: string;
   readonly startedAtMs: number;
   readonly addresses: { readonly url: string; readonly opsUrl: string };
-  readonly isReady: () => boolean;
-  /** The store's file. */
+  readonly isReady: boolean;
+  /** Where the store is. */
   readonly db: string;
   readonly calls: CallMetrics;
   readonly rate: CallRate;
@@ -20,23 +21,33 @@ export interface StatusOptions {
   readonly logger: Logger;
 }
 
-/** The running server at a glance, as JSON is made of it. Rejects when the store does not answer. */
+/** The running server at a glance, to be written as JSON. What the store does not answer is left out. */
 export async function readStatus(options: StatusOptions) {
   const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, store, nowMs, logger } = options;
-  const { dataBytes: fileBytes, logBytes: walBytes, freeBytes } = await store.space();
-  const backup = await store.lastBackup();
-  const lastBackupAt = backup === undefined ? null : new Date(backup.takenAtMs).toISOString();
+  const byPlan = await whileReachable(() => store.countKeys(nowMs));
+  const files = await whileReachable(() => readFiles(store.maintenance));
+  const doesAnswer = byPlan !== undefined && files !== undefined;
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
     ...addresses,
-    ready: isReady(),
-    db: { path: db, fileBytes, walBytes, freeBytes, lastBackupAt },
+    ready: isReady,
+    db: { path: db, ...files, ...(doesAnswer ? {} : { error: "the store does not answer" }) },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: limits.totals,
-    keys: { byPlan: await store.countKeys(nowMs) },
+    keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };
+}
+
+async function readFiles(maintenance: StoreMaintenance | undefined) {
+  if (maintenance === undefined) {
+    return {};
+  }
+  const { dataBytes: fileBytes, logBytes: walBytes, freeBytes } = await maintenance.space();
+  const backup = await maintenance.lastBackup();
+  const lastBackupAt = backup === undefined ? null : new Date(backup.takenAtMs).toISOString();
+  return { fileBytes, walBytes, freeBytes, lastBackupAt };
 }
 
 /** To a thousandth. */

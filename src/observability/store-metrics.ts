@@ -1,9 +1,9 @@
 import type { Registry } from "prom-client";
-import type { BackupRecord, Store, StoreSpace } from "../domain/store.ts";
-import type { CommittedGroupReport } from "../storage/sqlite/writer.ts";
+import { DomainError } from "../domain/errors.ts";
+import type { Store } from "../domain/store.ts";
+import type { BackupRecord, CommittedGroup } from "../domain/store-maintenance.ts";
 import { Buckets } from "./buckets.ts";
-import { addHistogram } from "./instruments.ts";
-import { addStoreGauge } from "./store-gauge.ts";
+import { addGauge, addHistogram, type Instrument } from "./instruments.ts";
 
 /** Up to what the queue of updates holds. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
@@ -11,37 +11,22 @@ const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
 /** From a sync that reaches no disk to one that stands still, in seconds. */
 const syncBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** What is asked of a store, when somebody wants to know. */
-export type WatchedStore = Pick<Store, "countKeys" | "lastBackup" | "space">;
-
-const spaceGauges: readonly [name: string, help: string, read: (space: StoreSpace) => number][] = [
-  ["petstore_sqlite_file_bytes", "The size of the store's file.", ({ dataBytes }) => dataBytes],
-  ["petstore_sqlite_wal_bytes", "The size of the store's write-ahead log.", ({ logBytes }) => logBytes],
-  [
-    "petstore_store_filesystem_free_bytes",
-    "What is free for the store on its file system.",
-    ({ freeBytes }) => freeBytes,
-  ],
-  [
-    "petstore_store_filesystem_size_bytes",
-    "The size of the store's file system.",
-    ({ capacityBytes }) => capacityBytes,
-  ],
-];
+/** The part of a store that metrics and status ask. */
+export type WatchedStore = Pick<Store, "countKeys" | "gauges" | "maintenance">;
 
 const neverBackedUp: BackupRecord = { takenAtMs: 0, bytes: 0 };
 
 const backupGauges: readonly [name: string, help: string, read: (backup: BackupRecord) => number][] = [
   [
     "petstore_last_backup_timestamp_seconds",
-    "The time of which the last backup by `petstore backup` is; 0 when there was none.",
+    "The time of the last backup by `petstore backup`; 0 when there was none.",
     ({ takenAtMs }) => takenAtMs / 1_000,
   ],
   ["petstore_last_backup_size_bytes", "The size of the last backup; 0 when there was none.", ({ bytes }) => bytes],
 ];
 
-/** Measures how the store writes, and how it is kept. */
-export class StoreMetrics {
+/** Measures how the store commits. */
+export class CommitMetrics {
   readonly #sizes = new Buckets(sizeBounds);
   readonly #syncs = new Buckets(syncBounds);
 
@@ -60,20 +45,48 @@ export class StoreMetrics {
     });
   }
 
-  readonly committed = ({ size, syncMs }: CommittedGroupReport): void => {
+  readonly committed = ({ size, syncMs }: CommittedGroup): void => {
     this.#sizes.observe(size);
     this.#syncs.observe(syncMs / 1_000);
   };
 }
 
-/** Shows how much room a store takes and has left, and when it was backed up. */
-export function addKeepingMetrics(registry: Registry, store: WatchedStore): void {
-  for (const [name, help, read] of spaceGauges) {
-    const readAll = async () => [{ labels: {}, value: read(await store.space()) }];
-    addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
+/** Shows the keys of a store by plan, its backups, and what its backend tells about itself. */
+export function addStoreMetrics(registry: Registry, store: WatchedStore, clock: () => number): void {
+  addStoreGauge(registry, {
+    name: "petstore_keys",
+    help: "Keys that are neither revoked nor expired, by plan.",
+    labelNames: ["plan"],
+    read: async () => {
+      const counts = await store.countKeys(clock());
+      return Object.entries(counts).map(([plan, value]) => ({ labels: { plan }, value }));
+    },
+  });
+  for (const { name, help, read } of store.gauges) {
+    addStoreGauge(registry, { name, help, labelNames: [], read: async () => [{ labels: {}, value: await read() }] });
   }
-  for (const [name, help, read] of backupGauges) {
-    const readAll = async () => [{ labels: {}, value: read((await store.lastBackup()) ?? neverBackedUp) }];
-    addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
+  const { maintenance } = store;
+  if (maintenance !== undefined) {
+    for (const [name, help, read] of backupGauges) {
+      const readAll = async () => [{ labels: {}, value: read((await maintenance.lastBackup()) ?? neverBackedUp) }];
+      addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
+    }
+  }
+}
+
+/** A gauge that asks the store has no series while the store does not answer: the other metrics are needed most then. */
+function addStoreGauge<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
+  addGauge(registry, { ...instrument, read: async () => (await whileReachable(() => instrument.read())) ?? [] });
+}
+
+/** What the store answers; undefined when it is `UNAVAILABLE`. */
+export async function whileReachable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "UNAVAILABLE") {
+      return undefined;
+    }
+    throw error;
   }
 }

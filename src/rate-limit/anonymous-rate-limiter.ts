@@ -3,22 +3,30 @@ import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import type { Window } from "../domain/window.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
-/** The most networks that are counted at a time, some 20 MB. Past it those heard of longest ago are forgotten. */
+/** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */
 const maxNetworks = 100_000;
 
-/** Counts the requests that are made without a valid key, by the client's network, in memory alone. */
+/** Counts requests without a valid key by the client's network, in memory alone. */
 export interface AnonymousRateLimiter {
-  /** Judges and charges a request from an address. */
+  /** Decides on a request from an address, and charges it. */
   decide(address: string): RateLimitDecision;
 }
 
+/**
+ * Creates a limiter for requests without a valid key.
+ *
+ * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
+ * store has said it does not know (see `createKeyCache`). Any other key is looked up first, even when the network has
+ * used up its limit: a valid key works from every network. So made-up keys cost one look-up each, and a key that is
+ * sent again and again costs one look-up in all.
+ */
 export function createAnonymousRateLimiter(clock: () => number): AnonymousRateLimiter {
   const windows = new Map<string, Window>();
   return {
     decide(address) {
       const network = clientNetwork(address);
       const decision = decideAnonymous(windows.get(network), clock());
-      // Put in anew, so that the map's order is that of the last requests.
+      // Deleted and set, so that the map is in the order of the last requests.
       windows.delete(network);
       windows.set(network, decision.window);
       if (windows.size > maxNetworks) {

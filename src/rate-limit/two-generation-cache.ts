@@ -1,6 +1,6 @@
 /**
- * What was used of late, by its id. What has not been used between two calls of `forgetIdle` is forgotten by the
- * second: so nobody ever has to look through all of it.
+ * Keeps values in use. A value that is not read between two calls of `forgetIdle` is dropped by the second, so that
+ * nobody has to search the whole cache.
  */
 export class TwoGenerationCache<Value> {
   #current = new Map<string, Value>();

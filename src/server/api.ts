@@ -120,7 +120,7 @@ function createInventory({ store, externalChanges }: ApiOptions, writers: JsonWr
     read: (after, limit) => store.listInventory({ statuses: [], after, limit }),
     write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
-  externalChanges.subscribe(() => listCache.clear());
+  externalChanges.subscribe("stock", () => listCache.clear());
   const rpc = inventoryService(store, listCache);
   return { rpc, rest: restInventoryService(rpc, listCache), listCache: () => listCache.state };
 }

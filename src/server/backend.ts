@@ -28,7 +28,7 @@ export function openBackend(config: ServerConfig, life: ServerLife, { observabil
   const lock = acquireServerLock(config.db);
   held.defer(() => lock.release());
   const store = openSqliteStore(config.db, {
-    committed: observability.store.committed,
+    committed: observability.commits.committed,
     ended(error) {
       logger.fatal({ err: error }, "the server stops: the store's writer thread has failed");
       life.break();

@@ -1,3 +1,4 @@
+import type { Store } from "../domain/store.ts";
 import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
@@ -6,30 +7,54 @@ import { type OpsPage, plain } from "./ops-server.ts";
 export interface OpsPagesOptions {
   readonly observability: Observability;
   readonly level: AdjustableLevel;
-  readonly isReady: () => boolean;
+  readonly store: Pick<Store, "ready">;
+  readonly stopping: AbortSignal;
   readonly addresses: () => { readonly url: string; readonly opsUrl: string };
 }
 
 /**
- * The pages of the operator's port: `/healthz` answers 200 while the process lives, `/readyz` while it takes requests
- * and 503 else; `/metrics` is for Prometheus, `/status` for people's tools, and `/log-level` tells and sets how much is
- * logged.
+ * The pages of the operator's port: `/healthz` answers 200 while the process lives. `/readyz` answers 200 while the
+ * server takes requests and its store answers, and 503 otherwise. `/metrics` is for Prometheus, `/status` for people's
+ * tools. `/log-level` tells and sets how much is logged.
  */
-export function createOpsPages({ observability, level, isReady, addresses }: OpsPagesOptions): Record<string, OpsPage> {
+export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage> {
+  const { observability, level, addresses } = options;
   return {
     "/healthz": { GET: () => plain(200, "ok") },
-    "/readyz": { GET: () => (isReady() ? plain(200, "ready") : plain(503, "stopping")) },
+    "/readyz": {
+      async GET() {
+        const readiness = await readinessOf(options);
+        return plain(readiness === "ready" ? 200 : 503, readiness);
+      },
+    },
     "/metrics": {
       GET: async () => ({ status: 200, type: observability.metricsType, body: await observability.metrics() }),
     },
     "/status": {
       async GET() {
-        const status = await observability.status({ addresses: addresses(), isReady });
+        const status = await observability.status({
+          addresses: addresses(),
+          isReady: (await readinessOf(options)) === "ready",
+        });
         return { status: 200, type: "application/json", body: `${JSON.stringify(status)}\n` };
       },
     },
     "/log-level": { GET: () => plain(200, level.get()), PUT: (body) => setLogLevel(level, body.trim()) },
   };
+}
+
+/** How long the store may take to say that it is ready, in milliseconds. Probes wait no longer by default. */
+const storeAnswersWithinMs = 1_000;
+
+async function readinessOf({ store, stopping }: OpsPagesOptions) {
+  if (stopping.aborted) {
+    return "stopping";
+  }
+  const signal = AbortSignal.timeout(storeAnswersWithinMs);
+  return store.ready({ signal }).then(
+    () => "ready" as const,
+    () => "the store does not answer" as const,
+  );
 }
 
 function setLogLevel(level: AdjustableLevel, name: string) {

@@ -1,3 +1,4 @@
+import type { Store } from "../domain/store.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { openApiPort } from "./api-port.ts";
 import { openBackend } from "./backend.ts";
@@ -47,7 +48,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const telemetry = await startTelemetry(config, life);
   const backend = openBackend(config, life, telemetry);
   const api = await openApiPort(config, life, telemetry, backend);
-  const ops = await openOpsPort(config, life, telemetry, api.url);
+  const ops = await openOpsPort(config, life, telemetry, { store: backend.store, url: api.url });
   const held = start.move();
 
   const { logger, level } = telemetry;
@@ -73,7 +74,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
 }
 
 /** Opens the operator's port. Its caller closes it, after all that the stack releases. */
-async function openOpsPort(config: ServerConfig, life: ServerLife, telemetry: Telemetry, url: string) {
+async function openOpsPort(
+  config: ServerConfig,
+  life: ServerLife,
+  telemetry: Telemetry,
+  { store, url }: { store: Store; url: string },
+) {
   const { logger, level, observability, reportAcceptError } = telemetry;
   const ops: OpsServer = await serveOps({
     host: config.opsHost,
@@ -81,7 +87,8 @@ async function openOpsPort(config: ServerConfig, life: ServerLife, telemetry: Te
     pages: createOpsPages({
       observability,
       level,
-      isReady: () => !life.stopping.aborted,
+      store,
+      stopping: life.stopping,
       addresses: () => ({ url, opsUrl: portUrl("http", config.opsHost, ops.address) }),
     }),
     report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),

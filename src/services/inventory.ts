@@ -7,7 +7,7 @@ import {
 import { deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
 import type { InventoryItem } from "../domain/inventory.ts";
 import type { PetStatus } from "../domain/pet.ts";
-import type { PetStore } from "../domain/store.ts";
+import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
 import { answerList, type MessageList } from "./list.ts";

@@ -6,7 +6,7 @@ import {
   type StoreService,
 } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Order, OrderStatus } from "../domain/order.ts";
-import type { OrderStore } from "../domain/store.ts";
+import type { OrderStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { answerList, type MessageList } from "./list.ts";
 import { orderStatusFromMessage, orderStatusToMessage } from "./order-status.ts";

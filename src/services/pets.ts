@@ -1,5 +1,5 @@
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
-import type { PetStore } from "../domain/store.ts";
+import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { petStatusToMessage } from "./pet-status.ts";
 

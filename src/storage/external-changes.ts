@@ -1,38 +1,38 @@
-import type { Store } from "../domain/store.ts";
+import type { ChangeTokens, ChangeTopic, Store } from "../domain/store.ts";
 
 /** How often the store is asked: changes by others must be seen within a second. Source: docs/contract.md#keys */
 const intervalMs = 250;
 
-/** Tells when other processes may have written to the store, so that what was read before may no longer hold. */
+/** Tells when others may have changed data of the store, so that a cache of it is out of date. */
 export interface ExternalChangeWatcher {
-  /** Calls back within a second of such a write; and at the beginning, when nobody knows what has been before. */
-  subscribe(listener: () => void): void;
-  /** Asks no more, and resolves when nothing is being asked. */
+  /** Calls back within a second of a change; and once at the beginning, when nobody knows what has been before. */
+  subscribe(topic: ChangeTopic, listener: () => void): void;
+  /** Stops asking, and resolves when no question is open. */
   close(): Promise<void>;
 }
 
-/** Asks the store at short intervals. While it does not answer, all that was read before counts as out of date. */
-export function watchExternalChanges(store: Pick<Store, "externalChangeToken">): ExternalChangeWatcher {
-  const listeners: (() => void)[] = [];
-  let known: number | undefined;
+/** Asks the store for its tokens at short intervals. While it does not answer, all topics count as changed. */
+export function watchExternalChanges(store: Pick<Store, "changeTokens">): ExternalChangeWatcher {
+  const listeners: Record<ChangeTopic, (() => void)[]> = { keys: [], stock: [], usage: [] };
+  const topics = Object.keys(listeners) as ChangeTopic[];
+  let known: ChangeTokens | undefined;
   let asking: Promise<void> | undefined;
 
   async function ask(): Promise<void> {
-    const revision = await store.externalChangeToken().catch(() => undefined);
-    if (revision === undefined || revision !== known) {
-      known = revision;
-      tell();
-    }
+    const tokens = await store.changeTokens().catch(() => undefined);
+    const former = known;
+    known = tokens;
+    tell(topics.filter((topic) => tokens === undefined || tokens[topic] !== former?.[topic]));
   }
-  function tell(): void {
-    for (const listener of listeners) {
+  function tell(changed: readonly ChangeTopic[]): void {
+    for (const listener of changed.flatMap((topic) => listeners[topic])) {
       listener();
     }
   }
-  // One question at a time: a store that is slow to answer must not be asked twice.
+  // One question at a time: a slow store is not asked twice.
   function askOnce(): void {
     if (asking !== undefined) {
-      tell();
+      tell(topics);
       return;
     }
     asking = ask().finally(() => {
@@ -43,7 +43,7 @@ export function watchExternalChanges(store: Pick<Store, "externalChangeToken">):
   askOnce();
   const timer = setInterval(askOnce, intervalMs);
   return {
-    subscribe: (listener) => void listeners.push(listener),
+    subscribe: (topic, listener) => void listeners[topic].push(listener),
     async close() {
       clearInterval(timer);
       await asking;

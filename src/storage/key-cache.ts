@@ -1,39 +1,95 @@
 import type { FoundKey } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
-import type { KeyStore } from "../domain/store.ts";
+import type { KeyStore } from "../domain/key-store.ts";
 import type { KeyFinder } from "../interceptors/auth.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 
-/** The most keys that are remembered, some 5 MB. Past it those known for longest are forgotten. */
-const maxKeys = 10_000;
+/** The most secrets that are remembered, some 5 MB. Past it the one known for longest is forgotten. */
+const maxSecrets = 10_000;
+
+/** Secrets are guessed without end, and each guess is forgotten soon. */
+const maxUnknownSecrets = 10_000;
 
 /**
- * Finds keys by their secrets, and remembers those that it found: to hash a secret and look it up costs as much as all
- * the rest of a small request. Keys are only ever changed by other processes, so any write of theirs voids it all.
+ * Finds keys by their secrets, and remembers the answers: hashing a secret and looking it up costs as much as the rest
+ * of a small request. It forgets everything when others have changed keys.
+ *
+ * It bounds what callers without a key can make the store do. A malformed secret is never looked up, an unknown one is
+ * looked up once, and requests that bring the same secret at the same time share one look-up.
  */
-export function createKeyCache(store: KeyStore, externalChanges: ExternalChangeWatcher): KeyFinder {
-  const known = new Map<string, FoundKey>();
+export function createKeyCache(store: Pick<KeyStore, "findKey">, changes: ExternalChangeWatcher): KeyFinder {
+  const known = new BoundedMap<FoundKey>(maxSecrets);
+  const unknown = new BoundedMap<true>(maxUnknownSecrets);
+  const lookUps = new Map<string, Promise<FoundKey | undefined>>();
   let generation = 0;
-  externalChanges.subscribe(() => {
+  changes.subscribe("keys", () => {
     generation += 1;
     known.clear();
+    unknown.clear();
+    lookUps.clear();
   });
 
   async function lookUp(secret: string): Promise<FoundKey | undefined> {
     const startedIn = generation;
-    const found = isSecret(secret) ? await store.findKey(hashSecret(secret)) : undefined;
-    if (found !== undefined && startedIn === generation) {
-      remember(secret, found);
+    try {
+      const found = await store.findKey(hashSecret(secret));
+      if (startedIn === generation) {
+        if (found === undefined) {
+          unknown.set(secret, true);
+        } else {
+          known.set(secret, found);
+        }
+      }
+      return found;
+    } finally {
+      if (startedIn === generation) {
+        lookUps.delete(secret);
+      }
     }
+  }
+
+  function lookUpOnce(secret: string): Promise<FoundKey | undefined> {
+    const underWay = lookUps.get(secret);
+    if (underWay !== undefined) {
+      return underWay;
+    }
+    const found = lookUp(secret);
+    lookUps.set(secret, found);
     return found;
   }
 
-  function remember(secret: string, found: FoundKey): void {
-    if (known.size >= maxKeys) {
-      known.delete(known.keys().next().value as string);
-    }
-    known.set(secret, found);
+  return {
+    async find(secret) {
+      const found = known.get(secret);
+      if (found !== undefined || !isSecret(secret) || unknown.get(secret) !== undefined) {
+        return found;
+      }
+      return lookUpOnce(secret);
+    },
+  };
+}
+
+/** A map that forgets its oldest entry when it is full. */
+class BoundedMap<Value> {
+  readonly #entries = new Map<string, Value>();
+  readonly #maxSize: number;
+
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
-  return { find: (secret) => known.get(secret) ?? lookUp(secret) };
+  get(id: string): Value | undefined {
+    return this.#entries.get(id);
+  }
+
+  set(id: string, value: Value): void {
+    if (this.#entries.size >= this.#maxSize) {
+      this.#entries.delete(this.#entries.keys().next().value as string);
+    }
+    this.#entries.set(id, value);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
 }

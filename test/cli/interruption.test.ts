@@ -13,7 +13,7 @@ async function createStore(): Promise<string> {
   const store = openSqliteStore(join(cwd, "data/petstore.db"));
   const name = "x".repeat(30_000);
   await store.importAll({ pets: Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name })) });
-  await store.backup(join(cwd, "backup.db"));
+  await store.maintenance.backup(join(cwd, "backup.db"));
   await store.close();
   return cwd;
 }

@@ -14,7 +14,7 @@ async function createStore(): Promise<string> {
   await store.importAll({
     pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) })),
   });
-  await store.backup(join(cwd, "backup.db"));
+  await store.maintenance.backup(join(cwd, "backup.db"));
   await store.close();
   return cwd;
 }

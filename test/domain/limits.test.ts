@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  type DecisionWithUsage,
-  decide,
-  describeLimits,
-  type Limits,
-  noUsage,
-  type Usage,
-} from "../../src/domain/limits.ts";
+import { type DecisionWithUsage, decide, describeLimits, type Limits } from "../../src/domain/limits.ts";
 import type { Quota } from "../../src/domain/plan.ts";
+import { noUsage, type Usage } from "../../src/domain/usage.ts";
 
 /** A moment with a sub-second part, so that what is rounded shows. */
 const start = 1_700_000_000_250;

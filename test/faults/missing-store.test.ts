@@ -49,6 +49,15 @@ describe("a store that has been taken from under the server", () => {
     await expectReadOnly();
   });
 
+  it("has the server answer that it is not ready, and its status say why", async () => {
+    const { opsOrigin } = served.server;
+    expect((await fetch(`${opsOrigin}/readyz`)).status).toBe(503);
+    const status = await fetch(`${opsOrigin}/status`);
+    expect(status.status).toBe(200);
+    expect(await status.json()).toMatchObject({ ready: false, db: { error: "the store does not answer" } });
+    expect((await fetch(`${opsOrigin}/metrics`)).status).toBe(200);
+  });
+
   it("lets the server end", async () => {
     expect(await served.server.end()).toBe(0);
   });

@@ -38,12 +38,17 @@ describe.skipIf(!hasFaultyDisk)("a disk whose sync stands still (skipped without
   const update = (way: Protocol, quantity: bigint, headers: Readonly<Record<string, string>> = {}) =>
     server.call(way, "updateInventory", { petId: 7n, update: { quantity } }, { key, headers });
 
+  const readiness = async () => {
+    const answer = await fetch(`${server.opsOrigin}/readyz`);
+    return { status: answer.status, text: await answer.text() };
+  };
+
   const quantityOf7 = async (way: Protocol) => {
     const { items } = expectSuccess(await server.call(way, "listInventory", {}, { key }));
     return items.find(({ petId }) => petId === 7n)?.quantity;
   };
 
-  it("has deadlines kept, reads answered, and the updates done when it goes on", async () => {
+  it("has deadlines kept, reads answered, probes told, and the updates done when it goes on", async () => {
     disk.break({ on: ["syncs"], delayMs: 600_000 });
     const waiting = update(rest, 100n);
     await until(async () => disk.seen > 0, 10_000);
@@ -57,8 +62,10 @@ describe.skipIf(!hasFaultyDisk)("a disk whose sync stands still (skipped without
     for (const way of ways) {
       expect(await quantityOf7(way), way.name).toBe(12n);
     }
+    expect(await readiness()).toEqual({ status: 503, text: "the store does not answer\n" });
     disk.heal();
     expectSuccess(await waiting);
+    expect(await readiness()).toEqual({ status: 200, text: "ready\n" });
     for (const way of ways) {
       await until(async () => (await quantityOf7(way)) === 200n, 5_000);
     }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
-import type { Usage } from "../../src/domain/limits.ts";
+import type { Usage } from "../../src/domain/usage.ts";
 import { createKeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
@@ -62,16 +62,47 @@ describe("the limiter of keys", () => {
     expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_001_000]]));
   });
 
-  it("offers counts again that the store did not take", async () => {
+  it.each(["before", "after"] as const)(
+    "counts once what a save has counted that failed %s it took effect",
+    async (when) => {
+      const limiter = createLimiter();
+      store.failing = when;
+      await limiter.decide(key(9));
+      await vi.advanceTimersByTimeAsync(500);
+      await limiter.decide(key(9));
+      await vi.advanceTimersByTimeAsync(500);
+      expect(reported.length).toBeGreaterThan(0);
+      store.failing = undefined;
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(store.saved.get("key_1")?.minute?.count).toBe(2);
+      await limiter.close();
+    },
+  );
+
+  it("saves everything when it is closed after a save that failed", async () => {
     const limiter = createLimiter();
-    store.isFailing = true;
-    await limiter.decide(key(3));
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(reported.length).toBeGreaterThan(0);
-    store.isFailing = false;
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(store.saved.get("key_1")?.minute?.count).toBe(1);
+    store.failing = "after";
+    await limiter.decide(key(9));
+    await vi.advanceTimersByTimeAsync(500);
+    await limiter.decide(key(9));
+    store.failing = undefined;
     await limiter.close();
+    expect(store.saved.get("key_1")?.minute?.count).toBe(2);
+  });
+
+  it("adds its counts to those of another server, and goes on from the sum", async () => {
+    const [one, other] = [createLimiter(), createLimiter()];
+    for (let made = 0; made < 5; made += 1) {
+      await one.decide(key(100));
+      await other.decide(key(100));
+    }
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(store.saved.get("key_1")?.minute?.count).toBe(10);
+    await one.decide(key(100));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await one.decide(key(100))).headerValues.remaining).toBe(88);
+    await Promise.all([one.close(), other.close()]);
+    expect(store.saved.get("key_1")?.minute?.count).toBe(12);
   });
 
   it("remembers a key that has been idle for long, by the store", async () => {

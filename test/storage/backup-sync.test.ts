@@ -39,7 +39,7 @@ it("puts a backup on disk, and then its name", async () => {
   const deeds = recordDeeds();
   const copy = join(folder, "copy.db");
   const store = openSqliteStore(join(folder, "petstore.db"));
-  await store.backup(copy);
+  await store.maintenance.backup(copy);
   await store.close();
   const draft = `${copy}.${process.pid}.tmp`;
   expect(deeds).toEqual([

@@ -113,7 +113,7 @@ describe("a broken rule", () => {
     [
       "a version below its tables",
       `PRAGMA user_version = 1`,
-      ["deprecated_calls", "last_backup"].map(
+      ["deprecated_calls", "last_backup", "usage_saves", "change_counters"].map(
         (table) => `the table ${table} is of a later version than 1, as which the store is marked`,
       ),
     ],

@@ -1,25 +1,27 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { ChangeTokens } from "../../src/domain/store.ts";
 import { watchExternalChanges } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 /**
- * Watches a store that says these things in turn, and the last of them for ever. Returns after which it called back.
+ * Watches a store that gives these tokens of its keys in turn, and the last of them for ever. Returns after which it
+ * called back.
  */
 async function watch(...answers: (number | Error)[]): Promise<number[]> {
   const calls: number[] = [];
   let asked = 0;
-  const externalChangeToken = async () => {
+  const changeTokens = async () => {
     const answer = answers[Math.min(asked, answers.length - 1)] as number | Error;
     asked += 1;
     if (answer instanceof Error) {
       throw answer;
     }
-    return answer;
+    return { keys: answer, stock: asked, usage: 0 };
   };
-  const watching = watchExternalChanges({ externalChangeToken });
-  watching.subscribe(() => calls.push(asked));
+  const watching = watchExternalChanges({ changeTokens });
+  watching.subscribe("keys", () => calls.push(asked));
   await vi.advanceTimersByTimeAsync(2_000);
   await watching.close();
   const before = asked;
@@ -52,14 +54,14 @@ it.each<[says: (number | Error)[], calledAfter: number[]]>([
 });
 
 it("looks often enough to be within a second", async () => {
-  let revision = 1;
+  const tokens = { keys: 1, stock: 1, usage: 1 };
   let calls = 0;
-  const watching = watchExternalChanges({ externalChangeToken: async () => revision });
-  watching.subscribe(() => {
+  const watching = watchExternalChanges({ changeTokens: async () => ({ ...tokens }) });
+  watching.subscribe("stock", () => {
     calls += 1;
   });
   await vi.advanceTimersByTimeAsync(10);
-  revision = 2;
+  tokens.stock = 2;
   await vi.advanceTimersByTimeAsync(500);
   expect(calls).toBe(2);
   await watching.close();
@@ -67,28 +69,28 @@ it("looks often enough to be within a second", async () => {
 
 it("asks a slow store but once at a time", async () => {
   let asked = 0;
-  const { promise, resolve } = Promise.withResolvers<number>();
+  const { promise, resolve } = Promise.withResolvers<ChangeTokens>();
   const watching = watchExternalChanges({
-    externalChangeToken: () => {
+    changeTokens: () => {
       asked += 1;
       return promise;
     },
   });
   await vi.advanceTimersByTimeAsync(5_000);
   expect(asked).toBe(1);
-  resolve(1);
+  resolve({ keys: 1, stock: 1, usage: 1 });
   await watching.close();
 });
 
 it("takes all that was read before for out of date while a store does not answer", async () => {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const watching = watchExternalChanges({ externalChangeToken: () => promise });
+  const { promise, resolve } = Promise.withResolvers<ChangeTokens>();
+  const watching = watchExternalChanges({ changeTokens: () => promise });
   let calls = 0;
-  watching.subscribe(() => {
+  watching.subscribe("usage", () => {
     calls += 1;
   });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(calls).toBe(4);
-  resolve(1);
+  resolve({ keys: 1, stock: 1, usage: 1 });
   await watching.close();
 });

@@ -35,7 +35,7 @@ describe("what is to be bounded in its effect on others", () => {
     await store.importAll({ pets: Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name })) });
     const turns = countTurns();
     const pieces: { done: number; turn: number }[] = [];
-    await store.backup(`${file}.copy`, (done) => pieces.push({ done, turn: turns() }));
+    await store.maintenance.backup(`${file}.copy`, (done) => pieces.push({ done, turn: turns() }));
     await store.close();
     expect(pieces.length).toBeGreaterThan(5);
     for (const [index, { done, turn }] of pieces.slice(1).entries()) {

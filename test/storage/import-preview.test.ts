@@ -37,13 +37,13 @@ const imports: fc.Arbitrary<Imports> = fc.record({
 it("tells what the import then does, or throws, and changes nothing", async () => {
   const file = await createStore();
   const store = openSqliteStore(file);
-  const before = await store.externalChangeToken();
+  const before = await store.changeTokens();
   await fc.assert(
     fc.asyncProperty(imports, async (given) => {
       const [preview] = await Promise.allSettled([previewImportInto(file, given)]);
-      expect(await store.externalChangeToken()).toBe(before);
+      expect(await store.changeTokens()).toEqual(before);
       const copy = join(createFolder(), "copy.db");
-      await store.backup(copy);
+      await store.maintenance.backup(copy);
       const target = openSqliteStore(copy);
       const [outcome] = await Promise.allSettled([target.importAll(given)]);
       await target.close();

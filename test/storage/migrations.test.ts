@@ -58,7 +58,9 @@ describe.each(versions)("a store of version %i of the schema", (version) => {
     expect(await store.findKey(Buffer.alloc(32, 0xa0))).toMatchObject({ secretExpiresAtMs: 1_750_000_000_000 });
     expect(await store.loadUsage("key_a")).toMatchObject({ ban: { step: 4, endsAtMs: 1_700_000_000_006 }, unbans: 2 });
     expect((await store.listUsage()).map(({ keyId }) => keyId)).toEqual(["key_a"]);
-    expect(await store.lastBackup()).toEqual(version < 3 ? undefined : { takenAtMs: 1_700_000_000_009, bytes: 40_960 });
+    expect(await store.maintenance.lastBackup()).toEqual(
+      version < 3 ? undefined : { takenAtMs: 1_700_000_000_009, bytes: 40_960 },
+    );
     await store.close();
     expect(await checkDatabase(file, "full")).toEqual([]);
   });

@@ -31,7 +31,7 @@ beforeEach(async () => {
   backup = join(folder, "backup.db");
   const store = openSqliteStore(file);
   await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] });
-  await store.backup(backup);
+  await store.maintenance.backup(backup);
   await store.updateInventory(1n, 2n);
   await store.close();
 });
@@ -212,7 +212,7 @@ describe("a restore is refused, and changes nothing,", () => {
     [
       "marked as older than it is",
       () => new Sqlite(backup).exec(`PRAGMA user_version = ${schemaVersion - 1}`).close(),
-      `it is not sound: the table last_backup is of a later version than ${schemaVersion - 1}`,
+      `it is not sound: the table usage_saves is of a later version than ${schemaVersion - 1}`,
     ],
     [
       "somebody's to trigger",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KeySettings } from "../../src/domain/key.ts";
-import { noUsage } from "../../src/domain/limits.ts";
+import { noUsage } from "../../src/domain/usage.ts";
+import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";
 
@@ -66,13 +67,13 @@ export function describeKeys(open: OpenStore): void {
       "is not created twice, nor with a secret that another has; what is written beside it stands",
       withStore(open, async ({ store }) => {
         const key = createKey({ id: "key_a" });
-        const results = await Promise.allSettled([
+        const results = await Promise.all([
           store.createKey(key, hashOf("a")),
           store.createKey(key, hashOf("b")),
           store.createKey(createKey({ id: "key_b" }), hashOf("a")),
           store.createKey(createKey({ id: "key_c" }), hashOf("c")),
         ]);
-        expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+        expect(results).toEqual(["created", "taken", "taken", "created"]);
         expect((await store.listKeys()).map(({ id }) => id)).toEqual(["key_a", "key_c"]);
         expect(await store.findKey(hashOf("b"))).toBeUndefined();
       }),
@@ -94,6 +95,21 @@ export function describeKeys(open: OpenStore): void {
           { key: { id: "key_a" }, secretExpiresAtMs: undefined },
           { key: { id: "key_b" }, secretExpiresAtMs: undefined },
         ]);
+      }),
+    );
+
+    it(
+      "gets no secret by rotation that a key has already, live or not",
+      withStore(open, async ({ store }) => {
+        const [key, other] = [createKey({ id: "key_a" }), createKey({ id: "key_b" })];
+        await store.createKey(key, hashOf("a"));
+        await store.createKey(other, hashOf("b"));
+        await store.rotateKey("key_b", hashOf("c"), 1_000);
+        for (const secret of ["a", "b", "c"]) {
+          expect(await store.rotateKey("key_a", hashOf(secret), 2_000)).toEqual({ outcome: "taken", key });
+        }
+        expect(await store.findKey(hashOf("a"))).toEqual({ key, secretExpiresAtMs: undefined });
+        expect(await store.findKey(hashOf("b"))).toEqual({ key: other, secretExpiresAtMs: 1_000 });
       }),
     );
 
@@ -147,7 +163,7 @@ export function describeKeys(open: OpenStore): void {
         const key = createKey({ id: "key_a", plan: "free", unbans: 3 });
         await store.createKey(key, hashOf("a"));
         const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 }, ban: { step: 2, endsAtMs: 9 } };
-        await store.saveUsage([{ keyId: "key_a", usage, lastUsedAtMs: 8 }]);
+        await store.saveUsage(firstSave({ keyId: "key_a", usage, lastUsedAtMs: 8 }));
         const settings: KeySettings = {
           name: "Zoë's",
           plan: "enterprise",

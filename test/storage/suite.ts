@@ -1,22 +1,31 @@
 import { describe } from "vitest";
 import type { OpenStore } from "./opened-store.ts";
-import { describeBackups } from "./suite-backups.ts";
+import { describeChanges } from "./suite-changes.ts";
 import { describeExports } from "./suite-exports.ts";
 import { describeImports } from "./suite-imports.ts";
 import { describeKeys } from "./suite-keys.ts";
 import { describeLists } from "./suite-lists.ts";
+import { describeMaintenance } from "./suite-maintenance.ts";
 import { describeModel } from "./suite-model.ts";
 import { describeUsage } from "./suite-usage.ts";
+import { describeWaiting } from "./suite-waiting.ts";
 
-/** All that a backend must do: it passes the whole of this. `open` opens an empty store. */
-export function describeStore(name: string, open: OpenStore): void {
+/** What a backend may lack: `maintenance`, where its own tools back it up, check and restore it. */
+export type Lacking = readonly "maintenance"[];
+
+/** All that a backend must do: it passes the whole suite, but for what it lacks. `open` opens an empty store. */
+export function describeStore(name: string, open: OpenStore, lacking: Lacking = []): void {
   describe(name, () => {
     describeLists(open);
     describeImports(open);
     describeExports(open);
-    describeBackups(open);
     describeKeys(open);
     describeUsage(open);
+    describeChanges(open);
+    describeWaiting(open);
     describeModel(open);
+    if (!lacking.includes("maintenance")) {
+      describeMaintenance(open);
+    }
   });
 }

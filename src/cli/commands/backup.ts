@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
-import { isSystemError, systemFailure } from "../failure.ts";
+import { Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
 import { formatByteSize } from "../parse/number.ts";
 import { printable } from "../print/printable.ts";
@@ -27,11 +27,14 @@ export function addBackup(program: Command): void {
 async function backUp(db: string, file: string): Promise<void> {
   yieldToServers();
   const work = interruptibly((guard) =>
-    withExistingStore(db, async (store) => {
+    withExistingStore(db, async ({ maintenance }) => {
+      if (maintenance === undefined) {
+        throw new Failure(`${db} is not kept in files: back it up with the tools of its database`);
+      }
       const takenAtMs = Date.now();
-      await withProgress("backing up", (report) => store.backup(file, guard(report)));
+      await withProgress("backing up", (report) => maintenance.backup(file, guard(report)));
       const bytes = statSync(file).size;
-      await noteBackup(store, { takenAtMs, bytes });
+      await noteBackup(maintenance, { takenAtMs, bytes });
       return bytes;
     }),
   );

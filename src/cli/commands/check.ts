@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import type { CheckDepth } from "../../domain/store-maintenance.ts";
 import { Failure } from "../failure.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
-import { type CheckDepth, checkStoreFile } from "../store-file.ts";
+import { maintenanceOf } from "../store-file.ts";
 
 /** `petstore check`: whether the store is sound. */
 export function addCheck(program: Command): void {
@@ -21,7 +22,7 @@ export function addCheck(program: Command): void {
 }
 
 async function check(db: string, depth: CheckDepth): Promise<void> {
-  const faults = await withProgress("checking", (report) => checkStoreFile(db, depth, report));
+  const faults = await withProgress("checking", (report) => maintenanceOf(db).check(depth, report));
   if (faults.length === 0) {
     process.stdout.write(`${printable(db)} is sound\n`);
     return;

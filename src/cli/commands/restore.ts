@@ -3,7 +3,7 @@ import { interruptibly } from "../interruption.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
 import { fileName } from "../settings/value-type.ts";
-import { restoreStoreFile } from "../store-file.ts";
+import { maintenanceOf } from "../store-file.ts";
 
 /** `petstore restore FILE`: a backup in the place of the store. */
 export function addRestore(program: Command): void {
@@ -20,7 +20,7 @@ export function addRestore(program: Command): void {
 
 async function restore(file: string, db: string): Promise<void> {
   const keptAs = await interruptibly((guard) =>
-    withProgress("restoring", (report) => restoreStoreFile(file, db, guard(report))),
+    withProgress("restoring", (report) => maintenanceOf(db).restore(file, guard(report))),
   );
   const kept = keptAs === undefined ? "" : `; what stood there is ${keptAs}`;
   process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);

@@ -18,7 +18,9 @@ export async function renewDemoKey(store: Store): Promise<string> {
   const id = demoIdPrefix + drawBase62(16, randomBytes);
   const key = newKey({ id, name: "demo", plan: "pro", createdAtMs: nowMs });
   const secret = mintSecret(randomBytes);
-  await store.createKey(key, hashSecret(secret));
+  if ((await store.createKey(key, hashSecret(secret))) === "taken") {
+    throw new Error(`the store has the key ${id} already`);
+  }
   return secret;
 }
 

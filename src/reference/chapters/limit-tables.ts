@@ -1,6 +1,7 @@
 import { type Ban, imposeBan } from "../../domain/ban.ts";
-import { decide, noUsage } from "../../domain/limits.ts";
+import { decide } from "../../domain/limits.ts";
 import { planQuotas, plans } from "../../domain/plan.ts";
+import { noUsage } from "../../domain/usage.ts";
 import type { OpenApiDocument } from "../openapi/view.ts";
 
 /** The plans and their quotas, as a Markdown table. */

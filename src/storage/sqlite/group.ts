@@ -1,32 +1,30 @@
 import { type PetStatus, petStatuses } from "../../domain/pet.ts";
+import type { CommittedGroup } from "../../domain/store-maintenance.ts";
 import type { Failure, Outcome } from "./writes.ts";
 
-/** What has become of what was committed together, as the writing thread tells it. */
-export type GroupOutcome = CommittedGroup | FailedGroup;
+/** The result of a group of tasks, as the writing thread tells it. */
+export type GroupOutcome = CommittedTasks | FailedGroup;
 
-export interface CommittedGroup {
-  /** Of each update the pet's status, by its place in `petStatuses`. */
+/** `size` counts the updates and writes of the group: only they change anything. */
+export interface CommittedTasks extends CommittedGroup {
+  /** For each update the pet's status, by its place in `petStatuses`. */
   readonly updates: Int8Array;
-  /** Why the last of those has failed that have failed by themselves; undefined when there is none. */
+  /** Why the last failed update has failed; undefined when none has. */
   readonly updateFailure: Failure | undefined;
-  readonly writes: readonly Outcome[];
-  /** How many updates and writes it held; to ask for the `externalChangeToken` changes nothing, and is not counted. */
-  readonly size: number;
-  /** How long the commit itself took, the sync included, in milliseconds. */
-  readonly syncMs: number;
+  readonly tasks: readonly Outcome[];
 }
 
-/** Nothing of it has been done. */
+/** Nothing of the group has been done. */
 interface FailedGroup {
   readonly failure: Failure;
   readonly updateCount: number;
-  readonly writeCount: number;
+  readonly taskCount: number;
 }
 
-/** In the place of a status: there is no such pet. */
+/** In place of a status: no pet has this id. */
 const noPet = -1;
 
-/** In the place of a status: the update has failed by itself, as on a damaged page. */
+/** In place of a status: this update alone has failed, as on a damaged page. */
 export const failedUpdate = -2;
 
 export function statusToCode(status: PetStatus | undefined): number {

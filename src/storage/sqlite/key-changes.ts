@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Key, type KeySettings, settingsOf } from "../../domain/key.ts";
-import type { KeyOutcome } from "../../domain/store.ts";
+import type { KeyOutcome } from "../../domain/key-store.ts";
 import type { Connection } from "./connection.ts";
-import { getKey } from "./keys.ts";
+import { getKey, hasSecret } from "./keys.ts";
 import { toNullable } from "./nullable.ts";
 
 /** Adds a secret to a key, and has the others end, at the latest, at the time given. */
@@ -13,6 +13,9 @@ export function rotateKey(
   oldSecretsExpireAtMs: number,
 ): KeyOutcome {
   return change(connection, id, () => {
+    if (hasSecret(connection, secretHash)) {
+      return "taken";
+    }
     connection.run(
       `UPDATE secrets SET expires_at_ms = ifnull(min(expires_at_ms, ?), ?) WHERE key_id = ?`,
       BigInt(oldSecretsExpireAtMs),
@@ -61,7 +64,7 @@ export function updateKey(connection: Connection, former: Key, settings: KeySett
 }
 
 /** Changes a key that is not revoked, and reads it again. `apply` tells whether it has changed the key. */
-function change(connection: Connection, id: string, apply: (key: Key) => "done" | "stale"): KeyOutcome {
+function change(connection: Connection, id: string, apply: (key: Key) => "done" | "stale" | "taken"): KeyOutcome {
   return connection.atomically(() => {
     const key = getKey(connection, id);
     if (key === undefined) {

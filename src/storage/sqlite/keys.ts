@@ -1,6 +1,6 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
+import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
 import { type Plan, plans, type Quota } from "../../domain/plan.ts";
-import type { KeyCounts } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { readTexts, readWord } from "./damage.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
@@ -19,9 +19,12 @@ interface KeyRow {
   readonly unbans: bigint;
 }
 
-/** Inserts a key with its secret. Throws the driver's error when there is such an id or secret already. */
-export function createKey(connection: Connection, key: Key, secretHash: Uint8Array): void {
-  connection.atomically(() => {
+/** Inserts a key with its secret. */
+export function createKey(connection: Connection, key: Key, secretHash: Uint8Array): KeyCreation {
+  return connection.atomically(() => {
+    if (getKey(connection, key.id) !== undefined || hasSecret(connection, secretHash)) {
+      return "taken";
+    }
     connection.run(
       `INSERT INTO keys (id, name, plan, per_minute, per_day, scopes, created_at_ms, expires_at_ms, revoked_at_ms,
          unbans)
@@ -38,7 +41,13 @@ export function createKey(connection: Connection, key: Key, secretHash: Uint8Arr
       BigInt(key.unbans),
     );
     connection.run(`INSERT INTO secrets (hash, key_id) VALUES (?, ?)`, secretHash, key.id);
+    return "created";
   });
+}
+
+/** Whether a key has a secret, live or not. */
+export function hasSecret(connection: Connection, secretHash: Uint8Array): boolean {
+  return connection.get(`SELECT 1 FROM secrets WHERE hash = ?`, secretHash) !== undefined;
 }
 
 /*
@@ -57,7 +66,6 @@ export function findKey(connection: Connection, secretHash: Uint8Array): FoundKe
   return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
 }
 
-/** The key with an id. */
 export function getKey(connection: Connection, id: string): Key | undefined {
   const row = connection.get<KeyRow>(
     `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE keys.id = +?`,
@@ -66,7 +74,6 @@ export function getKey(connection: Connection, id: string): Key | undefined {
   return row && keyFromRow(row);
 }
 
-/** All keys, in the order of their creation. */
 export function listKeys(connection: Connection): Key[] {
   const rows = connection.all<KeyRow>(
     `SELECT keys.*, last_used_at_ms FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY number`,
@@ -74,7 +81,6 @@ export function listKeys(connection: Connection): Key[] {
   return rows.map(keyFromRow);
 }
 
-/** How many keys of each plan are neither revoked nor, at a time, expired. */
 export function countKeys(connection: Connection, atMs: number): KeyCounts {
   const rows = connection.all<{ readonly plan: Plan; readonly live: bigint }>(
     `SELECT plan, count(*) AS live FROM keys

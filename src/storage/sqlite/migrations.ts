@@ -70,6 +70,20 @@ const migrations: readonly string[] = [
      taken_at_ms INTEGER NOT NULL,
      bytes       INTEGER NOT NULL
    ) STRICT;`,
+
+  `CREATE TABLE usage_saves (
+     position INTEGER PRIMARY KEY,  -- in the order of the servers' first saves
+     server   TEXT NOT NULL UNIQUE,
+     number   INTEGER NOT NULL
+   ) STRICT;
+
+   CREATE TABLE change_counters (
+     number INTEGER PRIMARY KEY CHECK (number = 1),
+     keys   INTEGER NOT NULL,
+     stock  INTEGER NOT NULL,
+     usage  INTEGER NOT NULL
+   ) STRICT;
+   INSERT INTO change_counters VALUES (1, 0, 0, 0);`,
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */

@@ -1,6 +1,6 @@
 import type { RecordChange } from "../../domain/import.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
-import type { ListQuery } from "../../domain/store.ts";
+import type { ListQuery } from "../../domain/pet-store.ts";
 import type { Connection } from "./connection.ts";
 import { assertAscending, readInteger, readWord } from "./damage.ts";
 import type { ImportTable } from "./import/staging.ts";

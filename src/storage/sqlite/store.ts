@@ -2,29 +2,24 @@ import { petNotFound } from "../../domain/errors.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
-import type { Usage } from "../../domain/limits.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
-import type {
-  BackupRecord,
-  KeyCounts,
-  KeyOutcome,
-  KeyUsage,
-  ListQuery,
-  ReportProgress,
-  Store,
-  StoreSpace,
-} from "../../domain/store.ts";
+import type { ListQuery } from "../../domain/pet-store.ts";
+import type { ChangeTokens, Store, WaitOptions } from "../../domain/store.ts";
+import type { StoreGauge } from "../../domain/store-maintenance.ts";
+import type { Usage } from "../../domain/usage.ts";
+import type { KeyUsage, UsageSave } from "../../domain/usage-store.ts";
+import { abortable, abortableItems } from "../abortable.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
+import { fileGauges } from "./gauges.ts";
 import { importAll } from "./import/import.ts";
 import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
-import { lastBackup } from "./last-backup.ts";
-import { assertOutside, backUp } from "./maintenance/backup.ts";
+import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
-import { measureSpace } from "./space.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
 
@@ -35,6 +30,8 @@ export function openSqliteStore(file: string, options: DatabaseOptions & WriterO
 
 /** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
 export class SqliteStore implements Store {
+  readonly maintenance: SqliteMaintenance;
+  readonly gauges: readonly StoreGauge[];
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;
@@ -47,14 +44,17 @@ export class SqliteStore implements Store {
     this.#reader = openDatabase(path, options);
     this.#reader.pragma("query_only = ON");
     this.#writer = new Writer(path, options);
+    this.maintenance = new SqliteMaintenance(path, options);
+    this.gauges = fileGauges(this.maintenance);
   }
 
-  async listInventory(query: ListQuery<PetStatus>): Promise<InventoryItem[]> {
+  async listInventory(query: ListQuery<PetStatus>, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
+    signal?.throwIfAborted();
     return this.#read((connection) => listInventory(connection, query));
   }
 
-  async updateInventory(petId: bigint, quantity: bigint): Promise<InventoryItem> {
-    const status = await this.#writer.update(petId, quantity);
+  async updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem> {
+    const status = await abortable(() => this.#writer.update(petId, quantity), options);
     if (status === undefined) {
       throw petNotFound(petId);
     }
@@ -69,31 +69,39 @@ export class SqliteStore implements Store {
     return pet;
   }
 
-  exportPets(): AsyncIterable<StockedPet> {
-    return this.#export(iteratePets);
+  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
+    return this.#export(iteratePets, options);
   }
 
   async countPets(): Promise<number> {
     return this.#read(countPets);
   }
 
-  async listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
+  async listOrders(query: ListQuery<OrderStatus>, { signal }: WaitOptions = {}): Promise<Order[]> {
+    signal?.throwIfAborted();
     return this.#read((connection) => listOrders(connection, query));
   }
 
-  exportOrders(): AsyncIterable<Order> {
-    return this.#export(iterateOrders);
+  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
+    return this.#export(iterateOrders, options);
   }
 
   async countOrders(): Promise<number> {
     return this.#read(countOrders);
   }
 
-  importAll(imports: Imports): Promise<ImportResult> {
-    return this.#alone((connection) => importAll(connection, imports));
+  async importAll(imports: Imports): Promise<ImportResult> {
+    const connection = openDatabase(this.#path, this.#options);
+    try {
+      return await importAll(connection, imports);
+    } catch (error) {
+      throw fromDriverError(error);
+    } finally {
+      connection.close();
+    }
   }
 
-  createKey(key: Key, secretHash: Uint8Array): Promise<void> {
+  createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation> {
     return this.#writer.run("createKey", key, secretHash);
   }
 
@@ -141,29 +149,18 @@ export class SqliteStore implements Store {
     return this.#read(listUsage);
   }
 
-  saveUsage(usages: Iterable<KeyUsage>): Promise<void> {
-    return this.#writer.run("saveUsage", [...usages]);
+  saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>> {
+    return this.#writer.run("saveUsage", save);
   }
 
-  externalChangeToken(): Promise<number> {
-    return this.#writer.run("externalChangeToken");
+  changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
+    return abortable(() => this.#writer.changeTokens(), options);
   }
 
-  async backup(file: string, report?: ReportProgress): Promise<void> {
-    assertOutside(this.#path, file);
-    return this.#alone((connection) => backUp(connection, file, report));
-  }
-
-  recordBackup(backup: BackupRecord): Promise<void> {
-    return this.#writer.run("recordBackup", backup);
-  }
-
-  async lastBackup(): Promise<BackupRecord | undefined> {
-    return this.#read(lastBackup);
-  }
-
-  space(): Promise<StoreSpace> {
-    return measureSpace(this.#path);
+  /** Asks both threads: reads and writes may fail apart. */
+  async ready(options?: WaitOptions): Promise<void> {
+    this.#read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));
+    await this.changeTokens(options);
   }
 
   async close(): Promise<void> {
@@ -179,23 +176,14 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Gives what one query reads, as of one moment, over a connection of its own. */
-  async *#export<Item>(iterate: (connection: Connection) => Iterable<Item>): AsyncGenerator<Item> {
+  /** Reads the rows of one query, as of one moment, over a connection of its own. */
+  async *#export<Item>(
+    iterate: (connection: Connection) => Iterable<Item>,
+    options: WaitOptions | undefined,
+  ): AsyncGenerator<Item> {
     const connection = openDatabase(this.#path, this.#options);
     try {
-      yield* iterate(connection);
-    } catch (error) {
-      throw fromDriverError(error);
-    } finally {
-      connection.close();
-    }
-  }
-
-  /** Does long work over a connection of its own. */
-  async #alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = openDatabase(this.#path, this.#options);
-    try {
-      return await work(connection);
+      yield* abortableItems(iterate(connection), options);
     } catch (error) {
       throw fromDriverError(error);
     } finally {

@@ -1,6 +1,6 @@
 import type { Ban } from "../../domain/ban.ts";
-import type { Usage } from "../../domain/limits.ts";
-import type { KeyUsage } from "../../domain/store.ts";
+import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
+import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/usage-store.ts";
 import type { Window } from "../../domain/window.ts";
 import type { Connection } from "./connection.ts";
 import { toNullable } from "./nullable.ts";
@@ -22,15 +22,21 @@ export function loadUsage(connection: Connection, keyId: string): Usage | undefi
   return row && usageFromRow(row);
 }
 
-export function saveUsage(connection: Connection, usages: readonly KeyUsage[]): void {
-  connection.atomically(() => {
-    for (const usage of usages) {
-      saveKeyUsage(connection, usage);
+/** See `UsageStore`. */
+export function saveUsage(connection: Connection, { server, number, usages }: UsageSave): Map<string, Usage> {
+  return connection.atomically(() => {
+    const isNew = recordSave(connection, server, number);
+    const foreign = new Map<string, Usage>();
+    for (const counted of usages) {
+      const stored = isNew ? mergeIntoRow(connection, counted) : loadUsage(connection, counted.keyId);
+      if (stored !== undefined && !isSameUsage(stored, counted.usage)) {
+        foreign.set(counted.keyId, stored);
+      }
     }
+    return foreign;
   });
 }
 
-/** All that is known of the use of a key. */
 export function getUsage(connection: Connection, keyId: string): KeyUsage | undefined {
   const row = connection.get<KeyUsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
   const calls = connection.all<DeprecatedCallRow>(
@@ -40,7 +46,6 @@ export function getUsage(connection: Connection, keyId: string): KeyUsage | unde
   return row && keyUsageFromRows(row, calls);
 }
 
-/** The usage of all keys that have any. */
 export function listUsage(connection: Connection): KeyUsage[] {
   const rows = connection.all<KeyUsageRow>(`SELECT * FROM usage`);
   const calls = Map.groupBy(
@@ -61,12 +66,55 @@ interface DeprecatedCallRow {
   readonly last_called_at_ms: bigint;
 }
 
-function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs, deprecatedCalls }: KeyUsage): void {
+/** Servers that have saved nothing since this many others began are forgotten: they have ended long ago. */
+const rememberedServers = 100;
+
+/** Whether a save is a new one. It is not, when the server repeats a save that has taken effect. */
+function recordSave(connection: Connection, server: string, number: number): boolean {
+  const sql = `SELECT number FROM usage_saves WHERE server = ?`;
+  const last = connection.get<{ readonly number: bigint }>(sql, server);
+  if (last !== undefined && number <= last.number) {
+    return false;
+  }
+  if (last === undefined) {
+    connection.run(`INSERT INTO usage_saves (server, number) VALUES (?, ?)`, server, BigInt(number));
+    connection.run(
+      `DELETE FROM usage_saves WHERE position <= (SELECT max(position) FROM usage_saves) - ?`,
+      BigInt(rememberedServers),
+    );
+  } else {
+    connection.run(`UPDATE usage_saves SET number = ? WHERE server = ?`, BigInt(number), server);
+  }
+  return true;
+}
+
+/** Returns what is stored then; undefined when there is no such key. */
+function mergeIntoRow(connection: Connection, counted: CountedUsage): Usage | undefined {
+  const { keyId, base, usage, lastUsedAtMs, deprecatedCalls } = counted;
+  if (connection.get(`SELECT 1 FROM keys WHERE id = ?`, keyId) === undefined) {
+    return undefined;
+  }
+  const row = connection.get<KeyUsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
+  const stored = row === undefined ? noUsage : usageFromRow(row);
+  const merged = mergeUsage(stored, { base, usage, atMs: lastUsedAtMs });
+  writeUsage(connection, {
+    keyId,
+    usage: merged,
+    lastUsedAtMs: Math.max(lastUsedAtMs, Number(row?.last_used_at_ms ?? 0)),
+  });
+  for (const [method, lastCalledAtMs] of deprecatedCalls ?? []) {
+    recordDeprecatedCall(connection, { keyId, method, lastCalledAtMs });
+  }
+  return merged;
+}
+
+function writeUsage(connection: Connection, { keyId, usage, lastUsedAtMs }: KeyUsage): void {
   connection.run(
     `INSERT OR REPLACE INTO usage
        (key_id, minute_opened_at_ms, minute_count, day_opened_at_ms, day_count, refusals_opened_at_ms, refusals_count,
         ban_step, ban_ends_at_ms, unbans, last_used_at_ms)
-     SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM keys WHERE id = ?`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    keyId,
     toNullable(usage.minute?.openedAtMs),
     toNullable(usage.minute?.count),
     toNullable(usage.day?.openedAtMs),
@@ -77,22 +125,19 @@ function saveKeyUsage(connection: Connection, { keyId, usage, lastUsedAtMs, depr
     toNullable(usage.ban?.endsAtMs),
     BigInt(usage.unbans),
     BigInt(lastUsedAtMs),
-    keyId,
   );
-  for (const [method, lastCalledAtMs] of deprecatedCalls ?? []) {
-    saveDeprecatedCall(connection, { keyId, method, lastCalledAtMs });
-  }
 }
 
-function saveDeprecatedCall(
+function recordDeprecatedCall(
   connection: Connection,
   { keyId, method, lastCalledAtMs }: { keyId: string; method: string; lastCalledAtMs: number },
 ): void {
   connection.run(
-    `INSERT OR REPLACE INTO deprecated_calls (key_id, method, last_called_at_ms) SELECT id, ?, ? FROM keys WHERE id = ?`,
+    `INSERT INTO deprecated_calls (key_id, method, last_called_at_ms) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET last_called_at_ms = max(last_called_at_ms, excluded.last_called_at_ms)`,
+    keyId,
     method,
     BigInt(lastCalledAtMs),
-    keyId,
   );
 }
 

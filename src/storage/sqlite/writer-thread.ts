@@ -1,13 +1,15 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import type { ChangeTopic } from "../../domain/store.ts";
+import { ChangeTracker, countChange } from "./change-counters.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { DamagedRowError } from "./damage.ts";
 import { openDatabase, StoreFileError } from "./database.ts";
 import { isMediumFailure } from "./driver-error.ts";
 import { FileIdentity } from "./file-identity.ts";
-import { type CommittedGroup, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
+import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
 import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";
-import { type Failure, type Outcome, type Write, writes as writesByName } from "./writes.ts";
+import { type Failure, type Outcome, type Task, writes, writeTopics } from "./writes.ts";
 
 /** What the thread is started with. */
 export interface WriterThreadData {
@@ -17,12 +19,13 @@ export interface WriterThreadData {
   readonly updates: SharedArrayBuffer;
 }
 
-/** What the thread is told: to look at the queue of updates, to do another write, or to end. */
-export type WriterMessage = "wake" | Write | "close";
+/** What the thread is told: to look at the queue of updates, to do another task, or to end. */
+export type WriterMessage = "wake" | Task | "close";
 
 const { path, options, updates: memory } = workerData as WriterThreadData;
 const connection = openDatabase(path, options);
-const place = new FileIdentity(path);
+const file = new FileIdentity(path);
+const changes = new ChangeTracker(connection);
 const queue = new UpdateQueue(memory);
 const port = parentPort as MessagePort;
 
@@ -42,11 +45,11 @@ function* waitingMessages(): Generator<WriterMessage> {
   }
 }
 
-/** Commits the writes and all updates that there are, and those that arrive meanwhile after that. */
-function commitAll(writes: readonly Write[]): void {
+/** Commits the tasks and all updates that there are, and those that arrive meanwhile after that. */
+function commitAll(tasks: readonly Task[]): void {
   const updates = queue.take();
-  if (updates.length > 0 || writes.length > 0) {
-    port.postMessage(commit(updates, writes));
+  if (updates.length > 0 || tasks.length > 0) {
+    port.postMessage(commit(updates, tasks));
   }
   if (!queue.sleep()) {
     // Messages may wait as well.
@@ -54,34 +57,42 @@ function commitAll(writes: readonly Write[]): void {
   }
 }
 
-/** Commits a group with one sync. When that fails, none of it has been done. */
-function commit(updates: BigInt64Array, writes: readonly Write[]): GroupOutcome {
+/** Commits a group with one sync. When that fails, nothing of it has been done. */
+function commit(updates: BigInt64Array, tasks: readonly Task[]): GroupOutcome {
   try {
-    place.assertUnmoved();
+    file.assertUnmoved();
+    const changed = new Set<ChangeTopic>();
     let workedAtMs = 0;
     const done = connection.atomically(() => {
-      const outcomes = { ...runUpdates(updates), writes: writes.map(runWrite) };
+      const outcomes = { ...runUpdates(updates, changed), tasks: tasks.map((task) => runTask(task, changed)) };
+      for (const topic of changed) {
+        countChange(connection, topic);
+      }
       workedAtMs = performance.now();
       return outcomes;
     });
-    const size = done.updates.length + writes.filter(isChange).length;
-    return { ...done, size, syncMs: performance.now() - workedAtMs };
+    const syncMs = performance.now() - workedAtMs;
+    changes.addOwn(changed);
+    const size = done.updates.length + tasks.filter(({ name }) => name !== "changeTokens").length;
+    return { ...done, size, syncMs };
   } catch (error) {
-    return { failure: toFailure(error), updateCount: updates.length / 2, writeCount: writes.length };
+    return { failure: toFailure(error), updateCount: updates.length / 2, taskCount: tasks.length };
   }
 }
 
-function isChange({ name }: Write): boolean {
-  return name !== "externalChangeToken";
-}
-
-function runUpdates(updates: BigInt64Array): Pick<CommittedGroup, "updates" | "updateFailure"> {
+function runUpdates(
+  updates: BigInt64Array,
+  changed: Set<ChangeTopic>,
+): Pick<CommittedTasks, "updates" | "updateFailure"> {
   const codes = new Int8Array(updates.length / 2);
   let updateFailure: Failure | undefined;
   for (let index = 0; index < codes.length; index++) {
     try {
       const status = updateQuantity(connection, updates[2 * index] as bigint, updates[2 * index + 1] as bigint);
       codes[index] = statusToCode(status);
+      if (status !== undefined) {
+        changed.add("stock");
+      }
     } catch (error) {
       updateFailure = toOwnFailure(error);
       codes[index] = failedUpdate;
@@ -90,10 +101,15 @@ function runUpdates(updates: BigInt64Array): Pick<CommittedGroup, "updates" | "u
   return { updates: codes, updateFailure };
 }
 
-function runWrite({ name, args }: Write): Outcome {
-  const write = writesByName[name] as (connection: Connection, ...args: unknown[]) => unknown;
+function runTask(task: Task, changed: Set<ChangeTopic>): Outcome {
   try {
-    return { value: write(connection, ...args) };
+    if (task.name === "changeTokens") {
+      return { value: changes.tokens() };
+    }
+    const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
+    const value = write(connection, ...task.args);
+    changed.add(writeTopics[task.name]);
+    return { value };
   } catch (error) {
     return toOwnFailure(error);
   }

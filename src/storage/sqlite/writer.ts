@@ -3,35 +3,34 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../domain/errors.ts";
 import type { PetStatus } from "../../domain/pet.ts";
+import type { ChangeTokens } from "../../domain/store.ts";
+import type { CommittedGroup } from "../../domain/store-maintenance.ts";
 import { runInTurns } from "../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { type CommittedGroup, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
+import { type CommittedTasks, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
-import type { Failure, Outcome, WriteArgs, Writes } from "./writes.ts";
+import type { Failure, Outcome, Task, WriteArgs, Writes } from "./writes.ts";
 
-/** Who waits for a write. */
+/** A caller that waits for an update or a task. */
 interface Waiter<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** What is told of a committed group. */
-export type CommittedGroupReport = Pick<CommittedGroup, "size" | "syncMs">;
-
 /** How a writer writes. */
 export interface WriterOptions extends ConnectionOptions {
   /** Hears of each group that has been committed. */
-  readonly committed?: ((group: CommittedGroupReport) => void) | undefined;
-  /** Hears that the thread has ended by itself, which no failure of the medium and no fault of ours makes it do. */
+  readonly committed?: ((group: CommittedGroup) => void) | undefined;
+  /** Hears that the thread has ended by itself: a bug, since no failure of the medium ends it. */
   readonly ended?: ((error: Error) => void) | undefined;
 }
 
 /**
- * The one writer of a store, on a thread of its own, so that a slow disk delays nobody but the writers. While it
- * commits, the writes that arrive are gathered, and then committed together: one sync for all of them.
+ * The one writer of a store, on a thread of its own, so that a slow disk delays writers alone. The writes that arrive
+ * during a commit are committed together after it, with one sync.
  *
- * The thread is started by the first write, and keeps no process alive by itself.
+ * The first write starts the thread. An idle thread keeps no process alive.
  */
 export class Writer {
   readonly #path: string;
@@ -40,9 +39,9 @@ export class Writer {
   readonly #ended: WriterOptions["ended"];
   #thread: Worker | undefined;
   #queue = new UpdateQueue();
-  /** Those who wait, in the order in which the thread answers them. */
+  /** The waiting callers, in the order in which the thread answers them. */
   #updates: Waiter<PetStatus | undefined>[] = [];
-  #writes: Waiter<unknown>[] = [];
+  #tasks: Waiter<unknown>[] = [];
   #willWake = false;
 
   constructor(path: string, { committed, ended, ...options }: WriterOptions) {
@@ -69,17 +68,19 @@ export class Writer {
 
   /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
   run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>> {
-    return new Promise((resolve, reject) => {
-      this.#writes.push({ resolve: resolve as (value: unknown) => void, reject });
-      this.#send({ name, args });
-    });
+    return this.#do({ name, args });
+  }
+
+  /** Reads the change tokens behind all writes that were asked for before. Rejects with `UNAVAILABLE`. */
+  changeTokens(): Promise<ChangeTokens> {
+    return this.#do({ name: "changeTokens" });
   }
 
   /** Ends the thread once all that was asked for has been done. */
   async close(): Promise<void> {
     if (this.#isBusy) {
-      // This one is done after all that were asked for before it.
-      await Promise.allSettled([this.run("externalChangeToken")]);
+      // This is done after all that was asked for before.
+      await Promise.allSettled([this.changeTokens()]);
     }
     const thread = this.#thread;
     if (thread !== undefined) {
@@ -89,8 +90,15 @@ export class Writer {
     }
   }
 
+  #do<T>(task: Task): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#tasks.push({ resolve: resolve as (value: unknown) => void, reject });
+      this.#send(task);
+    });
+  }
+
   get #isBusy(): boolean {
-    return this.#updates.length > 0 || this.#writes.length > 0;
+    return this.#updates.length > 0 || this.#tasks.length > 0;
   }
 
   /** Updates that are made together are to share the first group. */
@@ -133,7 +141,7 @@ export class Writer {
   #settle(outcome: GroupOutcome): void {
     if ("failure" in outcome) {
       failAll(this.#updates.splice(0, outcome.updateCount), failureToError(outcome.failure));
-      failAll(this.#writes.splice(0, outcome.writeCount), failureToError(outcome.failure));
+      failAll(this.#tasks.splice(0, outcome.taskCount), failureToError(outcome.failure));
     } else {
       if (outcome.size > 0) {
         this.#committed?.(outcome);
@@ -148,9 +156,9 @@ export class Writer {
           resolve(statusFromCode(code));
         }
       });
-      const writes = this.#writes.splice(0, outcome.writes.length);
-      writes.forEach((waiter, index) => {
-        settleWrite(waiter, outcome.writes[index] as Outcome);
+      const tasks = this.#tasks.splice(0, outcome.tasks.length);
+      tasks.forEach((waiter, index) => {
+        settleTask(waiter, outcome.tasks[index] as Outcome);
       });
     }
     if (!this.#isBusy) {
@@ -169,9 +177,9 @@ export class Writer {
 
   /** A thread that has died is replaced by the next write. Of what it was sent, nobody knows what has been done. */
   #replaceThread(error: Error): void {
-    const waiters = [...this.#updates, ...this.#writes];
+    const waiters = [...this.#updates, ...this.#tasks];
     this.#updates = [];
-    this.#writes = [];
+    this.#tasks = [];
     this.#queue = new UpdateQueue();
     this.#thread = undefined;
     failAll(waiters, storeUnavailable(error));
@@ -188,11 +196,11 @@ const spreadTurns = 64;
  * How many of a group's updates are settled in one turn of the event loop. While a disk is slow there is time, and many
  * wait for it: all of their answers at once, and what they ask for next, would keep the reads waiting.
  */
-function settledAtOnce({ updates, syncMs }: CommittedGroup): number {
+function settledAtOnce({ updates, syncMs }: CommittedTasks): number {
   return syncMs < slowSyncMs ? updates.length : Math.ceil(updates.length / spreadTurns);
 }
 
-function settleWrite({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
+function settleTask({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
   if ("value" in outcome) {
     resolve(outcome.value);
   } else {

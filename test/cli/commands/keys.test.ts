@@ -2,11 +2,12 @@ import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
 import { hashSecret } from "../../../src/domain/key-secret.ts";
-import { noUsage, type Usage } from "../../../src/domain/limits.ts";
+import { noUsage, type Usage } from "../../../src/domain/usage.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { type CommandResult, petstore } from "../../support/petstore.ts";
 import { startServer } from "../../support/server.ts";
+import { firstSave } from "../../support/usage-save.ts";
 
 interface CreatedKey {
   readonly id: string;
@@ -160,7 +161,7 @@ it("unbans a key, and says when it was not banned", async () => {
   expect(await unban()).toEqual({ code: 0, stdout: `${id} was not banned\n`, stderr: "" });
   const store = openSqliteStore(`${cwd}/data/petstore.db`);
   const ban = { step: 1, endsAtMs: Date.now() + 600_000 };
-  await store.saveUsage([{ keyId: id, usage: { ...noUsage, ban, unbans: 1 }, lastUsedAtMs: 0 }]);
+  await store.saveUsage(firstSave({ keyId: id, usage: { ...noUsage, ban, unbans: 1 }, lastUsedAtMs: 0 }));
   expect(await unban()).toEqual({ code: 0, stdout: `unbanned ${id}\n`, stderr: "" });
   expect(await unban()).toEqual({ code: 0, stdout: `${id} was not banned\n`, stderr: "" });
   const key = await store.getKey(id);
@@ -245,10 +246,12 @@ it("lists what each key has used, its ban, and who calls deprecated operations",
   };
   const store = openSqliteStore(`${cwd}/data/petstore.db`);
   const ban = { step: 3, endsAtMs: nowMs + 630_000 };
-  await store.saveUsage([
-    { keyId: banned.id, usage: { ...usage, ban }, lastUsedAtMs: nowMs },
-    { keyId: caller.id, usage, lastUsedAtMs: nowMs, deprecatedCalls: new Map([["a.B/Get", nowMs]]) },
-  ]);
+  await store.saveUsage(
+    firstSave(
+      { keyId: banned.id, usage: { ...usage, ban }, lastUsedAtMs: nowMs },
+      { keyId: caller.id, usage, lastUsedAtMs: nowMs, deprecatedCalls: new Map([["a.B/Get", nowMs]]) },
+    ),
+  );
   await store.close();
 
   const { stdout } = await petstore(["keys", "list"], { cwd });
@@ -288,7 +291,7 @@ it("shows all of one key", async () => {
     ban: { step: 3, endsAtMs: nowMs + 630_000 },
   };
   const deprecatedCalls = new Map([["petstore.v1.PetService/GetPet", nowMs]]);
-  await store.saveUsage([{ keyId: id, usage, lastUsedAtMs: nowMs, deprecatedCalls }]);
+  await store.saveUsage(firstSave({ keyId: id, usage, lastUsedAtMs: nowMs, deprecatedCalls }));
   await store.close();
   const { stdout } = await petstore(["keys", "show", id], { cwd });
   const time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ";

@@ -15,6 +15,7 @@ import {
 } from "../../parse/key-flags.ts";
 import { printSecret } from "../../print/key.ts";
 import { withStore } from "../../store-file.ts";
+import { takenFailure } from "./key-lookup.ts";
 
 /** `petstore keys create`. */
 export function addKeysCreate(keys: Command): void {
@@ -46,7 +47,10 @@ interface KeyOptions extends QuotaFlags {
 async function createKey(options: KeyOptions): Promise<void> {
   const key = buildKey(options, Date.now());
   const secret = mintSecret(randomBytes);
-  await withStore(options.db, "create", (store) => store.createKey(key, hashSecret(secret)));
+  const creation = await withStore(options.db, "create", (store) => store.createKey(key, hashSecret(secret)));
+  if (creation === "taken") {
+    throw takenFailure();
+  }
   printSecret(key, secret, options);
 }
 

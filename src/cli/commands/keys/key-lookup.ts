@@ -1,5 +1,6 @@
 import type { Key } from "../../../domain/key.ts";
-import type { KeyOutcome, Store } from "../../../domain/store.ts";
+import type { KeyOutcome } from "../../../domain/key-store.ts";
+import type { Store } from "../../../domain/store.ts";
 import { Failure } from "../../failure.ts";
 import { printableJsonLine } from "../../print/printable.ts";
 import { formatMinute } from "../../print/time.ts";
@@ -24,6 +25,11 @@ export function requireKnown(outcome: KeyOutcome, id: string): Exclude<KeyOutcom
 /** A key takes no change any more. `advice` says what to do instead. */
 export function revokedFailure({ id, revokedAtMs = 0 }: Key, advice: string): Failure {
   return new Failure(`${id} was revoked on ${formatMinute(revokedAtMs)}, for good: ${advice}`);
+}
+
+/** The store has the new id or secret already: drawn twice, which never happens, or stored by a try that seemed to fail. */
+export function takenFailure(): Failure {
+  return new Failure("the store has this key already, so that nothing was changed: try again");
 }
 
 function unknownKey(id: string): Failure {

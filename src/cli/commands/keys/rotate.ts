@@ -7,7 +7,7 @@ import { argument } from "../../parse/argument.ts";
 import { durationForm, parseDuration } from "../../parse/duration.ts";
 import { printSecret } from "../../print/key.ts";
 import { withExistingStore } from "../../store-file.ts";
-import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";
+import { requireKey, requireKnown, revokedFailure, takenFailure } from "./key-lookup.ts";
 
 /** `petstore keys rotate ID`. */
 export function addKeysRotate(keys: Command): void {
@@ -43,6 +43,9 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   });
   if (outcome === "revoked") {
     throw revokedFailure(key, "create a new key");
+  }
+  if (outcome !== "done") {
+    throw takenFailure();
   }
   printSecret(key, secret, options);
   if (!options.json) {

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { quotaOf } from "../../../domain/key.ts";
-import { describeLimits, noUsage } from "../../../domain/limits.ts";
+import { describeLimits } from "../../../domain/limits.ts";
 import type { Store } from "../../../domain/store.ts";
+import { noUsage } from "../../../domain/usage.ts";
 import { printable } from "../../print/printable.ts";
 import { withExistingStore } from "../../store-file.ts";
 import { requireKey, requireKnown, revokedFailure } from "./key-lookup.ts";

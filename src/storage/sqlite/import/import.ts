@@ -1,13 +1,13 @@
 import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../../domain/import.ts";
+import { countChange } from "../change-counters.ts";
 import type { Connection } from "../connection.ts";
 import { orderImport } from "../orders.ts";
 import { petImport } from "../pets.ts";
 import { countStaged, mergeStaged, stageAll } from "./staging.ts";
 
 /**
- * Puts all of the pets and orders in, or none, over a connection of its own. Returns how many it took. However slow
- * they come, others write meanwhile: temporary tables are no part of the store, and its lock is held for the merge
- * only.
+ * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
+ * records are gathered in temporary tables, which are no part of the store, and the store is locked for the merge only.
  */
 export async function importAll(connection: Connection, imports: Imports): Promise<ImportResult> {
   await stage(connection, imports);
@@ -15,11 +15,18 @@ export async function importAll(connection: Connection, imports: Imports): Promi
     const result = describe(connection);
     mergeStaged(connection, petImport);
     mergeStaged(connection, orderImport);
+    if (hasChanges(result)) {
+      countChange(connection, "stock");
+    }
     return result;
   });
 }
 
-/** Tells what `importAll` would do, and does none of it. */
+function hasChanges({ pets, orders }: ImportResult): boolean {
+  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
+}
+
+/** Tells what `importAll` would do, and changes nothing. */
 export async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
   await stage(connection, imports);
   return connection.asOfOneMoment(() => describe(connection));

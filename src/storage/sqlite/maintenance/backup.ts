@@ -1,6 +1,6 @@
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { ReportProgress } from "../../../domain/store.ts";
+import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { StoreFileError } from "../database.ts";
 import { isTaken } from "../file-name.ts";

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { ReportProgress } from "../../../domain/store.ts";
+import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { identify, resolveDatabase, StoreFileError, toStoreFileError } from "../database.ts";
 import { findSchemaFaults } from "../schema.ts";

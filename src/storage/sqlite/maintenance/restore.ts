@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ReportProgress } from "../../../domain/store.ts";
+import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { StoreFileError, toStoreFileError } from "../database.ts";
 import { isBusy, isMediumFailure } from "../driver-error.ts";

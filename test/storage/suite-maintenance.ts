@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/domain/store.ts";
+import type { StoreMaintenance } from "../../src/domain/store-maintenance.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createPet } from "./samples.ts";
 
-export function describeBackups(open: OpenStore): void {
+/** Only for backends that have maintenance. */
+export function describeMaintenance(open: OpenStore): void {
   describe("the last backup", () => {
     const first = { takenAtMs: 1_700_000_000_000, bytes: 40_960 };
     const second = { takenAtMs: 1_700_000_100_000, bytes: 2 ** 40 };
@@ -10,7 +13,7 @@ export function describeBackups(open: OpenStore): void {
     it(
       "is none at first",
       withStore(open, async ({ store }) => {
-        expect(await store.lastBackup()).toBeUndefined();
+        expect(await maintenanceOf(store).lastBackup()).toBeUndefined();
       }),
     );
 
@@ -18,11 +21,11 @@ export function describeBackups(open: OpenStore): void {
       "is the one that was noted last, for others too, and after a restart",
       withStore(open, async ({ store, openAnother, reopen }) => {
         const other = await openAnother();
-        await store.recordBackup(first);
-        expect(await other.lastBackup()).toEqual(first);
-        await other.recordBackup(second);
-        expect(await store.lastBackup()).toEqual(second);
-        expect(await (await reopen()).lastBackup()).toEqual(second);
+        await maintenanceOf(store).recordBackup(first);
+        expect(await maintenanceOf(other).lastBackup()).toEqual(first);
+        await maintenanceOf(other).recordBackup(second);
+        expect(await maintenanceOf(store).lastBackup()).toEqual(second);
+        expect(await maintenanceOf(await reopen()).lastBackup()).toEqual(second);
       }),
     );
   });
@@ -31,14 +34,21 @@ export function describeBackups(open: OpenStore): void {
     it(
       "that a store takes grows with it, and there is no more left than there is",
       withStore(open, async ({ store }) => {
-        const before = await store.space();
+        const before = await maintenanceOf(store).space();
         const pets = Array.from({ length: 5_000 }, (_, n) => createPet({ id: BigInt(n) }));
         await store.importAll({ pets });
-        const after = await store.space();
+        const after = await maintenanceOf(store).space();
         expect(after.dataBytes + after.logBytes).toBeGreaterThan(before.dataBytes + before.logBytes + 50_000);
         expect(after.freeBytes).toBeGreaterThan(0);
         expect(after.capacityBytes).toBeGreaterThanOrEqual(after.freeBytes + after.dataBytes + after.logBytes);
       }),
     );
   });
+}
+
+function maintenanceOf({ maintenance }: Store): StoreMaintenance {
+  if (maintenance === undefined) {
+    expect.unreachable("the backend has no maintenance");
+  }
+  return maintenance;
 }

@@ -1,0 +1,48 @@
+import type { FoundKey, Key, KeySettings } from "./key.ts";
+import type { Plan } from "./plan.ts";
+
+/** Keeps the API keys. It knows secrets by their SHA-256 alone. */
+export interface KeyStore {
+  /** Ignores the key's `lastUsedAtMs`, which comes from `saveUsage`. */
+  createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation>;
+  /** Takes the same time for any number of keys. Undefined when no secret has this hash. */
+  findKey(secretHash: Uint8Array): Promise<FoundKey | undefined>;
+  /** Undefined when no key has this id. */
+  getKey(id: string): Promise<Key | undefined>;
+  /** All keys, in the order of their creation. */
+  listKeys(): Promise<Key[]>;
+  /** Counts the keys of each plan that are not revoked, and have not expired at `atMs`. */
+  countKeys(atMs: number): Promise<KeyCounts>;
+  /**
+   * Adds a secret to a key. Its present secrets work on until `oldSecretsExpireAtMs`, or until their own end if that is
+   * sooner.
+   */
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome>;
+  /** Revokes a key for good. */
+  revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome>;
+  /** Adds one to the key's `unbans`. */
+  unbanKey(id: string): Promise<KeyOutcome>;
+  /**
+   * Gives a key other settings. `former` is the key as it was read: when its settings have changed since, the outcome
+   * is `stale`, so that no change of another process is undone. Usage, bans and secrets stay.
+   */
+  updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome>;
+}
+
+/**
+ * The result of creating a key. `taken`: a key has this id already, or this secret, and nothing has changed. A retry of
+ * a creation that failed with `UNAVAILABLE` gets `taken` where the first try took effect.
+ */
+export type KeyCreation = "created" | "taken";
+
+/**
+ * The result of changing a key, and the key as it stands now. Only `done` has changed it: a `revoked` key takes no
+ * change, a `stale` one has other settings than the caller has read, a new secret may be `taken`, and no key has an
+ * `unknown` id.
+ */
+export type KeyOutcome =
+  | { readonly outcome: "done" | "revoked" | "stale" | "taken"; readonly key: Key }
+  | { readonly outcome: "unknown" };
+
+/** A number of keys for each plan. */
+export type KeyCounts = Readonly<Record<Plan, number>>;

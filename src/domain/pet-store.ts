@@ -1,0 +1,34 @@
+import type { InventoryItem } from "./inventory.ts";
+import type { Order, OrderStatus } from "./order.ts";
+import type { Pet, PetStatus, StockedPet } from "./pet.ts";
+import type { WaitOptions } from "./store.ts";
+
+/** Selects entries of a list: those with an id above `after`, by ascending id, at most `limit`. */
+export interface ListQuery<Status> {
+  /** Only entries with one of these statuses; empty for all. */
+  readonly statuses: readonly Status[];
+  readonly after: bigint | undefined;
+  readonly limit: number | undefined;
+}
+
+/** Keeps the pets and their stock. */
+export interface PetStore {
+  listInventory(query: ListQuery<PetStatus>, options?: WaitOptions): Promise<InventoryItem[]>;
+  /**
+   * Sets the stock count of a pet, and nothing else. Throws `PET_NOT_FOUND`. An aborted update may still take effect.
+   */
+  updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem>;
+  /** Throws `PET_NOT_FOUND`. */
+  getPet(id: bigint): Promise<Pet>;
+  /** All pets by ascending id, as of one moment. */
+  exportPets(options?: WaitOptions): AsyncIterable<StockedPet>;
+  countPets(): Promise<number>;
+}
+
+/** Keeps the orders. */
+export interface OrderStore {
+  listOrders(query: ListQuery<OrderStatus>, options?: WaitOptions): Promise<Order[]>;
+  /** All orders by ascending id, as of one moment. */
+  exportOrders(options?: WaitOptions): AsyncIterable<Order>;
+  countOrders(): Promise<number>;
+}

@@ -1,0 +1,95 @@
+import { statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { storeUnavailable } from "../../../domain/errors.ts";
+import type {
+  BackupRecord,
+  CheckDepth,
+  ReportProgress,
+  StoreMaintenance,
+  StoreSpace,
+} from "../../../domain/store-maintenance.ts";
+import type { Connection, ConnectionOptions } from "../connection.ts";
+import { openDatabase } from "../database.ts";
+import { fromDriverError } from "../driver-error.ts";
+import { assertOutside, backUp } from "./backup.ts";
+import { checkDatabase } from "./check.ts";
+import { restoreDatabase } from "./restore.ts";
+
+interface LastBackupRow {
+  readonly taken_at_ms: bigint;
+  readonly bytes: bigint;
+}
+
+/**
+ * Maintains the store in a file. `check` and `restore` take any file, and throw `StoreFileError`. The other methods need
+ * a prepared one: see `prepareDatabase`.
+ */
+export class SqliteMaintenance implements StoreMaintenance {
+  readonly #file: string;
+  readonly #options: ConnectionOptions;
+
+  constructor(file: string, options: ConnectionOptions = {}) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  async backup(file: string, report?: ReportProgress): Promise<void> {
+    assertOutside(this.#file, file);
+    await this.#run((connection) => backUp(connection, file, report));
+  }
+
+  recordBackup({ takenAtMs, bytes }: BackupRecord): Promise<void> {
+    const sql = `INSERT OR REPLACE INTO last_backup (number, taken_at_ms, bytes) VALUES (1, ?, ?)`;
+    return this.#run(async (connection) => connection.run(sql, BigInt(takenAtMs), BigInt(bytes)));
+  }
+
+  lastBackup(): Promise<BackupRecord | undefined> {
+    return this.#run(async (connection) => {
+      const row = connection.get<LastBackupRow>(`SELECT taken_at_ms, bytes FROM last_backup`);
+      return row && { takenAtMs: Number(row.taken_at_ms), bytes: Number(row.bytes) };
+    });
+  }
+
+  async space(): Promise<StoreSpace> {
+    try {
+      const { bsize, blocks, bavail } = await statfs(dirname(this.#file));
+      return {
+        dataBytes: sizeOf(this.#file),
+        logBytes: sizeOf(`${this.#file}-wal`),
+        // A server cannot use what is reserved for the superuser.
+        freeBytes: bavail * bsize,
+        capacityBytes: blocks * bsize,
+      };
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
+  }
+
+  check(depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
+    return checkDatabase(this.#file, depth, report);
+  }
+
+  restore(backup: string, report?: ReportProgress): Promise<string | undefined> {
+    return restoreDatabase(backup, this.#file, report);
+  }
+
+  /** Works over a connection of its own. */
+  async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      const connection = openDatabase(this.#file, this.#options);
+      try {
+        return await work(connection);
+      } finally {
+        connection.close();
+      }
+    } catch (error) {
+      throw fromDriverError(error);
+    }
+  }
+}
+
+/** 0 for a missing file. */
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,302 @@
+import { isDeepStrictEqual } from "node:util";
+import { petNotFound } from "../../src/domain/errors.ts";
+import {
+  type ImportCounts,
+  type ImportResult,
+  type Imports,
+  maxStrayPets,
+  type RecordChange,
+  UnknownRecordError,
+} from "../../src/domain/import.ts";
+import type { InventoryItem } from "../../src/domain/inventory.ts";
+import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/key-store.ts";
+import type { Order, OrderStatus } from "../../src/domain/order.ts";
+import type { Pet, PetStatus, StockedPet } from "../../src/domain/pet.ts";
+import type { ListQuery } from "../../src/domain/pet-store.ts";
+import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store.ts";
+import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
+import type { KeyUsage, UsageSave } from "../../src/domain/usage-store.ts";
+import { abortable, abortableItems } from "../../src/storage/abortable.ts";
+
+interface Secret {
+  readonly keyId: string;
+  readonly expiresAtMs: number | undefined;
+}
+
+/** What the handles of one store share. */
+export class MemoryData {
+  pets: ReadonlyMap<bigint, StockedPet> = new Map();
+  orders: ReadonlyMap<bigint, Order> = new Map();
+  readonly keys = new Map<string, Key>();
+  /** By the hash in hexadecimal. */
+  readonly secrets = new Map<string, Secret>();
+  readonly usage = new Map<string, KeyUsage>();
+  /** The number of each server's last save. */
+  readonly saves = new Map<string, number>();
+  readonly changes: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
+}
+
+/** The model of a store: what the suite demands, over plain maps. It is one handle on its data. */
+export class MemoryStore implements Store {
+  readonly maintenance = undefined;
+  readonly gauges = [];
+  readonly #data: MemoryData;
+  readonly #ownChanges: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
+
+  constructor(data: MemoryData) {
+    this.#data = data;
+  }
+
+  async importAll({ pets = [], orders = [] }: Imports): Promise<ImportResult> {
+    const staged = { pets: await Array.fromAsync(pets), orders: await Array.fromAsync(orders) };
+    const [allPets, petCounts] = merge("pets", this.#data.pets, staged.pets);
+    const [allOrders, orderCounts] = merge("orders", this.#data.orders, staged.orders);
+    const strayOrders = [...new Map(staged.orders.map((order) => [order.id, order])).values()]
+      .flatMap(({ petId }) => petId ?? [])
+      .filter((petId) => !allPets.has(petId));
+    const petIds = [...new Set(strayOrders)].sort((a, b) => (a < b ? -1 : 1));
+    this.#data.pets = allPets;
+    this.#data.orders = allOrders;
+    if (staged.pets.length + staged.orders.length > 0) {
+      this.#data.changes.stock += 1;
+    }
+    const strays = { count: strayOrders.length, petCount: petIds.length, petIds: petIds.slice(0, maxStrayPets) };
+    return { pets: petCounts, orders: orderCounts, strays };
+  }
+
+  async listInventory(query: ListQuery<PetStatus>, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
+    signal?.throwIfAborted();
+    return select(this.#data.pets, query).map(({ id, quantity, status }) => ({ petId: id, quantity, status }));
+  }
+
+  async updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem> {
+    return abortable(async () => {
+      const pet = this.#data.pets.get(petId);
+      if (pet === undefined) {
+        throw petNotFound(petId);
+      }
+      this.#data.pets = new Map(this.#data.pets).set(petId, { ...pet, quantity });
+      this.#noteOwn("stock");
+      return { petId, quantity, status: pet.status };
+    }, options);
+  }
+
+  async getPet(id: bigint): Promise<Pet> {
+    const pet = this.#data.pets.get(id);
+    if (pet === undefined) {
+      throw petNotFound(id);
+    }
+    const { quantity: _, ...rest } = pet;
+    return rest;
+  }
+
+  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
+    return abortableItems(sorted(this.#data.pets), options);
+  }
+
+  async countPets(): Promise<number> {
+    return this.#data.pets.size;
+  }
+
+  async listOrders(query: ListQuery<OrderStatus>, { signal }: WaitOptions = {}): Promise<Order[]> {
+    signal?.throwIfAborted();
+    return select(this.#data.orders, query);
+  }
+
+  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
+    return abortableItems(sorted(this.#data.orders), options);
+  }
+
+  async countOrders(): Promise<number> {
+    return this.#data.orders.size;
+  }
+
+  async createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation> {
+    if (this.#data.keys.has(key.id) || this.#data.secrets.has(hexOf(secretHash))) {
+      return "taken";
+    }
+    this.#data.keys.set(key.id, key);
+    this.#data.secrets.set(hexOf(secretHash), { keyId: key.id, expiresAtMs: undefined });
+    this.#noteOwn("keys");
+    return "created";
+  }
+
+  async findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
+    const secret = this.#data.secrets.get(hexOf(secretHash));
+    const key = secret && (await this.getKey(secret.keyId));
+    return key && { key, secretExpiresAtMs: secret.expiresAtMs };
+  }
+
+  async getKey(id: string): Promise<Key | undefined> {
+    const key = this.#data.keys.get(id);
+    return key && { ...key, lastUsedAtMs: this.#data.usage.get(id)?.lastUsedAtMs };
+  }
+
+  async listKeys(): Promise<Key[]> {
+    return Array.fromAsync(this.#data.keys.keys(), async (id) => (await this.getKey(id)) as Key);
+  }
+
+  async countKeys(atMs: number): Promise<KeyCounts> {
+    const counts = { free: 0, pro: 0, business: 0, enterprise: 0 };
+    for (const { plan, revokedAtMs, expiresAtMs = Infinity } of this.#data.keys.values()) {
+      counts[plan] += revokedAtMs === undefined && expiresAtMs > atMs ? 1 : 0;
+    }
+    return counts;
+  }
+
+  async rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
+    return this.#change(id, () => {
+      if (this.#data.secrets.has(hexOf(secretHash))) {
+        return "taken";
+      }
+      for (const [hash, { keyId, expiresAtMs = Infinity }] of this.#data.secrets) {
+        if (keyId === id) {
+          this.#data.secrets.set(hash, { keyId, expiresAtMs: Math.min(expiresAtMs, oldSecretsExpireAtMs) });
+        }
+      }
+      this.#data.secrets.set(hexOf(secretHash), { keyId: id, expiresAtMs: undefined });
+      return {};
+    });
+  }
+
+  async revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome> {
+    return this.#change(id, () => ({ revokedAtMs }));
+  }
+
+  async unbanKey(id: string): Promise<KeyOutcome> {
+    return this.#change(id, ({ unbans }) => ({ unbans: unbans + 1 }));
+  }
+
+  async updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome> {
+    return this.#change(former.id, (key) =>
+      isDeepStrictEqual(settingsOf(key), settingsOf(former)) ? settingsOf(settings) : "stale",
+    );
+  }
+
+  async loadUsage(keyId: string): Promise<Usage | undefined> {
+    return this.#data.usage.get(keyId)?.usage;
+  }
+
+  async getUsage(keyId: string): Promise<KeyUsage | undefined> {
+    return this.#data.usage.get(keyId);
+  }
+
+  async listUsage(): Promise<KeyUsage[]> {
+    return [...this.#data.usage.values()];
+  }
+
+  async saveUsage({ server, number, usages }: UsageSave): Promise<ReadonlyMap<string, Usage>> {
+    const known = usages.filter(({ keyId }) => this.#data.keys.has(keyId));
+    if (number > (this.#data.saves.get(server) ?? 0)) {
+      this.#data.saves.set(server, number);
+      for (const { base, ...counted } of known) {
+        this.#data.usage.set(counted.keyId, this.#merge(counted, base));
+      }
+      this.#noteOwn("usage");
+    }
+    const stored = known.map(
+      ({ keyId, usage }) => [keyId, this.#data.usage.get(keyId)?.usage ?? usage, usage] as const,
+    );
+    return new Map(stored.filter(([, now, own]) => !isSameUsage(now, own)).map(([keyId, now]) => [keyId, now]));
+  }
+
+  async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
+    return abortable(async () => {
+      const { keys, stock, usage } = this.#data.changes;
+      const own = this.#ownChanges;
+      return { keys: keys - own.keys, stock: stock - own.stock, usage: usage - own.usage };
+    }, options);
+  }
+
+  async ready(options?: WaitOptions): Promise<void> {
+    await this.changeTokens(options);
+  }
+
+  async close(): Promise<void> {}
+
+  #noteOwn(topic: ChangeTopic): void {
+    this.#data.changes[topic] += 1;
+    this.#ownChanges[topic] += 1;
+  }
+
+  #merge({ keyId, usage, lastUsedAtMs, deprecatedCalls }: KeyUsage, base: Usage): KeyUsage {
+    const stored = this.#data.usage.get(keyId);
+    const calls = new Map(stored?.deprecatedCalls);
+    for (const [method, atMs] of deprecatedCalls ?? []) {
+      calls.set(method, Math.max(atMs, calls.get(method) ?? 0));
+    }
+    return {
+      keyId,
+      usage: mergeUsage(stored?.usage ?? noUsage, { base, usage, atMs: lastUsedAtMs }),
+      lastUsedAtMs: Math.max(lastUsedAtMs, stored?.lastUsedAtMs ?? 0),
+      deprecatedCalls: calls,
+    };
+  }
+
+  /** Changes a key that takes changes. `apply` gives the fields that change, or why none does. */
+  #change(id: string, apply: (key: Key) => Partial<Key> | "stale" | "taken"): KeyOutcome {
+    const stored = this.#data.keys.get(id);
+    if (stored === undefined) {
+      return { outcome: "unknown" };
+    }
+    const key = { ...stored, lastUsedAtMs: this.#data.usage.get(id)?.lastUsedAtMs };
+    if (key.revokedAtMs !== undefined) {
+      return { outcome: "revoked", key };
+    }
+    const change = apply(key);
+    if (typeof change === "string") {
+      return { outcome: change, key };
+    }
+    this.#data.keys.set(id, { ...stored, ...change });
+    this.#noteOwn("keys");
+    return { outcome: "done", key: { ...key, ...change } };
+  }
+}
+
+/** All records once others are merged in, and how many of those were created, replaced and changed. */
+function merge<Item extends { readonly id: bigint }>(
+  kind: "pets" | "orders",
+  stored: ReadonlyMap<bigint, Item>,
+  changes: readonly RecordChange<Item>[],
+): [ReadonlyMap<bigint, Item>, ImportCounts] {
+  const merged = new Map(stored);
+  const whole = new Set<bigint>();
+  for (const change of changes) {
+    const known = merged.get(change.id);
+    if (isWhole(kind, change)) {
+      whole.add(change.id);
+    } else if (known === undefined) {
+      throw new UnknownRecordError(kind, change.id);
+    }
+    merged.set(change.id, { ...known, ...change } as Item);
+  }
+  const ids = [...new Set(changes.map(({ id }) => id))];
+  const created = ids.filter((id) => !stored.has(id)).length;
+  const replaced = ids.filter((id) => stored.has(id) && whole.has(id)).length;
+  return [merged, { created, replaced, changed: ids.length - created - replaced }];
+}
+
+const fieldCounts = { pets: 7, orders: 6 };
+
+function isWhole(kind: "pets" | "orders", record: object): boolean {
+  return Object.values(record).filter((value) => value !== undefined).length === fieldCounts[kind];
+}
+
+function select<Item extends { readonly id: bigint; readonly status: Status }, Status>(
+  items: ReadonlyMap<bigint, Item>,
+  { statuses, after, limit }: ListQuery<Status>,
+): Item[] {
+  return sorted(items)
+    .filter(({ status }) => statuses.length === 0 || statuses.includes(status))
+    .filter(({ id }) => after === undefined || id > after)
+    .slice(0, limit);
+}
+
+function sorted<Item extends { readonly id: bigint }>(items: ReadonlyMap<bigint, Item>): Item[] {
+  return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function hexOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString("hex");
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { ChangeTopic, Store } from "../../src/domain/store.ts";
+import { noUsage } from "../../src/domain/usage.ts";
+import { firstSave } from "../support/usage-save.ts";
+import { type OpenStore, withStore } from "./opened-store.ts";
+import { createKey, createOrder, createPet, hashOf } from "./samples.ts";
+
+const key = createKey({ id: "key_a" });
+const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 } };
+
+const writes: [name: string, topics: ChangeTopic[], write: (store: Store) => Promise<unknown>][] = [
+  ["an update of the stock", ["stock"], (store) => store.updateInventory(1n, 2n)],
+  ["an import of pets", ["stock"], (store) => store.importAll({ pets: [createPet({ id: 2n })] })],
+  ["an import of orders", ["stock"], (store) => store.importAll({ orders: [createOrder({ id: 1n })] })],
+  ["an import of nothing", [], (store) => store.importAll({ pets: [] })],
+  ["an update of an unknown pet", [], (store) => store.updateInventory(9n, 2n).catch(() => {})],
+  ["a new key", ["keys"], (store) => store.createKey(createKey({ id: "key_b" }), hashOf("b"))],
+  ["a rotation", ["keys"], (store) => store.rotateKey("key_a", hashOf("b"), 1)],
+  ["a revocation", ["keys"], (store) => store.revokeKey("key_a", 1)],
+  ["an unban", ["keys"], (store) => store.unbanKey("key_a")],
+  ["other settings", ["keys"], (store) => store.updateKey(key, { ...key, name: "Other" })],
+  ["saved usage", ["usage"], (store) => store.saveUsage(firstSave({ keyId: "key_a", usage, lastUsedAtMs: 1 }))],
+  [
+    "reading",
+    [],
+    async (store) => {
+      await store.listKeys();
+      await store.ready();
+    },
+  ],
+];
+
+export function describeChanges(open: OpenStore): void {
+  describe("the change tokens", () => {
+    it.each(writes)("tell others of %s, by the topics %j", (_, topics, write) =>
+      withStore(open, async ({ store, openAnother }) => {
+        const other = await openAnother();
+        await store.importAll({ pets: [createPet({ id: 1n })] });
+        await store.createKey(key, hashOf("a"));
+        const before = await other.changeTokens();
+        await write(store);
+        expect(await changedSince(before, other)).toEqual(topics);
+      })(),
+    );
+
+    it.each(writes)("tell a store nothing of its own writes, imports apart: %s", (name, _, write) =>
+      withStore(open, async ({ store, openAnother }) => {
+        await (await openAnother()).importAll({ pets: [createPet({ id: 1n })] });
+        await store.createKey(key, hashOf("a"));
+        const before = await store.changeTokens();
+        await write(store);
+        const isImport = /import of (pets|orders)/.test(name);
+        expect(await changedSince(before, store)).toEqual(isImport ? ["stock"] : []);
+      })(),
+    );
+
+    it(
+      "do not miss a change by another store between two of one's own",
+      withStore(open, async ({ store, openAnother }) => {
+        const other = await openAnother();
+        await store.importAll({ pets: [createPet({ id: 1n })] });
+        const before = await store.changeTokens();
+        await store.updateInventory(1n, 1n);
+        await other.updateInventory(1n, 2n);
+        await store.updateInventory(1n, 3n);
+        expect(await changedSince(before, store)).toEqual(["stock"]);
+      }),
+    );
+  });
+}
+
+async function changedSince(before: Awaited<ReturnType<Store["changeTokens"]>>, store: Store): Promise<string[]> {
+  const now = await store.changeTokens();
+  return Object.keys(now).filter((topic) => now[topic as ChangeTopic] !== before[topic as ChangeTopic]);
+}
