@@ -8,7 +8,7 @@ export type Caller = { readonly key: Key } | { readonly key: undefined; readonly
 
 /** Finds keys by what clients send; undefined for what is no key's secret. */
 export interface KeyFinder {
-  find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+  find(secret: string): Promise<FoundKey | undefined>;
 }
 
 /** Set by the auth interceptor for all that follow. */

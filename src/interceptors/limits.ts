@@ -8,14 +8,14 @@ import type { Call, CallInterceptor } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
 
-/** Counts requests, and judges each by those before it. */
+/** Counts requests, and decides on each by those before it. */
 export interface RateLimiter {
-  /** Judges and charges a request that is made with a key. */
-  decideForKey(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
-  /** Judges and charges a request without a valid key, by the client's address. */
+  /** Decides on a request that is made with a key, and charges it. Rejects when the key's counts cannot be read. */
+  decideForKey(key: Key): Promise<RateLimitDecision>;
+  /** Decides on a request without a valid key by the client's address, and charges it. */
   decideAnonymous(address: string): RateLimitDecision;
-  /** Tells how a key stands, and charges nothing. */
-  describeKey(key: Key): KeyLimits | Promise<KeyLimits>;
+  /** Describes the limits of a key, and charges nothing. Rejects as `decideForKey` does. */
+  describeKey(key: Key): Promise<KeyLimits>;
 }
 
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */

@@ -18,7 +18,7 @@ interface PlanCounts extends Record<Outcome, number> {
   near: number;
 }
 
-/** Counts what the limits have judged. */
+/** Counts the decisions of the rate limiter. */
 export class LimitMetrics {
   readonly #counts = Object.fromEntries([...plans, noPlan].map((plan) => [plan, newCounts()])) as Record<
     string,
@@ -47,11 +47,7 @@ export class LimitMetrics {
   watch(limiter: RateLimiter): RateLimiter {
     return {
       ...limiter,
-      decideForKey: (key) => {
-        const decision = limiter.decideForKey(key);
-        const counts = this.#counts[key.plan] as PlanCounts;
-        return decision instanceof Promise ? decision.then((later) => count(counts, later)) : count(counts, decision);
-      },
+      decideForKey: async (key) => count(this.#counts[key.plan] as PlanCounts, await limiter.decideForKey(key)),
       decideAnonymous: (address) => count(this.#counts[noPlan] as PlanCounts, limiter.decideAnonymous(address)),
     };
   }

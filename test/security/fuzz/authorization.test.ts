@@ -42,7 +42,7 @@ describe("Authorization", () => {
     );
     const asked: string[] = [];
     const keys = {
-      find: (text: string) => {
+      find: async (text: string) => {
         asked.push(text);
         return text === secret ? found : undefined;
       },
