@@ -5,13 +5,13 @@ import type { HeaderList } from "../http/header-list.ts";
 import type { ToError } from "../rpc/answer-call.ts";
 import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
-import { acceptsNdjson } from "./accept.ts";
 import type { Binding } from "./binding.ts";
 import { answerConditionally } from "./conditional.ts";
 import { codeAnswer } from "./content-coding.ts";
-import type { Fields } from "./field-access.ts";
+import type { Fields } from "./fields/field-access.ts";
+import type { JsonWriter } from "./json/json-scalar.ts";
+import { acceptsNdjson } from "./negotiation.ts";
 import type { RoutedRequest } from "./request.ts";
-import { writeArray, writeLines } from "./stream.ts";
 
 /** The answer to a failed request: its status, and a value that `JSON.stringify` writes. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
@@ -51,7 +51,7 @@ async function writePrepared(
   { restBody, parts, whole }: PreparedMessage,
 ): Promise<string | Uint8Array | AsyncIterable<Uint8Array>> {
   if (restBody !== undefined) {
-    return await restBody();
+    return restBody;
   }
   const write = (part: Message) => writeWhole(binding, part);
   return parts === undefined ? write(await whole()) : inUtf8(joinJson(writeParts(parts(), write)));
@@ -109,4 +109,49 @@ function joinTrailer(header: HeaderList, trailer: Headers): void {
       header.append(name, value);
     }
   });
+}
+
+/**
+ * The messages as one JSON array. When the stream fails, so does the iterable, with what `toError` makes of the reason,
+ * and the array stays open.
+ */
+export async function* writeArray(
+  messages: AsyncIterable<unknown>,
+  write: JsonWriter,
+  toError: (reason: unknown) => Error,
+): AsyncGenerator<Uint8Array> {
+  let separator = "[";
+  try {
+    for await (const message of messages) {
+      yield encode(separator + write(message));
+      separator = ",";
+    }
+  } catch (reason) {
+    throw toError(reason);
+  }
+  yield encode(separator === "[" ? "[]" : "]");
+}
+
+/**
+ * The messages as lines of JSON. When the stream fails, a last line `{"error": …}` says so, as clients of grpc-gateway
+ * know it, and the answer ends in good order.
+ */
+export async function* writeLines(
+  messages: AsyncIterable<unknown>,
+  write: JsonWriter,
+  errorJson: (error: unknown) => string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const message of messages) {
+      yield encode(`${write(message)}\n`);
+    }
+  } catch (error) {
+    yield encode(`{"error":${errorJson(error)}}\n`);
+  }
+}
+
+const encoder = new TextEncoder();
+
+function encode(text: string): Uint8Array {
+  return encoder.encode(text);
 }

@@ -1,18 +1,23 @@
 import type { DescField } from "@bufbuild/protobuf";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { createGetter, createSetter, type Fields, hasPresence } from "./field-access.ts";
-import { type PathSetter, requireField, resolveFieldPath } from "./field-path.ts";
-import { createFieldTextReader } from "./field-text.ts";
-import type { HttpRule } from "./http-rule.ts";
-import type { JsonPolicy } from "./json-policy.ts";
-import type { JsonReaders } from "./json-reader.ts";
-import type { JsonReader, JsonWriter } from "./json-scalar.ts";
-import type { JsonWriters } from "./json-writer.ts";
+import { createGetter, createSetter, type Fields, hasPresence } from "./fields/field-access.ts";
+import { type PathSetter, requireField, resolveFieldPath } from "./fields/field-path.ts";
+import { createFieldTextReader } from "./fields/field-text.ts";
+import type { TextReader } from "./fields/text-scalar.ts";
+import type { JsonPolicy } from "./json/json-policy.ts";
+import type { JsonReaders } from "./json/json-reader.ts";
+import type { JsonReader, JsonWriter } from "./json/json-scalar.ts";
+import type { JsonWriters } from "./json/json-writer.ts";
 import { createPaging, type Paging } from "./paging.ts";
-import { type PathTemplate, PathTemplateError, parsePathTemplate, type TemplateVariable } from "./path-template.ts";
-import type { QueryFieldSets, QueryFields } from "./query-fields.ts";
-import { RouteError } from "./route-error.ts";
-import type { TextReader } from "./text-scalar.ts";
+import type { QueryFieldSets, QueryFields } from "./query/query-fields.ts";
+import type { HttpRule } from "./routes/http-rule.ts";
+import { RouteError } from "./routes/http-rule.ts";
+import {
+  type PathTemplate,
+  PathTemplateError,
+  parsePathTemplate,
+  type TemplateVariable,
+} from "./routes/path-template.ts";
 
 /** A rule, compiled: all that is needed to read a request and to write its answer. */
 export interface Binding {

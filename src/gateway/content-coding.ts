@@ -2,7 +2,7 @@ import { pipeline, Readable, type Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { byteLength, isStream } from "../http/send-body.ts";
-import { type ContentCoding, chooseCoding } from "./accept-encoding.ts";
+import { type ContentCoding, chooseCoding } from "./negotiation.ts";
 
 /** The shortest body that is worth a coding: below it an answer is one packet either way. */
 const minBytes = 1024;

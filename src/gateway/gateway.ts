@@ -5,15 +5,14 @@ import { answerCall } from "../rpc/answer-call.ts";
 import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
 import { rpcName } from "../rpc/rpc-name.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
-import { httpRules } from "./http-rule.ts";
-import type { JsonPolicy } from "./json-policy.ts";
-import { JsonReaders } from "./json-reader.ts";
-import { JsonWriters } from "./json-writer.ts";
-import { QueryFieldSets } from "./query-fields.ts";
+import type { JsonPolicy } from "./json/json-policy.ts";
+import { JsonReaders } from "./json/json-reader.ts";
+import { JsonWriters } from "./json/json-writer.ts";
+import { QueryFieldSets } from "./query/query-fields.ts";
 import type { RoutedRequest } from "./request.ts";
 import { notFoundCall, RestCall, type RestErrors } from "./rest-call.ts";
-import { RouteError } from "./route-error.ts";
-import { RouteTrie } from "./route-trie.ts";
+import { httpRules, RouteError } from "./routes/http-rule.ts";
+import { RouteTrie } from "./routes/route-trie.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestErrors {

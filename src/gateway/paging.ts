@@ -1,8 +1,8 @@
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
-import type { Fields } from "./field-access.ts";
-import type { HttpRule } from "./http-rule.ts";
-import { decodeQueryName, splitQuery } from "./query-string.ts";
+import type { Fields } from "./fields/field-access.ts";
+import { decodeQueryName, splitQuery } from "./query/url-text.ts";
+import type { HttpRule } from "./routes/http-rule.ts";
 
 /** How a list that comes in pages names the next one: AIP-158, for a response whose body hides the token. */
 export interface Paging {

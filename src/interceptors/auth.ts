@@ -1,7 +1,8 @@
 import { createContextKey } from "@connectrpc/connect";
-import { apiKeyInvalid, apiKeyMissing, type DomainError } from "../domain/errors.ts";
+import { apiKeyInvalid, apiKeyMissing, type DomainError, scopeMissing } from "../domain/errors.ts";
 import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
-import type { CallInterceptor } from "../rpc/call.ts";
+import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
+import { operationOf } from "./operation.ts";
 
 /** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
@@ -60,4 +61,25 @@ function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
 /** A caller whose key cannot be looked up is anonymous too: the answer owes the same headers. */
 function anonymous(refusal: unknown): Caller {
   return { key: undefined, refusal };
+}
+
+/**
+ * Lets a call in only when its key has the scope that the method's proto names. Some methods name none, and neither
+ * does the method of requests that no RPC takes.
+ */
+export const scopesInterceptor: CallInterceptor = {
+  wrap(next, method) {
+    const scope = operationOf(method)?.scope ?? "";
+    return scope === "" ? next : requireScope(scope, next);
+  },
+};
+
+function requireScope(scope: string, next: CallHandler): CallHandler {
+  return async (call) => {
+    const granted: readonly string[] = call.contextValues.get(callerKey)?.key?.scopes ?? [];
+    if (!granted.includes(scope)) {
+      throw scopeMissing(scope);
+    }
+    return await next(call);
+  };
 }

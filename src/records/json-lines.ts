@@ -1,5 +1,5 @@
 import { parseInteger } from "../exact-json/number.ts";
-import { parseWithSource, rawJson } from "../exact-json/source.ts";
+import { parseWithSource, rawJson } from "../exact-json/parse.ts";
 import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
 
 /** Reads JSON Lines, one value a line. Blank lines are skipped. Throws `RecordError`. */

@@ -12,8 +12,8 @@ export class PreparedMessage<M extends Message = Message> {
   readonly whole: () => Promise<M>;
   /** Makes the message in parts, for a list that is too long to be read, held and written at once. */
   readonly parts: (() => Parts<M>) | undefined;
-  /** Gives the message as the body of an answer over REST, which must not be changed. */
-  readonly restBody: (() => Promise<RestBody>) | undefined;
+  /** The message as the body of an answer over REST. Its bytes must not be changed. */
+  readonly restBody: Uint8Array | AsyncIterable<Uint8Array> | undefined;
 
   constructor(forms: Pick<PreparedMessage<M>, "whole"> & Partial<Pick<PreparedMessage<M>, "parts" | "restBody">>) {
     this.whole = forms.whole;
@@ -21,8 +21,6 @@ export class PreparedMessage<M extends Message = Message> {
     this.restBody = forms.restBody;
   }
 }
-
-type RestBody = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** Writes each part. */
 export async function* writeParts<T>(parts: Parts, write: (part: Message) => T): AsyncGenerator<T> {

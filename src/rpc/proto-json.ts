@@ -8,8 +8,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { AnySchema, hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { JsonNumber } from "../exact-json/json-number.ts";
-import { parseInteger } from "../exact-json/number.ts";
+import { JsonNumber, parseInteger } from "../exact-json/number.ts";
 import { parseJson } from "../exact-json/parse.ts";
 
 /**

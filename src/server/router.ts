@@ -12,8 +12,7 @@ import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
-import { type RefusalResponse, refusalAnswer } from "./refusal.ts";
-import { siteAnswer } from "./site-answer.ts";
+import { type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
 
 /** Where requests can go. */
 export interface RouterOptions {

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   type InventoryService,
+  type ListInventoryRequest,
   type ListInventoryResponse,
   ListInventoryResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
@@ -9,9 +10,10 @@ import type { InventoryItem } from "../domain/inventory.ts";
 import type { PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import { PreparedMessage } from "../rpc/prepared-message.ts";
+import { petStatusFromMessage, petStatusToMessage } from "./enum-maps.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
 import { answerList, type MessageList } from "./list.ts";
-import { petStatusFromMessage, petStatusToMessage } from "./pet-status.ts";
 
 /** The RPCs of the inventory. Updates mark the entry in the list cache as stale. */
 export function inventoryService(
@@ -44,7 +46,7 @@ export function inventoryService(
 
     async updateInventory({ petId, update }, { timeoutMs }) {
       const leftMs = timeoutMs();
-      // A caller whose deadline has passed has been told so: nothing may change after that.
+      // The caller has been told that its deadline has passed, by which nothing may change.
       if (leftMs !== undefined && leftMs <= 0) {
         throw deadlineExceeded();
       }
@@ -56,14 +58,14 @@ export function inventoryService(
 }
 
 /**
- * How long an update is waited for at least, once it is on its way to the disk, in milliseconds. Only a disk that
- * stands still takes longer: so no deadline, however short, makes an update fail on a disk that is well.
+ * The least time that an update on its way to the disk gets, in milliseconds. Only a stuck disk takes longer, so a short
+ * deadline makes no update fail on a healthy one.
  */
 const diskPatienceMs = 1_000;
 
 /**
- * Waits for an update until the caller's deadline. Past it the update may still be made, as soon as the disk answers,
- * so that `DEADLINE_EXCEEDED`, by which nothing changes, would not be true. Rejects with `UNAVAILABLE`.
+ * Waits for an update until the deadline, then rejects with `UNAVAILABLE`. The update may still be made when the disk
+ * answers. So `DEADLINE_EXCEEDED`, which promises that nothing has changed, would be wrong.
  */
 async function settledWithin<T>(ms: number, updating: Promise<T>): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();
@@ -79,4 +81,43 @@ async function settledWithin<T>(ms: number, updating: Promise<T>): Promise<T> {
 /** The fields of the message that stands for an entry. */
 export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
   return { petId, quantity, status: petStatusToMessage(status) };
+}
+
+/** The RPCs of the inventory over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */
+export function restInventoryService(
+  service: UnaryServiceImpl<typeof InventoryService>,
+  listCache: InventoryListCache,
+): UnaryServiceImpl<typeof InventoryService> {
+  return {
+    ...service,
+    async listInventory(request, context) {
+      // The tag may be older than what is read, never newer, so that it hides no change.
+      const { etag } = listCache;
+      const list = () => service.listInventory(request, context);
+      const response = isWhole(request) ? await fromCache(listCache, list) : await list();
+      context.responseHeader.set("etag", etag);
+      return response;
+    },
+  };
+}
+
+/** `list` makes the same list as a message. */
+async function fromCache(
+  listCache: InventoryListCache,
+  list: () => ReturnType<UnaryServiceImpl<typeof InventoryService>["listInventory"]>,
+): Promise<PreparedMessage<ListInventoryResponse>> {
+  const restBody = await listCache.list();
+  return new PreparedMessage({
+    restBody,
+    async whole() {
+      const response = await list();
+      return response instanceof PreparedMessage
+        ? await response.whole()
+        : create(ListInventoryResponseSchema, response);
+    },
+  });
+}
+
+function isWhole({ pageSize, pageToken, status }: ListInventoryRequest): boolean {
+  return pageSize === undefined && pageToken === "" && status.length === 0;
 }

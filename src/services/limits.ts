@@ -4,7 +4,7 @@ import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { WindowState } from "../domain/rate-limit-decision.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
-import { planToMessage } from "./plan.ts";
+import { planToMessage } from "./enum-maps.ts";
 
 /** The RPCs of the limits. `limitsKey` is where a call has the limits of its key, as its answer's headers tell them. */
 export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): UnaryServiceImpl<typeof LimitService> {

@@ -8,8 +8,8 @@ import {
 import type { Order, OrderStatus } from "../domain/order.ts";
 import type { OrderStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import { orderStatusFromMessage, orderStatusToMessage } from "./enum-maps.ts";
 import { answerList, type MessageList } from "./list.ts";
-import { orderStatusFromMessage, orderStatusToMessage } from "./order-status.ts";
 
 /** The RPCs of the store's orders. */
 export function storeService(store: OrderStore): UnaryServiceImpl<typeof StoreService> {

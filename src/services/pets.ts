@@ -1,7 +1,7 @@
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
-import { petStatusToMessage } from "./pet-status.ts";
+import { petStatusToMessage } from "./enum-maps.ts";
 
 /** The RPCs of the pets. */
 export function petService(store: PetStore): UnaryServiceImpl<typeof PetService> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonNumber } from "../../src/exact-json/json-number.ts";
+import { JsonNumber } from "../../src/exact-json/number.ts";
 import { maxJsonDepth, parseJson } from "../../src/exact-json/parse.ts";
 
 const encoder = new TextEncoder();

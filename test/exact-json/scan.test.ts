@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { JsonNumber } from "../../src/exact-json/json-number.ts";
-import { maxJsonDepth, parseJson } from "../../src/exact-json/parse.ts";
+import { JsonNumber } from "../../src/exact-json/number.ts";
+import { maxJsonDepth, parseJson, parseWithSource } from "../../src/exact-json/parse.ts";
 import { scanJson } from "../../src/exact-json/scan.ts";
-import { parseWithSource } from "../../src/exact-json/source.ts";
 
 const encoder = new TextEncoder();
 

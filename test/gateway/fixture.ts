@@ -8,7 +8,7 @@ import {
 import { file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
-import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { authorityFault } from "../../src/http/authority.ts";
 import { CallRecord } from "../../src/http/call-record.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";

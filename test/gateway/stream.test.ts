@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { acceptsNdjson } from "../../src/gateway/accept.ts";
+import { writeArray } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { writeArray } from "../../src/gateway/stream.ts";
+import { acceptsNdjson } from "../../src/gateway/negotiation.ts";
 import { createTestGateway, options, send, streaming } from "./fixture.ts";
 import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 

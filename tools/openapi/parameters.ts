@@ -1,7 +1,7 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { resolveFieldPath } from "../../src/gateway/field-path.ts";
-import type { PathTemplate } from "../../src/gateway/path-template.ts";
-import type { QueryField, QueryFields } from "../../src/gateway/query-fields.ts";
+import { resolveFieldPath } from "../../src/gateway/fields/field-path.ts";
+import type { QueryField, QueryFields } from "../../src/gateway/query/query-fields.ts";
+import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { description } from "./comments.ts";
 import { fieldExample } from "./examples.ts";
 import { isRequired } from "./rules.ts";

@@ -1,8 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { hasPresence } from "../../src/gateway/field-access.ts";
-import { valueShape } from "../../src/gateway/field-shape.ts";
-import { integerTypeOf } from "../../src/gateway/integer-type.ts";
-import type { JsonPolicy } from "../../src/gateway/json-policy.ts";
+import { hasPresence, valueShape } from "../../src/gateway/fields/field-access.ts";
+import { integerTypeOf } from "../../src/gateway/json/integer-type.ts";
+import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { description, paragraphs } from "./comments.ts";
 import { exampleOf } from "./examples.ts";
 import { constraintsOf, isRequired } from "./rules.ts";

@@ -1,9 +1,9 @@
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect } from "vitest";
-import { chooseCoding } from "../../../src/gateway/accept-encoding.ts";
 import { matchesEtag } from "../../../src/gateway/conditional.ts";
-import { assertJsonBody } from "../../../src/gateway/media-type.ts";
+import { chooseCoding } from "../../../src/gateway/negotiation.ts";
+import { assertJsonBody } from "../../../src/gateway/request.ts";
 import { isAuthority } from "../../../src/http/authority.ts";
 import { clientNetwork, createClientAddress } from "../../../src/http/client-address.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";

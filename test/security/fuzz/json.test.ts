@@ -7,11 +7,11 @@ import {
 } from "../../../gen/petstore/v1/inventory_service_pb.ts";
 import { GetPetRequestSchema } from "../../../gen/petstore/v1/pet_service_pb.ts";
 import { ListOrdersRequestSchema } from "../../../gen/petstore/v1/store_service_pb.ts";
-import { JsonNumber } from "../../../src/exact-json/json-number.ts";
+import { JsonNumber } from "../../../src/exact-json/number.ts";
 import { JsonFault, parseJson } from "../../../src/exact-json/parse.ts";
 import { ContentFault } from "../../../src/gateway/content-fault.ts";
-import { JsonReaders } from "../../../src/gateway/json-reader.ts";
-import { JsonWriters } from "../../../src/gateway/json-writer.ts";
+import { JsonReaders } from "../../../src/gateway/json/json-reader.ts";
+import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
 import { createJsonCodec } from "../../../src/rpc/codec.ts";
 import { restJson } from "../../../src/server/rest-json.ts";
 import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";

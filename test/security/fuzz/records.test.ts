@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { rawJson } from "../../../src/exact-json/source.ts";
+import { rawJson } from "../../../src/exact-json/parse.ts";
 import { RecordError } from "../../../src/records/record-error.ts";
 import { isWhole, type RecordFormat } from "../../../src/records/record-format.ts";
 import { orderRecord, petRecord } from "../../../src/records/record-kinds.ts";

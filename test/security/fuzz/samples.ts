@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { anyPack, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import type { JsonPolicy } from "../../../src/gateway/json-policy.ts";
-import { JsonWriters } from "../../../src/gateway/json-writer.ts";
+import type { JsonPolicy } from "../../../src/gateway/json/json-policy.ts";
+import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
 import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";
 import { Colour, ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";
 import { beyondDouble, int64Max, int64Min } from "../../support/fixture.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { JsonNumber } from "../../../src/exact-json/json-number.ts";
+import { JsonNumber } from "../../../src/exact-json/number.ts";
 import { parseJson } from "../../../src/exact-json/parse.ts";
 
 /** What is in stock, by the ids of pets. */

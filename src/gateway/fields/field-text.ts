@@ -1,0 +1,35 @@
+import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { createEnumNames } from "../json/enum-names.ts";
+import type { Bounds } from "../json/integer-type.ts";
+import type { JsonPolicy } from "../json/json-policy.ts";
+import { wellKnownTextReader } from "../json/well-known-types.ts";
+import { type ValueShape, valueShape } from "./field-access.ts";
+import { createTextReader, type TextReader } from "./text-scalar.ts";
+
+/**
+ * The reader of one value of a field out of a path or a query; undefined for the fields whose values have no text:
+ * messages, save wrappers and the well-known types that are strings in JSON; and maps.
+ */
+export function createFieldTextReader(field: DescField, policy: JsonPolicy): TextReader | undefined {
+  return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy, policy.bounds?.(field));
+}
+
+function createShapeReader(shape: ValueShape, policy: JsonPolicy, bounds?: Bounds): TextReader | undefined {
+  switch (shape.kind) {
+    case "scalar":
+      return createTextReader(shape.scalar, shape.longAsString, bounds);
+    case "enum":
+      return createEnumNames(shape.enum, policy).parseText;
+    case "message":
+      return isWrapperDesc(shape.message)
+        ? createWrapperReader(shape.message, shape.boxing === "bare", policy)
+        : wellKnownTextReader(shape.message);
+  }
+}
+
+function createWrapperReader(desc: DescMessage, isBare: boolean, policy: JsonPolicy): TextReader | undefined {
+  const [value] = desc.fields;
+  const read = value && createFieldTextReader(value, policy);
+  return isBare || read === undefined ? read : (text) => create(desc, { value: read(text) });
+}

@@ -1,0 +1,89 @@
+import { ScalarType } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { isNumber } from "../../exact-json/number.ts";
+import { ContentFault } from "../content-fault.ts";
+import { type Bounds, describeInteger, type IntegerType, integerTypeOf, localInteger } from "../json/integer-type.ts";
+
+/** Reads a value out of text, as a path, a query or a JSON string has it. Throws `ContentFault`. */
+export type TextReader = (text: string) => unknown;
+
+/**
+ * The reader of a scalar type. Integers are in plain decimal: no plus sign, no leading zeros, no `-0`. `bounds` are told
+ * to those who miss the type: what is outside of them is for others to refuse.
+ */
+export function createTextReader(scalar: ScalarType, longAsString: boolean, bounds?: Bounds): TextReader {
+  const integer = integerTypeOf(scalar);
+  if (integer !== undefined) {
+    const reason = `must be ${describeInteger(integer, bounds)}, in plain decimal`;
+    return (text) => localInteger(parseDecimal(text, integer, reason), integer, longAsString);
+  }
+  return readers[scalar] ?? ((text) => text);
+}
+
+/** Those of the scalars that are neither integers nor strings. */
+const readers: Partial<Record<ScalarType, TextReader>> = {
+  [ScalarType.BOOL]: parseBool,
+  [ScalarType.BYTES]: parseBase64,
+  [ScalarType.DOUBLE]: parseDouble,
+  [ScalarType.FLOAT]: parseFloat32,
+};
+
+const decimal = /^(?:0|-?[1-9][0-9]{0,19})$/;
+
+/** Reads an integer in plain decimal. Throws `ContentFault`. */
+function parseDecimal(text: string, type: IntegerType, reason: string): bigint {
+  const value = decimal.test(text) ? BigInt(text) : undefined;
+  if (value === undefined || value < type.min || value > type.max) {
+    throw new ContentFault(reason);
+  }
+  return value;
+}
+
+/** Reads `true` or `false`. Throws `ContentFault`. */
+function parseBool(text: string): boolean {
+  if (text !== "true" && text !== "false") {
+    throw new ContentFault("must be true or false");
+  }
+  return text === "true";
+}
+
+const base64 = /^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?$/;
+
+/** Reads base64 of either alphabet, with or without padding. Throws `ContentFault`. */
+export function parseBase64(text: string): Uint8Array {
+  if (!base64.test(text)) {
+    throw new ContentFault("must be base64");
+  }
+  return base64Decode(text);
+}
+
+/** The largest finite float: IEEE 754 binary32. */
+const maxFloat = 2 ** 128 - 2 ** 104;
+
+/** Less than this above it, a number rounds to it: Go writes it as 3.4028235e+38. */
+const halfUlp = 2 ** 103 - 2 ** 75;
+
+/** Reads a double as JSON writes numbers, or one of `NaN`, `Infinity`, `-Infinity`. Throws `ContentFault`. */
+export function parseDouble(text: string): number {
+  return parseSpecialNumber(text) ?? parseFinite(text, Number.MAX_VALUE);
+}
+
+/** As `parseDouble`, within the range of a float: what rounds to the largest is that, as writers of few digits mean. */
+export function parseFloat32(text: string): number {
+  const value = parseSpecialNumber(text) ?? parseFinite(text, maxFloat, maxFloat + halfUlp);
+  return Math.abs(value) > maxFloat && Number.isFinite(value) ? Math.sign(value) * maxFloat : value;
+}
+
+/** The numbers that JSON has no number for, by the strings that ProtoJSON has for them. */
+export function parseSpecialNumber(text: string): number | undefined {
+  return text === "NaN" || text === "Infinity" || text === "-Infinity" ? Number(text) : undefined;
+}
+
+/** `limit` is what still rounds to `max`. */
+function parseFinite(text: string, max: number, limit = max): number {
+  const value = isNumber(text) ? Number(text) : undefined;
+  if (value === undefined || Math.abs(value) > limit) {
+    throw new ContentFault(`must be a number from -${max} to ${max}`);
+  }
+  return value;
+}

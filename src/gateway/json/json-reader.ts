@@ -1,0 +1,157 @@
+import { create, type DescField, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
+import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { ContentFault, faultWithin } from "../content-fault.ts";
+import {
+  assertOneofUnset,
+  type Boxing,
+  createFields,
+  createSetter,
+  type Fields,
+  valueShape,
+} from "../fields/field-access.ts";
+import { createEnumNames } from "./enum-names.ts";
+import { createMapReader, readList, readObject, readWithin } from "./json-collection.ts";
+import type { JsonPolicy } from "./json-policy.ts";
+import { createScalarReader, type JsonReader } from "./json-scalar.ts";
+import { hasSpecialJson, toPlainJson, wellKnownReader } from "./well-known-types.ts";
+
+/**
+ * The readers of messages, each compiled once, on first use.
+ *
+ * They go beyond ProtoJSON in strictness: `null` is refused everywhere but for `Value` and `NullValue`; an enum is read
+ * by the policy's name alone, never by its number; and two fields of a oneof are refused. Unknown fields are ignored.
+ * A field is known by its JSON name and by its proto name.
+ */
+export class JsonReaders {
+  readonly #policy: JsonPolicy;
+  readonly #registry: Registry | undefined;
+  readonly #readers = new Map<DescMessage, JsonReader>();
+
+  constructor(policy: JsonPolicy, registry: Registry | undefined) {
+    this.#policy = policy;
+    this.#registry = registry;
+  }
+
+  /** The reader of a message type. Throws an `Error` when the policy does not suit one of its enums. */
+  message(desc: DescMessage): JsonReader {
+    return this.#readers.get(desc) ?? this.#compileMessage(desc);
+  }
+
+  /** The reader of a field's value: of the whole list or map, where it is one. */
+  field(field: DescField): JsonReader {
+    const read = this.#value(field);
+    if (field.fieldKind === "list") {
+      return (json) => readList(json, read);
+    }
+    return field.fieldKind === "map" ? createMapReader(field.mapKey, read) : read;
+  }
+
+  #compileMessage(desc: DescMessage): JsonReader {
+    const special = this.#special(desc);
+    if (special !== undefined) {
+      this.#readers.set(desc, special);
+      return special;
+    }
+    const properties = new Map<string, Property>();
+    const reader: JsonReader = (json) => readFields(desc, properties, json);
+    // It is there before its fields are compiled, for messages that hold themselves.
+    this.#readers.set(desc, reader);
+    for (const field of desc.fields) {
+      const property = createProperty(field, this.field(field));
+      properties.set(field.name, property);
+      properties.set(field.jsonName, property);
+    }
+    return reader;
+  }
+
+  #special(desc: DescMessage): JsonReader | undefined {
+    if (desc.typeName === AnySchema.typeName) {
+      return (json) => this.#readAny(json);
+    }
+    const [value] = desc.fields;
+    if (isWrapperDesc(desc) && value !== undefined) {
+      const read = this.field(value);
+      return (json) => create(desc, { value: read(json) });
+    }
+    return wellKnownReader(desc);
+  }
+
+  #value(field: DescField): JsonReader {
+    const shape = valueShape(field);
+    switch (shape.kind) {
+      case "scalar":
+        return createScalarReader(shape.scalar, shape.longAsString, this.#policy);
+      case "enum":
+        return shape.enum.typeName === "google.protobuf.NullValue"
+          ? readNull
+          : createEnumNames(shape.enum, this.#policy).parse;
+      case "message":
+        return this.#boxed(shape.message, shape.boxing);
+    }
+  }
+
+  #boxed(desc: DescMessage, boxing: Boxing): JsonReader {
+    if (boxing === "json") {
+      return (json) => toPlainJson(readObject(json));
+    }
+    if (boxing === "bare" && desc.fields[0] !== undefined) {
+      return this.field(desc.fields[0]);
+    }
+    return this.message(desc);
+  }
+
+  /** The message is looked up by its name, whatever the host that the type's URL begins with. */
+  #readAny(json: unknown): Message {
+    const object = readObject(json);
+    const typeUrl = object["@type"];
+    if (typeUrl === undefined && Object.keys(object).length === 0) {
+      return create(AnySchema);
+    }
+    const desc = typeof typeUrl === "string" ? this.#registry?.getMessage(typeUrl.replace(/^.*\//, "")) : undefined;
+    if (desc === undefined) {
+      throw new ContentFault("must have in @type the URL of a type that is known here");
+    }
+    const content = hasSpecialJson(desc) ? readAnyValue(object, this.message(desc)) : this.message(desc)(object);
+    return Object.assign(anyPack(desc, content as Message), { typeUrl });
+  }
+}
+
+type Property = (message: Fields, json: unknown) => void;
+
+function createProperty(field: DescField, read: JsonReader): Property {
+  const set = createSetter(field);
+  if (field.oneof === undefined) {
+    return (message, json) => set(message, read(json));
+  }
+  return (message, json) => {
+    assertOneofUnset(field, message);
+    set(message, read(json));
+  };
+}
+
+function readFields(desc: DescMessage, properties: ReadonlyMap<string, Property>, json: unknown): Fields {
+  const object = readObject(json);
+  const message = createFields(desc);
+  for (const name of Object.keys(object)) {
+    const property = properties.get(name);
+    if (property !== undefined) {
+      try {
+        property(message, object[name]);
+      } catch (error) {
+        throw faultWithin(error, name);
+      }
+    }
+  }
+  return message;
+}
+
+function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknown {
+  return readWithin("value", object.value, read);
+}
+
+function readNull(json: unknown): number {
+  if (json !== null) {
+    throw new ContentFault("must be null");
+  }
+  return 0;
+}
