@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { maskCredentials } from "../observability/credentials.ts";
+import { maskCredentials } from "../observability/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { printable } from "./print/printable.ts";
 import type { ServerSignals } from "./server-signals.ts";

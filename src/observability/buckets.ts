@@ -1,4 +1,4 @@
-/** What was measured, by its size: plain numbers, which cost a few nanoseconds a time. */
+/** A histogram of plain numbers. To observe a value costs a few nanoseconds. */
 export class Buckets {
   /** The upper bounds of all buckets but the last, in ascending order. */
   readonly bounds: readonly number[];

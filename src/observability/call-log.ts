@@ -1,15 +1,15 @@
 import type { Logger } from "pino";
 import type { CallObserver } from "./call-observer.ts";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
-import { shownPath } from "./shown-path.ts";
+import { shownPath } from "./masking.ts";
 
-/** A call that takes as long is worth a line though it succeeds, in milliseconds. */
+/** A call that takes longer is logged at `info` even if it succeeds, in milliseconds. */
 const slowMs = 1_000;
 
 /**
- * Logs calls, one line each, when they have ended: at `warn` those that the service has failed, at `info` those that
- * took more than a second, and all others at `debug`. A line holds neither keys nor bodies, nor anything else that a
- * client has sent but the id of its request, and the path of what is no RPC. `traceId` tells the trace that is under way, where there is one.
+ * Logs each call in one line when it has ended: at `warn` if the service is to blame for its failure, at `info` if it
+ * took more than a second, otherwise at `debug`. Of what a client has sent, a line has only the request's id, and the
+ * path if it is no RPC: neither keys nor bodies. `traceId` returns the id of the current trace, if there is one.
  */
 export function createCallLog(logger: Logger, traceId: () => string | undefined): CallObserver {
   return {
@@ -32,7 +32,7 @@ function isRpc(method: string | undefined): boolean {
   return method?.includes("/") === true;
 }
 
-/** To a microsecond. */
+/** Rounds to a microsecond. */
 function round(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }

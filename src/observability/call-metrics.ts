@@ -6,16 +6,16 @@ import type { CallObserver } from "./call-observer.ts";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
 import { addCounter, addHistogram } from "./instruments.ts";
 
-/** What stands for all methods that are none of the service's, and where nobody has looked, as the client was gone. */
+/** Labels calls of methods that the service does not have, and calls whose client was gone before they were read. */
 const unknownMethod = "unknown";
 
-/** What stands for the API reference: its pages, what they load, and the OpenAPI document. */
+/** Labels requests of the API reference: its pages, what they load, and the OpenAPI document. */
 export const referenceMethod = "reference";
 
-/** From a fraction of the quickest call to what nobody waits for, in seconds. */
+/** In seconds: from a fraction of the fastest call to longer than anybody waits. */
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is counted of the calls of one method over one protocol. */
+/** The calls of one method over one protocol. */
 class CallSeries {
   readonly labels: { readonly protocol: string; readonly method: string };
   readonly durations = new Buckets(durationBounds);
@@ -31,11 +31,11 @@ interface Count {
   value: number;
 }
 
-/** Counts calls by protocol, method and outcome, none of which is a client's to choose, and how long they took. */
+/** Counts calls and their durations by protocol, method and outcome. Clients can choose none of these labels freely. */
 export class CallMetrics implements CallObserver {
   readonly #methods: ReadonlySet<string>;
   readonly #series = new Map<string, Map<string, CallSeries>>();
-  /** By method. Each begins at 0: Prometheus sees no growth in a series that begins with its first failure. */
+  /** By method. Each starts at 0: Prometheus sees no increase in a series that starts with its first failure. */
   readonly #failures: ReadonlyMap<string, Count>;
   #calls = 0;
 
@@ -78,12 +78,12 @@ export class CallMetrics implements CallObserver {
     }
   }
 
-  /** How many calls there were. */
+  /** The number of calls that have ended. */
   get total(): number {
     return this.#calls;
   }
 
-  /** How many of them the service has failed. */
+  /** How many of them failed through the service's fault. */
   get failed(): number {
     return this.#failures.values().reduce((sum, { value }) => sum + value, 0);
   }

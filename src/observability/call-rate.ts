@@ -1,7 +1,7 @@
-/** How often the number of calls is noted. */
+/** How often the number of calls is sampled, in milliseconds. */
 const sampleMs = 5_000;
 
-/** So many notes are kept: those of a minute, and where it began. */
+/** How many samples are kept: those of a minute, and the one at its start. */
 const sampleCount = 60_000 / sampleMs + 1;
 
 interface Sample {
@@ -9,7 +9,7 @@ interface Sample {
   readonly calls: number;
 }
 
-/** How many calls a second there were, over the last minute or since the start. */
+/** The calls per second over the last minute, or since the start. */
 export class CallRate {
   readonly #calls: () => number;
   readonly #clock: () => number;
@@ -20,8 +20,8 @@ export class CallRate {
   constructor(calls: () => number, clock: () => number) {
     this.#calls = calls;
     this.#clock = clock;
-    this.#note();
-    this.#timer = setInterval(() => this.#note(), sampleMs).unref();
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), sampleMs).unref();
   }
 
   get perSecond(): number {
@@ -34,7 +34,7 @@ export class CallRate {
     clearInterval(this.#timer);
   }
 
-  #note(): void {
+  #sample(): void {
     this.#samples.push({ atMs: this.#clock(), calls: this.#calls() });
     if (this.#samples.length > sampleCount) {
       this.#samples.shift();

@@ -15,14 +15,13 @@ import { defaultResource, resourceFromAttributes } from "@opentelemetry/resource
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Logger } from "pino";
 import { isFailure, outcomeOf } from "./call-outcome.ts";
-import { maskCredentials } from "./credentials.ts";
-import { shownPath } from "./shown-path.ts";
+import { maskCredentials, shownPath } from "./masking.ts";
 import type { TracedCall, Tracing, TracingOptions } from "./tracing.ts";
 
-/** What a trace names the service, unless the environment does. */
+/** The service's name in traces, unless the environment gives another. */
 const serviceName = "petstore";
 
-/** The methods that a span may tell: of all others that strangers think up there is no end. */
+/** The HTTP methods that a span may name. Clients could make up any number of others. */
 const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 /** Reads the headers that propagators ask for: `traceparent`, `tracestate` and `baggage`, or others. */
@@ -32,16 +31,16 @@ const headers: TextMapGetter<TracedCall> = {
 };
 
 /**
- * Starts OpenTelemetry's SDK, which reads all else from the environment, and makes spans of calls by its API. Throws
- * what the SDK does for an environment that it cannot use.
+ * Starts OpenTelemetry's SDK, which reads its settings from the environment, and makes spans of calls. Throws what the
+ * SDK throws for an environment that it cannot use.
  */
 export function createTracing({ env, version, logger }: TracingOptions): Tracing {
-  // With it the SDK puts a logger of its own in the place of ours, which writes to stdout, and masks nothing.
+  // It would have the SDK replace our logger by one that writes to stdout, and masks nothing.
   delete env.OTEL_LOG_LEVEL;
   diag.setLogger(diagLoggerOf(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-  // What the environment says of the service is stronger: the SDK puts it on top of this.
+  // The SDK lets the environment override this.
   const own = resourceFromAttributes({ "service.name": serviceName, "service.version": version });
-  // Metrics are Prometheus's, and logs go to stderr.
+  // Metrics go to Prometheus, and logs to stderr.
   const sdk = new NodeSDK({ resource: defaultResource().merge(own), metricReaders: [], logRecordProcessors: [] });
   sdk.start();
   const tracer = trace.getTracer(serviceName);
@@ -55,7 +54,10 @@ export function createTracing({ env, version, logger }: TracingOptions): Tracing
     traceId: () => trace.getActiveSpan()?.spanContext().traceId,
     async close(timeoutMs) {
       const { promise: late, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(new Error(`nobody took them within ${timeoutMs} ms`)), timeoutMs);
+      const timer = setTimeout(
+        () => reject(new Error(`the collector did not take them within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
       try {
         await Promise.race([sdk.shutdown(), late]);
       } catch (error) {
@@ -67,7 +69,7 @@ export function createTracing({ env, version, logger }: TracingOptions): Tracing
 }
 
 /**
- * What a call was is known at its end.
+ * Names a span and sets its attributes when its call has ended, as they are known only then.
  *
  * Source: https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/,
  * https://opentelemetry.io/docs/specs/semconv/http/http-spans/
@@ -111,12 +113,12 @@ function diagLoggerOf(logger: Logger) {
   return { error: tell("error"), warn: tell("warn"), info: ignore, debug: ignore, verbose: ignore };
 }
 
-/** What the SDK tells may hold the address that it was given, with the password in it. */
+/** Messages of the SDK may hold the collector's address, with a password in it. */
 function masked(detail: unknown): unknown {
   return typeof detail === "string" ? maskCredentials(detail) : detail;
 }
 
-/** The SDK tells of an error in JSON, all that it inherits included. Undefined for a message that is of no error. */
+/** The SDK logs errors as JSON, with inherited properties. Returns undefined for other messages. */
 function parseError(message: string): Error | undefined {
   if (!message.startsWith("{")) {
     return undefined;

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How often it is measured, in milliseconds: a process that does nothing else wakes 50 times a second for it. */
+/** How often it is measured, in milliseconds. An idle process wakes 50 times a second for it. */
 const resolutionMs = 20;
 
-/** How late the event loop was, in seconds. */
+/** How late the event loop ran its timers, in seconds. */
 export interface DelaySummary {
   readonly p50: number;
   readonly p90: number;
@@ -20,7 +20,7 @@ export class EventLoopDelay {
     this.#histogram.enable();
   }
 
-  /** All since the last time that somebody asked. All who ask within one turn of the event loop get the same. */
+  /** The delays since this was last read. Reads within one turn of the event loop get the same. */
   get sinceLast(): DelaySummary {
     this.#summary ??= this.#take();
     return this.#summary;
@@ -42,7 +42,7 @@ export class EventLoopDelay {
   }
 }
 
-/** Node tells how long after the last one a timer has run, in nanoseconds; no delay is its whole interval. */
+/** Node measures the time between two runs of a timer, in nanoseconds. Without a delay that is its interval. */
 function delayOf(intervalNs: number): number {
   return Math.max(0, intervalNs / 1e9 - resolutionMs / 1e3);
 }

@@ -3,13 +3,13 @@ import type { Buckets } from "./buckets.ts";
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
-/** One series of a metric, as it stands when it is asked for. */
+/** The present value of one series of a metric. */
 export interface Reading<Name extends string, Value = number> {
   readonly labels: Labels<Name>;
   readonly value: Value;
 }
 
-/** A metric whose values are kept elsewhere, as plain numbers, and are read when somebody asks for them. */
+/** A metric whose values are kept elsewhere, as plain numbers, and are read at a scrape. */
 export interface Instrument<Name extends string, Value = number> {
   readonly name: string;
   readonly help: string;
@@ -17,7 +17,7 @@ export interface Instrument<Name extends string, Value = number> {
   readonly read: () => Iterable<Reading<Name, Value>> | Promise<Iterable<Reading<Name, Value>>>;
 }
 
-/** Adds what only ever grows. */
+/** Adds a metric that only grows. */
 export function addCounter<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
   const { name, help, labelNames, read } = instrument;
   const counter = new Counter<Name>({
@@ -35,7 +35,7 @@ export function addCounter<Name extends string>(registry: Registry, instrument: 
   });
 }
 
-/** Adds what goes up and down. */
+/** Adds a metric that goes up and down. */
 export function addGauge<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
   const { name, help, labelNames, read } = instrument;
   const gauge = new Gauge<Name>({
@@ -54,8 +54,8 @@ export function addGauge<Name extends string>(registry: Registry, instrument: In
 }
 
 /**
- * Adds a histogram. prom-client's own looks up its labels for each value, which costs as much as a tenth of a call; it
- * is only asked to write these.
+ * Adds a histogram. prom-client's own looks up its labels for each value, which costs a tenth of a call; here it only
+ * prints.
  */
 export function addHistogram<Name extends string>(registry: Registry, instrument: Instrument<Name, Buckets>): void {
   const { name, help, read } = instrument;
@@ -73,7 +73,7 @@ export function addHistogram<Name extends string>(registry: Registry, instrument
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** The lines of one series: the buckets with all that is below them, the sum, and the count. */
+/** The lines of one series: the cumulative buckets, the sum, and the count. */
 function write(name: string, { labels, value }: Reading<string, Buckets>) {
   let count = 0;
   const buckets = [...value.counts].map((inBucket, index) => {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-/** How much can be logged, from nothing to every call. */
+/** The levels of the log, from nothing to every call. */
 export const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"] as const;
 
 export type LogLevel = (typeof logLevels)[number];
@@ -9,10 +9,10 @@ export function isLogLevel(text: string): text is LogLevel {
   return (logLevels as readonly string[]).includes(text);
 }
 
-/** The level of a logger, which may be switched to `debug` for a while. */
+/** The level of a logger, which can be switched to `debug` and back. */
 export class AdjustableLevel {
   readonly #logger: Logger;
-  /** What to come back to from `debug`. */
+  /** The level to return to from `debug`. */
   #quiet: LogLevel = "info";
 
   constructor(logger: Logger) {
@@ -31,7 +31,7 @@ export class AdjustableLevel {
     this.#logger.level = level;
   }
 
-  /** Switches to `debug`; or back, to the last level that was another, `info` where there was none. */
+  /** Switches to `debug`, or back to the level before it, which is `info` if there was none. */
   switchDebug(): void {
     this.set(this.get() === "debug" ? this.#quiet : "debug");
   }

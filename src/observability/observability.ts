@@ -7,8 +7,8 @@ import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";
 import { CallRate } from "./call-rate.ts";
+import { addCounter, addGauge } from "./instruments.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
-import { addListMetrics } from "./list-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { readStatus, type StatusOptions } from "./status.ts";
 import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metrics.ts";
@@ -19,14 +19,14 @@ export interface ObservabilityOptions {
   readonly version: string;
   /** The store's file. */
   readonly db: string;
-  /** All services that are served, those of gRPC's own tools included. */
+  /** All services that are served, including health and reflection. */
   readonly services: readonly DescService[];
   readonly logger: Logger;
   readonly tracing: Tracing | undefined;
   readonly clock: () => number;
 }
 
-/** All that a server tells of itself. Its parts are told what happens, and asked when somebody wants to know. */
+/** Collects metrics, the log of calls and the status of a server. Its parts are told what happens. */
 export class Observability {
   readonly observer: CallObserver;
   readonly commits: CommitMetrics;
@@ -50,7 +50,7 @@ export class Observability {
     this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
   }
 
-  /** The same limiter, whose decisions are counted. */
+  /** Wraps a limiter so that its decisions are counted. */
   watchLimiter(limiter: RateLimiter): RateLimiter {
     return this.#limits.watch(limiter);
   }
@@ -93,4 +93,29 @@ export class Observability {
   close(): void {
     this.#rate.close();
   }
+}
+
+/** Adds the metrics of the inventory list that REST keeps in memory. */
+function addListMetrics(registry: Registry, state: () => ListCacheState): void {
+  addCounter(registry, {
+    name: "petstore_list_cache_pieces_total",
+    help: "Pieces of the inventory's list that were asked for, by whether they stood ready.",
+    labelNames: ["result"],
+    read: () => [
+      { labels: { result: "hit" }, value: state().hits },
+      { labels: { result: "miss" }, value: state().misses },
+    ],
+  });
+  addCounter(registry, {
+    name: "petstore_list_cache_blocks_made_total",
+    help: "Blocks of the inventory's list that were read from the store and written as JSON.",
+    labelNames: [],
+    read: () => [{ labels: {}, value: state().pagesMade }],
+  });
+  addGauge(registry, {
+    name: "petstore_list_cache_bytes",
+    help: "The size of what is kept ready of the inventory's list.",
+    labelNames: [],
+    read: () => [{ labels: {}, value: state().bytes }],
+  });
 }

@@ -2,13 +2,13 @@ import { collectDefaultMetrics, type Registry } from "prom-client";
 import { type DelaySummary, EventLoopDelay } from "./event-loop-delay.ts";
 import { addGauge } from "./instruments.ts";
 
-/** Of prom-client's own metrics those whose names Prometheus finds fault with. */
+/** Those of prom-client's default metrics whose names `promtool` objects to. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-/** Of prom-client's own metrics those that tell an idle event loop's delay as the interval at which it is measured. */
+/** Those of prom-client's default metrics that give the sampling interval as the delay of an idle event loop. */
 const mismeasured = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(delayName);
 
-/** prom-client measures the delay as often as this, in milliseconds: as good as never, since ours replaces it. */
+/** How often prom-client measures the delay, in milliseconds: practically never, since ours replaces it. */
 const eventLoopMonitoringPrecision = 2 ** 31 - 1;
 
 const delays: readonly [key: keyof DelaySummary, help: string][] = [
@@ -18,7 +18,7 @@ const delays: readonly [key: keyof DelaySummary, help: string][] = [
   ["max", "The longest of the event loop's delays since the last scrape."],
 ];
 
-/** Shows what runs, and the process as prom-client does: its CPU time and memory, and how late its event loop is. */
+/** Adds the metrics of the process: its version, CPU time and memory, and how late its event loop is. */
 export function addProcessMetrics(registry: Registry, version: string): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
   for (const name of [...misnamed, ...mismeasured]) {

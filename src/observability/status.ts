@@ -5,7 +5,7 @@ import type { CallRate } from "./call-rate.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 
-/** What the status is made of. */
+/** The parts of a status. */
 export interface StatusOptions {
   readonly version: string;
   readonly startedAtMs: number;
@@ -50,7 +50,7 @@ async function readFiles(maintenance: StoreMaintenance | undefined) {
   return { fileBytes, walBytes, freeBytes, lastBackupAt };
 }
 
-/** To a thousandth. */
+/** Rounds to a thousandth. */
 function round(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }

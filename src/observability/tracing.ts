@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { EndedCall } from "./call-observer.ts";
 
-/** A call that can tell of the trace that it belongs to. */
+/** A call whose headers may name the trace that it belongs to. */
 export interface TracedCall extends EndedCall {
   readonly method: string;
   readonly path: string;
@@ -9,28 +9,28 @@ export interface TracedCall extends EndedCall {
   header(name: string): string | undefined;
 }
 
-/** What tracing is set up with. */
+/** How tracing is set up. */
 export interface TracingOptions {
   /** The environment, with OpenTelemetry's standard variables. */
   readonly env: NodeJS.ProcessEnv;
-  /** The service's version, which traces tell. */
+  /** The service's version, which traces carry. */
   readonly version: string;
   readonly logger: Logger;
 }
 
 /** Makes a span of each call. */
 export interface Tracing {
-  /** Does the work of a call within its span, a child of the caller's, which ends when the work does. */
+  /** Does the work of a call within a span, which is a child of the caller's and ends with the work. */
   run(call: TracedCall, work: () => Promise<void>): Promise<void>;
-  /** The id of the trace that is under way here. */
+  /** The id of the current trace. */
   traceId(): string | undefined;
-  /** Sends what has not been sent, and resolves; when nobody takes it, after `timeoutMs` at most. */
+  /** Sends the spans that are left. Resolves after `timeoutMs` at the latest. */
   close(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Starts tracing where the standard variables ask for it: `OTEL_TRACES_EXPORTER`, or an endpoint for OTLP. Undefined
- * otherwise, when nothing of OpenTelemetry is loaded; and where it cannot be set up, which the log tells.
+ * Starts tracing if the standard variables ask for it: `OTEL_TRACES_EXPORTER`, or an endpoint for OTLP. Otherwise
+ * returns undefined, and loads nothing of OpenTelemetry. Also returns undefined, and logs why, if it cannot be set up.
  *
  * Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
@@ -42,9 +42,9 @@ export async function startTracing({ env, version, logger }: TracingOptions): Pr
   try {
     return createTracing({ env, version, logger });
   } catch (error) {
-    // All else that the error has may be the address of the collector, with the password in it.
+    // Only the code is logged: the message may hold the collector's address, with a password in it.
     const { code } = error as NodeJS.ErrnoException;
-    logger.error({ code }, "tracing: it cannot be set up as the OTEL_ variables say, and there will be no traces");
+    logger.error({ code }, "tracing: the settings in the OTEL_ variables cannot be used; there will be no traces");
     return undefined;
   }
 }

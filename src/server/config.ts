@@ -1,6 +1,6 @@
 import type { BaseUrls } from "../reference/openapi/document.ts";
 
-/** How a server runs. The command line has the defaults. */
+/** The settings of a server. The command line has their defaults. */
 export interface ServerConfig {
   /** The store's file. */
   readonly db: string;
@@ -14,15 +14,15 @@ export interface ServerConfig {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether gRPC server reflection is served. */
   readonly reflection: boolean;
-  /** Where the API is reached, for the reference. */
+  /** The public URLs of the API, for the reference. */
   readonly baseUrls: BaseUrls;
   /** The origins whose pages may call the API; empty for none. */
   readonly corsOrigins: readonly string[];
-  /** The size of the largest REST request body. */
+  /** The largest body of a REST request, in bytes. */
   readonly maxBodyBytes: number;
-  /** How long a request may take to arrive: its head, and again its body. */
+  /** How long the head of a request may take to arrive, and then its body, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** How long running calls may go on after the server is told to stop. */
+  /** How long running calls may go on when the server stops, in milliseconds. */
   readonly shutdownGraceMs: number;
   /** Networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */
   readonly trustedProxies: readonly string[];

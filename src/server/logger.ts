@@ -5,25 +5,25 @@ import { createTerminalFormat } from "./terminal-log.ts";
 
 export type { Logger } from "pino";
 
-/** How much may wait to be written, in bytes, to a reader that takes none of it. Past it lines are dropped. */
+/** How many bytes may wait for a reader that takes none of them. Further lines are dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /**
- * Logs to stderr: JSON lines, or text for people on a terminal. The lines are written beside the event loop, which
- * waits for nobody who reads them; those that wait at the end of the process are written then.
+ * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event loop
+ * never waits for a reader. Those that are left at the end of the process are written then.
  */
 export function createLogger(level: string): Logger {
   const isTerminal = process.stderr.isTTY === true;
   const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
-  // A log that cannot be written, for want of room or of a reader, ends no server; nor does it keep one from its end,
-  // at which the stream would try for ever.
+  // A log that cannot be written, on a full disk or without a reader, must not end the server. Nor must it keep the
+  // server from ending: the stream would try to flush for ever.
   stderr.on("error", () => {
     stderr.flushSync = () => {};
   });
   return pino({ level }, isTerminal ? createTerminalStream(stderr) : stderr);
 }
 
-/** Passes lines on as text, in colours where the terminal has them and `NO_COLOR` does not forbid them. */
+/** Turns lines into text, in colours if the terminal has them and `NO_COLOR` does not forbid them. */
 function createTerminalStream(stderr: DestinationStream): Writable {
   const format = createTerminalFormat({ colour: process.stderr.hasColors() });
   return new Writable({
@@ -36,8 +36,8 @@ function createTerminalStream(stderr: DestinationStream): Writable {
 }
 
 /**
- * Resolves when the lines that have just been logged are written. On a terminal they are written at once, and it does
- * not.
+ * Resolves when the lines that have just been logged are written. Never resolves on a terminal, where lines are written
+ * at once.
  */
 export async function written(logger: Logger): Promise<void> {
   await once((logger as unknown as Record<symbol, EventEmitter>)[pino.symbols.streamSym] as EventEmitter, "drain");

@@ -3,7 +3,7 @@ import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/lo
 import type { Observability } from "../observability/observability.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
 
-/** What the operator's pages tell of. */
+/** What the operator's pages show and set. */
 export interface OpsPagesOptions {
   readonly observability: Observability;
   readonly level: AdjustableLevel;
@@ -15,7 +15,7 @@ export interface OpsPagesOptions {
 /**
  * The pages of the operator's port: `/healthz` answers 200 while the process lives. `/readyz` answers 200 while the
  * server takes requests and its store answers, and 503 otherwise. `/metrics` is for Prometheus, `/status` for people's
- * tools. `/log-level` tells and sets how much is logged.
+ * tools. `/log-level` shows and sets the level of the log.
  */
 export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage> {
   const { observability, level, addresses } = options;

@@ -2,28 +2,28 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { hostOf } from "../http/authority.ts";
 
-/** What a page of the operator's port answers. */
+/** The answer of a page of the operator's port. */
 export interface OpsAnswer {
   readonly status: number;
   /** `text/plain` by default. */
   readonly type?: string;
-  /** The methods that the page takes, where the request's is not among them. */
+  /** The methods that the page takes, if the request's is not one of them. */
   readonly allow?: string;
   readonly body: string;
 }
 
-/** What a page does for each method that it takes; `HEAD` is as `GET`. `body` is that of the request. */
+/** A handler for each method that a page takes; `HEAD` goes to `GET`. `body` is the request's. */
 export type OpsPage = Readonly<Partial<Record<"GET" | "PUT", (body: string) => OpsAnswer | Promise<OpsAnswer>>>>;
 
-/** Where the operator's port listens, and what it tells. */
+/** Where the operator's port listens, and its pages. */
 export interface OpsOptions {
   readonly host: string;
   readonly port: number;
-  /** By their paths. */
+  /** By path. */
   readonly pages: Readonly<Record<string, OpsPage>>;
-  /** Hears why a page has failed. */
+  /** Is told why a page has failed. */
   readonly report: (reason: unknown) => void;
-  /** Hears why a connection could not be accepted. */
+  /** Is told why a connection could not be accepted. */
   readonly reportAcceptError: (reason: Error) => void;
 }
 
@@ -44,7 +44,7 @@ export async function serveOps({ host, port, pages, report, reportAcceptError }:
         return plain(500, "failed");
       })
       .then(({ status, type = "text/plain; charset=utf-8", allow, body }) => {
-        // What was not read of a body would be taken for the next request.
+        // The unread rest of a body would be parsed as the next request.
         const connection = request.complete ? {} : { connection: "close" };
         const allowed = allow === undefined ? {} : { allow };
         response.writeHead(status, { "content-type": type, "cache-control": "no-store", ...allowed, ...connection });
@@ -66,7 +66,7 @@ export async function serveOps({ host, port, pages, report, reportAcceptError }:
   };
 }
 
-/** A line of text. */
+/** An answer of one line of text. */
 export function plain(status: number, line: string): OpsAnswer {
   return { status, body: `${line}\n` };
 }
@@ -74,8 +74,8 @@ export function plain(status: number, line: string): OpsAnswer {
 const notHere = plain(403, "ask for 127.0.0.1, [::1] or localhost, or have --ops-host name another address");
 
 /**
- * Whether a request is for another host than the port's. While only this machine itself reaches it, such a request may
- * come from a browser's page whose name has come to mean this machine (DNS rebinding); commands say what they mean.
+ * Whether a request names another host than the port's, while the port is reached from this machine only. Then it may
+ * come from a page in a browser whose host name now resolves to this machine (DNS rebinding).
  */
 function isRebound({ headers }: IncomingMessage, { address, host }: { address: string; host: string }): boolean {
   if (headers.host === undefined || !isLoopback(address)) {
@@ -97,7 +97,7 @@ async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Pro
     const allow = ["HEAD", ...methods].toSorted().join(", ");
     return { ...plain(405, `use ${methods.join(" or ")}`), allow };
   }
-  // Commands send no Origin. A page of any origin may, whose name has come to mean this port.
+  // Commands send no Origin. A page in a browser does, even after DNS rebinding.
   if (method === "PUT" && request.headers.origin !== undefined) {
     return plain(403, "not from a browser");
   }
@@ -107,10 +107,10 @@ async function answer(request: IncomingMessage, pages: OpsOptions["pages"]): Pro
     : (page[method as keyof OpsPage] as (body: string) => OpsAnswer)(body);
 }
 
-/** The largest body that is read. The longest that means anything is the name of a level. */
+/** The largest body that is read, in bytes. The longest valid one is the name of a log level. */
 const maxBodyBytes = 1024;
 
-/** Undefined for what is longer, of which no more is read. */
+/** Reads a short body. Returns undefined for a longer one, and reads no more of it. */
 async function readShort(request: IncomingMessage): Promise<string | undefined> {
   let body = "";
   for await (const chunk of request) {
@@ -126,7 +126,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
 loopback.addAddress("::1", "ipv6");
 
-/** Whether a text is an address that only this machine itself reaches. */
+/** Whether a text is an address that is reached from this machine only. */
 export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

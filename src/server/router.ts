@@ -6,7 +6,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
-import { shownPath } from "../observability/shown-path.ts";
+import { shownPath } from "../observability/masking.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";

@@ -1,6 +1,6 @@
 import { prettyFactory } from "pino-pretty";
 
-/** What every line of the log has, besides fields of its own. */
+/** The fields of every line of the log. */
 interface Entry {
   readonly level: number;
   readonly time: number;
@@ -8,7 +8,7 @@ interface Entry {
   readonly err?: unknown;
 }
 
-/** What the line of a call has as well. */
+/** The further fields of a call's line. */
 interface Call extends Entry {
   readonly status: number;
   readonly code: string;
@@ -19,14 +19,14 @@ interface Call extends Entry {
   readonly clientAddress?: string;
 }
 
-/** What stands elsewhere on the line, or is the same on all of them. */
+/** Fields that are printed elsewhere on the line, or are the same on all lines. */
 const common = ["level", "time", "msg", "err", "pid", "hostname"];
 
-/** What stands elsewhere on the line of a call, or is for programs alone. */
+/** Fields that are printed elsewhere on a call's line, and those that are for programs only. */
 const ofCalls = ["status", "code", "method", "durationMs", "protocol", "keyId", "clientAddress"];
 const forPrograms = ["requestBytes", "responseBytes"];
 
-/** Makes text for people of the log's lines, which are JSON: one line each, but for the stack of an error. */
+/** Formats the log's JSON lines as text for people: one line each, and the stack of an error below. */
 export function createTerminalFormat({ colour }: { readonly colour: boolean }): (line: string) => string {
   const format = prettyFactory({ colorize: colour });
   return (line) => {
@@ -37,7 +37,7 @@ export function createTerminalFormat({ colour }: { readonly colour: boolean }): 
   };
 }
 
-/** Such as `200 OK PetService/GetPet in 1.2 ms, rest, key_…, 127.0.0.1`: what matters most comes first. */
+/** Such as `200 OK PetService/GetPet in 1.2 ms, rest, key_…, 127.0.0.1`: the most important comes first. */
 function describeCall(call: Call): string[] {
   const { status, code, method, durationMs, protocol, keyId, clientAddress } = call;
   const name = method?.replace(/^.*\./, "") ?? "unknown";
@@ -52,7 +52,7 @@ function describeFields(entry: Entry, omitted: readonly string[]): string[] {
     .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`);
 }
 
-/** A terminal obeys some characters, and does not show others. */
+/** Replaces characters that a terminal would obey, or not show. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }

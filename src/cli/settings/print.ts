@@ -1,4 +1,4 @@
-import { mask } from "../../observability/credentials.ts";
+import { mask } from "../../observability/masking.ts";
 import { formatTable } from "../print/table.ts";
 import type { Source } from "./resolve.ts";
 import type { FileValue } from "./value-type.ts";

@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
  *
  * Seen with: Node 24.21 and 26.10.
  * Upstream: 1. https://github.com/nodejs/node/issues/51073. 2. No issue is known.
- * When mended: 1. delete `oncePerSocket` in `listener.ts`. 2. delete `ignoreErrors` in `connections.ts`.
+ * When mended: 1. delete `oncePerSocket` in `listener.ts`. 2. delete `ignoreErrors` in `http1-server.ts`.
  */
 
 /** Wraps a handler of `clientError` so that each connection is handled once. */
