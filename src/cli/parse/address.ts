@@ -36,7 +36,7 @@ export function parseOrigin(text: string): string | undefined {
 /**
  * Reads the base URL of the API: an absolute HTTP URL that ends in `/v1`. Undefined for anything else.
  *
- * Source: docs/contract.md#stability
+ * Source: docs/contract.md#protocols
  */
 export function parseBaseUrl(text: string): string | undefined {
   if (!URL.canParse(text)) {
