@@ -27,7 +27,7 @@ const { output: chunks } = await build({
   cwd: root,
   input: {
     petstore: "src/main.ts",
-    "src/storage/sqlite/writer-thread": "src/storage/sqlite/writer-thread.ts",
+    "src/storage/sqlite/writer/writer-thread": "src/storage/sqlite/writer/writer-thread.ts",
   },
   platform: "node",
   external: [...external],

@@ -3,9 +3,9 @@ import type { ImportResult, Imports } from "../domain/import.ts";
 import type { Store } from "../domain/store.ts";
 import type { StoreMaintenance } from "../domain/store-maintenance.ts";
 import { StoreFileError } from "../storage/sqlite/database.ts";
+import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
 import { previewImportInto } from "../storage/sqlite/import/import-preview.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
-import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
 

@@ -7,7 +7,7 @@ import { createKeyRateLimiter } from "../rate-limit/key-rate-limiter.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
-import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
+import { acquireServerLock } from "../storage/sqlite/files/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import type { ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";

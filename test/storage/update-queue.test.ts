@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UpdateQueue } from "../../src/storage/sqlite/update-queue.ts";
+import { UpdateQueue } from "../../src/storage/sqlite/writer/update-queue.ts";
 
 /** As many as there is room for. */
 const capacity = 4096;
@@ -51,7 +51,7 @@ describe("the queue of updates", () => {
   it("loses nothing between two threads", async () => {
     const queue = new UpdateQueue();
     const count = 50_000n;
-    const source = new URL("../../src/storage/sqlite/update-queue.ts", import.meta.url);
+    const source = new URL("../../src/storage/sqlite/writer/update-queue.ts", import.meta.url);
     const thread = new Worker(
       `import { workerData, parentPort } from "node:worker_threads";
        const { UpdateQueue } = await import(workerData.source);

@@ -1,10 +1,10 @@
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { isSameFile } from "./file-name.ts";
+import { isSameFile } from "./files/file-system.ts";
+import { keptFileOf } from "./files/sidecar-files.ts";
 import { applicationId, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
-import { keptFileOf } from "./sidecar-files.ts";
 
 export interface DatabaseOptions extends ConnectionOptions {
   /** What to do when there is no such file: to create it, and its folders (the default), or to refuse. */

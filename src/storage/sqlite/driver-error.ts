@@ -1,6 +1,6 @@
 import Sqlite from "better-sqlite3";
 import { storeUnavailable } from "../../domain/errors.ts";
-import { DamagedRowError } from "./damage.ts";
+import { DamagedRowError } from "./column-values.ts";
 
 /** The result codes that tell of the medium, not of a mistake in our SQL. Source: https://sqlite.org/rescode.html */
 const mediumFails =

@@ -1,8 +1,8 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
 import { type Plan, plans, type Quota } from "../../domain/plan.ts";
+import { readTexts, readWord } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { readTexts, readWord } from "./damage.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
 
 interface KeyRow {

@@ -1,8 +1,8 @@
 import type { RecordChange } from "../../domain/import.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
+import { assertAscending, readInteger, readWord } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { assertAscending, readInteger, readWord } from "./damage.ts";
 import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
 import { toNullable } from "./nullable.ts";

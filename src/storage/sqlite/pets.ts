@@ -2,8 +2,8 @@ import type { RecordChange } from "../../domain/import.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
 import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
+import { assertAscending, readInteger, readTexts, readWord } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { assertAscending, readInteger, readTexts, readWord } from "./damage.ts";
 import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
 

@@ -21,7 +21,7 @@ import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
-import { Writer, type WriterOptions } from "./writer.ts";
+import { Writer, type WriterOptions } from "./writer/writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
 export function openSqliteStore(file: string, options: DatabaseOptions & WriterOptions = {}): SqliteStore {

@@ -1,8 +1,8 @@
 import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../../domain/import.ts";
-import { countChange } from "../change-counters.ts";
 import type { Connection } from "../connection.ts";
 import { orderImport } from "../orders.ts";
 import { petImport } from "../pets.ts";
+import { countChange } from "../writer/change-counters.ts";
 import { countStaged, mergeStaged, stageAll } from "./staging.ts";
 
 /**

@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { StoreFileError } from "../database.ts";
-import { isTaken } from "../file-name.ts";
-import { belongsToStore } from "../sidecar-files.ts";
+import { isTaken } from "../files/file-system.ts";
+import { belongsToStore } from "../files/sidecar-files.ts";
 import { syncFile, syncFolder } from "../sync.ts";
 import { PacedFsync } from "./paced-fsync.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Connection } from "./connection.ts";
-import { resolveDatabase, resolveStore, toStoreFileError } from "./database.ts";
-import { isBusy } from "./driver-error.ts";
+import { Connection } from "../connection.ts";
+import { resolveDatabase, resolveStore, toStoreFileError } from "../database.ts";
+import { isBusy } from "../driver-error.ts";
 import { lockFileOf } from "./sidecar-files.ts";
 
 /** Another process serves this store already. */

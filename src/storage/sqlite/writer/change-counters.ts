@@ -1,5 +1,5 @@
-import type { ChangeTokens, ChangeTopic } from "../../domain/store.ts";
-import type { Connection } from "./connection.ts";
+import type { ChangeTokens, ChangeTopic } from "../../../domain/store.ts";
+import type { Connection } from "../connection.ts";
 
 interface CountersRow {
   readonly keys: bigint;

@@ -1,5 +1,5 @@
-import { type PetStatus, petStatuses } from "../../domain/pet.ts";
-import type { CommittedGroup } from "../../domain/store-maintenance.ts";
+import { type PetStatus, petStatuses } from "../../../domain/pet.ts";
+import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
 import type { Failure, Outcome } from "./writes.ts";
 
 /** The result of a group of tasks, as the writing thread tells it. */

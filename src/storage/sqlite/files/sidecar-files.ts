@@ -1,4 +1,4 @@
-import { truePathOf } from "./file-name.ts";
+import { truePathOf } from "./file-system.ts";
 
 /** How the names of the files end that SQLite puts beside a database. Source: https://sqlite.org/tempfiles.html */
 export const sqliteSuffixes = ["-wal", "-shm", "-journal"];

@@ -1,13 +1,13 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import type { ChangeTopic } from "../../domain/store.ts";
+import type { ChangeTopic } from "../../../domain/store.ts";
+import { DamagedRowError } from "../column-values.ts";
+import type { Connection, ConnectionOptions } from "../connection.ts";
+import { openDatabase, StoreFileError } from "../database.ts";
+import { isMediumFailure } from "../driver-error.ts";
+import { FileIdentity } from "../files/file-identity.ts";
+import { updateQuantity } from "../pets.ts";
 import { ChangeTracker, countChange } from "./change-counters.ts";
-import type { Connection, ConnectionOptions } from "./connection.ts";
-import { DamagedRowError } from "./damage.ts";
-import { openDatabase, StoreFileError } from "./database.ts";
-import { isMediumFailure } from "./driver-error.ts";
-import { FileIdentity } from "./file-identity.ts";
 import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
-import { updateQuantity } from "./pets.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import { type Failure, type Outcome, type Task, writes, writeTopics } from "./writes.ts";
 

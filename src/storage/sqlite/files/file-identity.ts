@@ -1,5 +1,5 @@
-import { StoreFileError, toStoreFileError } from "./database.ts";
-import { identityOf } from "./file-name.ts";
+import { StoreFileError, toStoreFileError } from "../database.ts";
+import { identityOf } from "./file-system.ts";
 
 /**
  * The place of a file that has been opened. Once it has been moved away, deleted or replaced, SQLite goes on with the

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { storeUnavailable } from "../../domain/errors.ts";
-import type { PetStatus } from "../../domain/pet.ts";
-import type { ChangeTokens } from "../../domain/store.ts";
-import type { CommittedGroup } from "../../domain/store-maintenance.ts";
-import { runInTurns } from "../../scheduling/turn-batcher.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { storeUnavailable } from "../../../domain/errors.ts";
+import type { PetStatus } from "../../../domain/pet.ts";
+import type { ChangeTokens } from "../../../domain/store.ts";
+import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
+import { runInTurns } from "../../../scheduling/turn-batcher.ts";
+import type { ConnectionOptions } from "../connection.ts";
 import { type CommittedTasks, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";

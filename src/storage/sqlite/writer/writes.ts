@@ -1,8 +1,8 @@
-import type { ChangeTopic } from "../../domain/store.ts";
-import type { Connection } from "./connection.ts";
-import { revokeKey, rotateKey, unbanKey, updateKey } from "./key-changes.ts";
-import { createKey } from "./keys.ts";
-import { saveUsage } from "./usage.ts";
+import type { ChangeTopic } from "../../../domain/store.ts";
+import type { Connection } from "../connection.ts";
+import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
+import { createKey } from "../keys.ts";
+import { saveUsage } from "../usage.ts";
 
 /**
  * What the writing thread can be asked to do, besides stock updates. Each write is atomic by itself, because a group of
