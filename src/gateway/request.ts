@@ -42,7 +42,7 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
   const { body, query, rule, variables } = binding;
   const fromPath = variables.map((variable) => readVariable(variable, segments));
   const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : createFields(rule.method.input);
-  if (query !== undefined) {
+  if (query !== undefined && exchange.query !== "") {
     readQueryFields(exchange, query, message);
   }
   variables.forEach((variable, index) => {

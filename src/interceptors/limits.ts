@@ -10,12 +10,16 @@ import { isFree } from "./operation.ts";
 
 /** Counts requests, and decides on each by those before it. */
 export interface RateLimiter {
-  /** Decides on a request that is made with a key, and charges it. Rejects when the key's counts cannot be read. */
-  decideForKey(key: Key): Promise<RateLimitDecision>;
-  /** Decides on a request without a valid key by the client's address, and charges it. */
-  decideAnonymous(address: string): RateLimitDecision;
-  /** Describes the limits of a key, and charges nothing. Rejects as `decideForKey` does. */
-  describeKey(key: Key): Promise<KeyLimits>;
+  readonly keys: {
+    /** Decides on a request that is made with a key, and charges it. Rejects when the key's counts cannot be read. */
+    decide(key: Key): Promise<RateLimitDecision>;
+    /** Describes the limits of a key, and charges nothing. Rejects as `decide` does. */
+    describe(key: Key): Promise<KeyLimits>;
+  };
+  readonly anonymous: {
+    /** Decides on a request without a valid key by the client's address, and charges it. */
+    decide(address: string): RateLimitDecision;
+  };
 }
 
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
@@ -46,19 +50,19 @@ export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
 
   /** Gives the reason for which the call is refused; undefined where it is admitted. */
   async function charge(call: Call, key: Key): Promise<unknown> {
-    const decision = await limiter.decideForKey(key);
+    const decision = await limiter.keys.decide(key);
     appendLimits(call.answerHeader, decision);
     return limitError(decision);
   }
 
   async function describe(call: Call, key: Key): Promise<undefined> {
-    const limits = await limiter.describeKey(key);
+    const limits = await limiter.keys.describe(key);
     call.contextValues.set(limitsKey, limits);
     appendHeaderValues(call.answerHeader, limits.decision);
   }
 
   function refuseAnonymous(call: Call, reason: unknown): unknown {
-    const decision = limiter.decideAnonymous(call.exchange.clientAddress);
+    const decision = limiter.anonymous.decide(call.exchange.clientAddress);
     appendLimits(call.answerHeader, decision);
     return limitError(decision) ?? reason;
   }

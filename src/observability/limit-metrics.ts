@@ -44,11 +44,13 @@ export class LimitMetrics {
   }
 
   /** The same limiter, whose decisions are counted. */
-  watch(limiter: RateLimiter): RateLimiter {
+  watch({ keys, anonymous }: RateLimiter): RateLimiter {
     return {
-      ...limiter,
-      decideForKey: async (key) => count(this.#counts[key.plan] as PlanCounts, await limiter.decideForKey(key)),
-      decideAnonymous: (address) => count(this.#counts[noPlan] as PlanCounts, limiter.decideAnonymous(address)),
+      keys: {
+        decide: async (key) => count(this.#counts[key.plan] as PlanCounts, await keys.decide(key)),
+        describe: (key) => keys.describe(key),
+      },
+      anonymous: { decide: (address) => count(this.#counts[noPlan] as PlanCounts, anonymous.decide(address)) },
     };
   }
 

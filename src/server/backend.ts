@@ -42,12 +42,7 @@ export function openBackend(config: ServerConfig, life: ServerLife, { observabil
   );
   const keyLimiter = createKeyRateLimiter({ store, clock, report: reportUnsaved });
   held.defer(() => keyLimiter.close());
-  const anonymousLimiter = createAnonymousRateLimiter(clock);
-  const limiter = observability.watchLimiter({
-    decideForKey: (key) => keyLimiter.decide(key),
-    decideAnonymous: (address) => anonymousLimiter.decide(address),
-    describeKey: (key) => keyLimiter.describe(key),
-  });
+  const limiter = observability.watchLimiter({ keys: keyLimiter, anonymous: createAnonymousRateLimiter(clock) });
 
   const externalChanges = watchExternalChanges(store);
   held.defer(() => externalChanges.close());

@@ -20,7 +20,6 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { parseTarget } from "../http/target.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
-import { rpcPath } from "../rpc/rpc-name.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { ConnectCall, type ConnectCallOptions, noteOutcome, refuse } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -58,13 +57,42 @@ export interface ConnectServices {
 }
 
 export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
-  const { services, reflection, health, stopping, observer, tracing } = options;
-  const served = reflection ? toolServices : [Health];
-  const reflected = [...services, ...served];
-  const implementation = reflectionService(reflected, [file_google_rpc_error_details, file_petstore_v1_error_reason]);
-  const streams = served.flatMap(({ methods }) => methods.filter(({ methodKind }) => methodKind !== "unary"));
-  const paths = new Set(streams.map(rpcPath));
+  const { observer, tracing } = options;
+  const handlers = createHandlers(options);
   const openStreams = new OpenStreams();
+
+  async function handle(request: IncomingMessage, response: ServerResponse, call: ConnectCall): Promise<void> {
+    const ended = call.answeredBy(response);
+    const place = openStreams.enter(call.clientAddress);
+    boundBody(request, response);
+    const handler = handlers.get(call.path) as UniversalHandler;
+    answerByConnect(handler, { request, response, call: call.refusedFor(place.refusal) }).catch((reason: unknown) => {
+      if (reason instanceof ProtocolError) {
+        call.record.code = answerRefused(response, reason);
+      } else if (!response.headersSent) {
+        response.destroy();
+      }
+    });
+    await ended;
+    place.leave();
+    observer.ended(call);
+  }
+
+  return {
+    serves: (path) => handlers.has(path),
+    handle(request, response) {
+      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
+      const work = () => handle(request, response, call);
+      void (tracing === undefined ? work() : tracing.run(call, work));
+    },
+  };
+}
+
+type UniversalHandler = ReturnType<typeof createConnectRouter>["handlers"][number];
+
+/** Connect's handlers of the methods that stream, by their paths. */
+function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, UniversalHandler> {
+  const { services, reflection, health, stopping } = options;
   const router = createConnectRouter({
     interceptors: [noteOutcome, decodeErrorsAsInvalidArgument, refuse],
     acceptCompression: [compressionGzip, compressionBrotli],
@@ -73,61 +101,47 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   });
   router.service(Health, health);
   if (reflection) {
+    const reflected = [...services, ...toolServices];
+    const details = [file_google_rpc_error_details, file_petstore_v1_error_reason];
+    const implementation = reflectionService(reflected, details);
     router.service(ServerReflection, implementation);
     // The two versions differ in nothing but their names.
     router.service(ServerReflectionAlpha, implementation as unknown as ServiceImpl<typeof ServerReflectionAlpha>);
   }
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
-
-  /** Has Connect answer. Throws `malformed` for what is no authority. */
-  async function answer(request: IncomingMessage, response: ServerResponse, call: ConnectCall): Promise<void> {
-    const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
-    const fault = authorityFault(authority);
-    if (fault !== undefined) {
-      throw fault;
-    }
-    // Connect knows no absolute form. It makes a URL of the host, and a host by HTTP need not be one by the URL
-    // standard.
-    request.url = path;
-    request.headers.host = "localhost";
-    if (request.headers[":authority"] !== undefined) {
-      request.headers[":authority"] = "localhost";
-    }
-    // A client may go away when Connect no longer listens for it, as after the answer to half a request.
-    request.on("error", () => {});
-    response.on("error", () => {});
-    const universal = universalRequestFromNodeRequest(request, response, undefined, call.contextValues);
-    const handler = handlers.get(path) as NonNullable<ReturnType<typeof handlers.get>>;
-    const isNamed = encodingHeaders.some((name) => (universal.header.get(name) ?? "identity") !== "identity");
-    const body = isNamed ? universal.body : refuseCompressed(universal.body as AsyncIterable<Uint8Array>);
-    await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
-  }
-
-  return {
-    serves: (path) => paths.has(path),
-    handle(request, response) {
-      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
-      const answered = async () => {
-        const ended = call.answeredBy(response);
-        const place = openStreams.enter(call.clientAddress);
-        boundBody(request, response);
-        answer(request, response, call.refusedFor(place.refusal)).catch((reason: unknown) => {
-          if (reason instanceof ProtocolError) {
-            call.record.code = answerRefused(response, reason);
-          } else if (!response.headersSent) {
-            response.destroy();
-          }
-        });
-        await ended;
-        place.leave();
-        observer.ended(call);
-      };
-      void (tracing === undefined ? answered() : tracing.run(call, answered));
-    },
-  };
+  const streams = router.handlers.filter(({ method }) => method.methodKind !== "unary");
+  return new Map(streams.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Of what nobody reads of a body, no more is taken than of other requests; and over HTTP/2 nothing after the answer. */
+/** A call for a handler of Connect's, as Node has it. */
+interface NodeCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly call: ConnectCall;
+}
+
+/** Has Connect answer. Throws `malformed` where the authority is none. */
+async function answerByConnect(handler: UniversalHandler, { request, response, call }: NodeCall): Promise<void> {
+  const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
+  const fault = authorityFault(authority);
+  if (fault !== undefined) {
+    throw fault;
+  }
+  // Connect knows no absolute form. It makes a URL of the host, and a host by HTTP need not be one by the URL standard.
+  request.url = path;
+  request.headers.host = "localhost";
+  if (request.headers[":authority"] !== undefined) {
+    request.headers[":authority"] = "localhost";
+  }
+  // A client may go away when Connect no longer listens for it, as after the answer to half a request.
+  request.on("error", () => {});
+  response.on("error", () => {});
+  const universal = universalRequestFromNodeRequest(request, response, undefined, call.contextValues);
+  const isNamed = encodingHeaders.some((name) => (universal.header.get(name) ?? "identity") !== "identity");
+  const body = isNamed ? universal.body : refuseCompressed(universal.body as AsyncIterable<Uint8Array>);
+  await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
+}
+
+/** Bounds the bytes that are taken of an unread body, as for other requests. Over HTTP/2 none are after the answer. */
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor === 1) {
     const connected = { request, socket: request.socket };

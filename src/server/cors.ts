@@ -57,8 +57,10 @@ export function createCors(origins: readonly string[]): Cors {
       }
     },
     isPreflight(exchange) {
-      const isAsked = exchange.header("access-control-request-method") !== undefined;
-      return exchange.method === "OPTIONS" && isAsked && allowedOrigin(exchange) !== undefined;
+      if (exchange.method !== "OPTIONS" || exchange.header("access-control-request-method") === undefined) {
+        return false;
+      }
+      return allowedOrigin(exchange) !== undefined;
     },
     preflightAnswer(exchange) {
       const header = new HeaderList();

@@ -32,7 +32,7 @@ export function respondToParseError(
     return;
   }
   const clientAddress = socket.remoteAddress ?? "";
-  const decision = limiter.decideAnonymous(clientAddress);
+  const decision = limiter.anonymous.decide(clientAddress);
   const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toDomainError(error));
   const requestId = makeRequestId();
   appendLimits(header, decision);

@@ -33,40 +33,43 @@ const maxHeaderBytes = 16 * 1024;
 /** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { api, health, site, cors, limiter, logger, observer } = options;
-  /** Pages need no key, and are not counted. */
-  async function answerOutsideOfApi(exchange: Exchange, fault: ProtocolError | undefined): Promise<Answer> {
-    if (fault !== undefined) {
-      return refuse(exchange, fault);
+  async function answer(exchange: Exchange): Promise<Answer> {
+    const { path } = exchange;
+    if (exchange.headerBytes > maxHeaderBytes) {
+      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
     }
+    // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
+    const contentFault = authorityFault(exchange.authority);
+    if (path === "/v1" || path.startsWith("/v1/")) {
+      return answerPreflight(exchange) ?? (await api.rest(exchange, contentFault));
+    }
+    const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
+    if (check !== undefined) {
+      return await health.answer(check);
+    }
+    const rpc = api.rpc.recognize(exchange, contentFault);
+    if (rpc !== undefined) {
+      return answerPreflight(exchange) ?? (await api.rpc.answer(rpc));
+    }
+    return contentFault === undefined ? await answerPage(exchange) : refuse(exchange, contentFault);
+  }
+
+  /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
+  function answerPreflight(exchange: Exchange): Answer | undefined {
+    cors.allow(exchange);
+    return cors.isPreflight(exchange)
+      ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
+      : undefined;
+  }
+
+  /** Pages need no key, and are not counted. */
+  async function answerPage(exchange: Exchange): Promise<Answer> {
     const page = await site.find(exchange.path);
     if (page === undefined) {
       return refuse(exchange, nothingHere());
     }
     exchange.record.method = referenceMethod;
     return await siteAnswer(exchange, page);
-  }
-
-  async function answer(exchange: Exchange): Promise<Answer> {
-    const { path } = exchange;
-    if (exchange.headerBytes > maxHeaderBytes) {
-      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
-    }
-    const contentFault = authorityFault(exchange.authority);
-    const isRest = path === "/v1" || path.startsWith("/v1/");
-    const rpcs = health.serves(path) ? health : api.rpc;
-    const rpc = isRest ? undefined : rpcs.recognize(exchange, contentFault);
-    if (rpc !== undefined && rpcs === health) {
-      return await health.answer(rpc);
-    }
-    if (!isRest && rpc === undefined) {
-      return await answerOutsideOfApi(exchange, contentFault);
-    }
-    cors.allow(exchange);
-    if (cors.isPreflight(exchange)) {
-      // Browsers send no key with a preflight.
-      return countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange));
-    }
-    return await (rpc === undefined ? api.rest(exchange, contentFault) : api.rpc.answer(rpc));
   }
 
   return async (exchange) => {
@@ -89,7 +92,7 @@ type OwnAnswer = Answer & { readonly header: HeaderList };
 
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
 function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Answer {
-  const decision = limiter.decideAnonymous(exchange.clientAddress);
+  const decision = limiter.anonymous.decide(exchange.clientAddress);
   const error = limitError(decision);
   const counted = error === undefined ? answer() : refuse(exchange, error);
   appendLimits(counted.header, decision);

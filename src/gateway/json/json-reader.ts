@@ -119,10 +119,13 @@ export class JsonReaders {
 type Property = (message: Fields, json: unknown) => void;
 
 function createProperty(field: DescField, read: JsonReader): Property {
-  const set = createSetter(field);
+  const { localName } = field;
   if (field.oneof === undefined) {
-    return (message, json) => set(message, read(json));
+    return (message, json) => {
+      message[localName] = read(json);
+    };
   }
+  const set = createSetter(field);
   return (message, json) => {
     assertOneofUnset(field, message);
     set(message, read(json));

@@ -115,17 +115,18 @@ type Property = (message: Fields) => string;
 
 function createProperty(field: DescField, write: JsonWriter, { implicitFields }: JsonPolicy): Property {
   const name = `${JSON.stringify(field.jsonName)}:`;
-  const get = createGetter(field);
+  const { localName } = field;
   if (hasPresence(field)) {
+    const get = createGetter(field);
     return (message) => {
       const value = get(message);
       return value === undefined ? "" : name + write(value);
     };
   }
   if (implicitFields === "always") {
-    return (message) => name + write(get(message));
+    return (message) => name + write(message[localName]);
   }
-  return (message) => (isFieldSet(message as Message & Fields, field) ? name + write(get(message)) : "");
+  return (message) => (isFieldSet(message as Message & Fields, field) ? name + write(message[localName]) : "");
 }
 
 function writeFields(properties: readonly Property[], message: Fields): string {
