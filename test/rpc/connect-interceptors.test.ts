@@ -107,7 +107,7 @@ it("ends the reading of a body by the signal that a call interceptor passes on",
   const endpoint = createEndpoint(spec, { callInterceptors: [giveUp], messageInterceptors: [] });
   const gateway = createTestGateway([endpoint]);
   await send((exchange) => {
-    const { readBody } = exchange;
+    const readBody = exchange.readBody.bind(exchange);
     exchange.readBody = async (maxBytes, signal) => {
       signals.push(signal?.reason);
       return await readBody(maxBytes);
