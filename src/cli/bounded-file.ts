@@ -2,10 +2,10 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { Failure, systemFailure } from "./failure.ts";
 import { writeByteSize } from "./parse/number.ts";
 
-/** The size of the largest file of settings, certificates or keys that is read. */
+/** The largest file of settings, certificates or keys, in bytes. */
 const maxBytes = 1024 * 1024;
 
-/** Reads all of a small file, which may also be a pipe. Throws a `Failure`, for one of more than 1 MiB too. */
+/** Reads a small file, or a pipe. Throws a `Failure` if it cannot be read, or is larger than 1 MiB. */
 export function readSmallFile(file: string): string {
   const bytes = Buffer.allocUnsafe(maxBytes + 1);
   const size = fill(bytes, file);
@@ -15,7 +15,7 @@ export function readSmallFile(file: string): string {
   return bytes.toString("utf8", 0, size);
 }
 
-/** Reads until the end of the file, or of the bytes. Returns how many it has read. */
+/** Reads until the file ends, or the buffer is full. Returns the number of bytes. */
 function fill(bytes: Buffer, file: string): number {
   try {
     const descriptor = openSync(file, "r");

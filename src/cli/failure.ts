@@ -4,10 +4,10 @@ import { maskCredentials } from "../observability/masking.ts";
 import { printable } from "./print/printable.ts";
 import { isStoreFileError } from "./store-file.ts";
 
-/** A failure that the user can do something about: one clear line, without a stack trace. */
+/** A failure that the user can act on. It is shown as one line, without a stack trace. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** 2 when the command was not understood, 128 and more when a signal has ended it, 1 otherwise. */
+  /** 2 for wrong usage, 128 and more for the end by a signal, 1 otherwise. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode = 1) {
@@ -16,20 +16,41 @@ export class Failure extends Error {
   }
 }
 
-/** The command was not understood: flags that do not go together, or values that cannot be. */
+/** Wrong usage: flags that do not go together, or values that are not allowed. */
 export function usageFailure(message: string): Failure {
   return new Failure(message, 2);
 }
 
-/** What the system refused, such as reading a file: `cannot read pets.csv: no such file or directory`. */
+/** A failed system call: `cannot read pets.csv: no such file or directory`. */
 export function systemFailure(attempt: string, error: unknown): Failure {
   return new Failure(`cannot ${attempt}: ${describeSystemError(error)}`);
 }
 
-/**
- * The line that is shown for an error. What is neither a failure, nor of the service, nor of the system is a bug, and
- * shown with its stack trace.
- */
+/** The failure of a server that cannot listen on its address. Undefined for any other error. */
+export function listenFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) {
+    return undefined;
+  }
+  const { syscall, address, port, hostname } = error as ListenError;
+  if (syscall === "listen") {
+    // Node names no port when any free one would do.
+    return systemFailure(`listen on ${address}${port === undefined ? "" : ` port ${port}`}`, error);
+  }
+  if (syscall === "getaddrinfo") {
+    return new Failure(`cannot listen on ${hostname}: there is no such host`);
+  }
+  return undefined;
+}
+
+/** The fields of Node's errors about addresses. */
+interface ListenError extends Error {
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
+/** Describes an error on one line. A bug, which is any other error than those below, keeps its stack trace. */
 export function describeError(error: unknown): string {
   if (error instanceof DomainError && error.cause !== undefined) {
     return printable(`the store failed: ${reason(error.cause)}`);
@@ -49,7 +70,7 @@ function reason(error: unknown): string {
   return maskCredentials((error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " "));
 }
 
-/** Whether an error is the system's: no such file, no space left, and so on. */
+/** Whether an error comes from a system call, such as ENOENT or ENOSPC. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { readonly errno: number } {
   return error instanceof Error && "errno" in error && typeof error.errno === "number" && error.errno < 0;
 }

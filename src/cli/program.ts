@@ -11,7 +11,7 @@ import { describeUnknownVariables, dropEmptyVariables } from "./settings/variabl
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 
-/** The commands, in the order of the help. Only those that the arguments may ask for are loaded. */
+/** The commands, in the order of the help. Only those that the arguments name are loaded. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).addServe,
   config: async () => (await import("./commands/config.ts")).addConfig,
@@ -24,10 +24,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   check: async () => (await import("./commands/check.ts")).addCheck,
 };
 
-/** Runs the command that the arguments ask for, and gives the exit code. Whatever fails is told on stderr. */
+/** Runs the command that the arguments name, and returns the exit code. Failures are written to stderr. */
 export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
-  process.stdout.on("error", endUnwritten);
-  // Whoever cannot be told goes without: the exit code tells the most of it.
+  process.stdout.on("error", exitOnWriteError);
+  // When stderr fails, the exit code still says most of it.
   process.stderr.on("error", () => {});
   dropEmptyVariables(process.env);
   try {
@@ -47,10 +47,10 @@ export async function run(args: readonly string[], signals: ServerSignals): Prom
 }
 
 /**
- * Ends the process when stdout fails. Whoever reads it may have seen enough, as `head` has: that is no failure, and the
- * commands that go on writing notice by themselves.
+ * Ends the process when stdout fails. EPIPE is no failure: a reader such as `head` closes stdout early, and the commands
+ * that write more handle it themselves.
  */
-function endUnwritten(error: NodeJS.ErrnoException): void {
+function exitOnWriteError(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") {
     return;
   }
@@ -73,19 +73,19 @@ function createProgram(signals: ServerSignals): Command {
       signals.release();
     }
     applySettingsFile(command);
-    warnOfUnknownVariables();
+    warnAboutUnknownVariables();
   });
   return program;
 }
 
-/** Loads the commands that the arguments name; all of them for the general help, and where a name is mistyped. */
+/** Loads the commands that the arguments name; all of them for the general help and for a mistyped name. */
 function loadCommands(args: readonly string[]): Promise<readonly AddCommand[]> {
   const all = Object.entries(commands);
   const named = all.filter(([name]) => args.includes(name));
   return Promise.all((named.length === 0 ? all : named).map(([, load]) => load()));
 }
 
-function warnOfUnknownVariables(): void {
+function warnAboutUnknownVariables(): void {
   const unknown = describeUnknownVariables(process.env);
   if (unknown !== undefined) {
     process.stderr.write(`petstore: warning: ${unknown}\n`);

@@ -1,24 +1,24 @@
-/** The signals that end a server, and the exit codes of a process that one of them has ended at once. */
+/** The signals that stop a server, and the exit codes when one of them ends the process at once. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 type StopSignal = keyof typeof exitCodes;
 
 const stopSignals = Object.keys(exitCodes) as StopSignal[];
 
-// A terminal's Ctrl-C reaches both npm and us, and npm passes it on: the same signal twice, a moment apart.
+// With Ctrl-C, the same signal comes twice: from the terminal, and a moment later from npm.
 const sameSignalMs = 500;
 
-/** What signals ask of a server. */
+/** A server that signals act on. */
 export interface SignalledServer {
-  /** SIGUSR2: logs at `debug`, or no longer. */
+  /** SIGUSR2: turns the log level `debug` on or off. */
   switchDebug(): void;
-  /** Hears that a second signal ends the process at once. */
+  /** Called when a second signal ends the process at once. */
   abandon(signal: string): void;
 }
 
 /**
- * The signals that a server acts on. They are taken from the process's beginning on, as Node itself would let them end
- * it: what comes before there is a server is done once there is one.
+ * The signals that a server acts on. It listens from the start of the process, when Node would let them end it. A signal
+ * that comes before the server is ready takes effect when it is.
  */
 export class ServerSignals {
   readonly #stop = new AbortController();
@@ -31,7 +31,7 @@ export class ServerSignals {
     for (const signal of stopSignals) {
       this.#listeners.set(signal, () => this.#end(signal));
     }
-    // Windows has no such signals. Node's own answer to SIGUSR1 is to listen for debuggers.
+    // Windows lacks these signals. By default, SIGUSR1 makes Node listen for debuggers.
     if (process.platform !== "win32") {
       this.#listeners.set("SIGUSR1", () => {});
       this.#listeners.set("SIGUSR2", () => this.#switchDebug());
@@ -41,12 +41,12 @@ export class ServerSignals {
     }
   }
 
-  /** Aborted by the first signal that ends a server. A second one ends the process. */
+  /** Aborted by the first signal that stops a server. A second one ends the process. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Hands over to a server, with what was asked of it before. */
+  /** Connects a server, and applies the signals that came before. */
   handOver(server: SignalledServer): void {
     this.#server = server;
     if (this.#willSwitchDebug) {
@@ -54,7 +54,7 @@ export class ServerSignals {
     }
   }
 
-  /** Leaves the signals to the system, for a command that serves nothing. */
+  /** Restores the default action of the signals, for a command that is not a server. */
   release(): void {
     for (const [signal, listener] of this.#listeners) {
       process.off(signal, listener);

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemFailure } from "./failure.ts";
 
-/** Keeps what can be read only once, such as stdin, in a temporary file, so that it can be read again. */
+/** Copies a stream that can be read only once, such as stdin, to a temporary file, so that it can be read again. */
 export class Spool {
   readonly #fd = openNameless();
 
-  /** Passes bytes on, and keeps them. Throws a `Failure` when there is no room for them. */
+  /** Passes bytes on, and stores them. Throws a `Failure` when they cannot be stored. */
   async *record(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const chunk of chunks) {
       attempt(() => appendFileSync(this.#fd, chunk));
@@ -16,13 +16,13 @@ export class Spool {
     }
   }
 
-  /** What has been recorded, from its beginning. */
+  /** The stored bytes, from the start. */
   replay(): AsyncIterable<Uint8Array> {
     return createReadStream("", { fd: this.#fd, start: 0, autoClose: false });
   }
 }
 
-/** Opens a file that nobody else can find, and that goes away with the process, however that ends. */
+/** Opens a file without a name. The system deletes it when the process ends, however it ends. */
 function openNameless(): number {
   const path = join(tmpdir(), `petstore-${randomUUID()}`);
   return attempt(() => {

@@ -9,9 +9,9 @@ import { type Setting, type SettingKey, settings } from "../settings/settings.ts
 export function addConfig(program: Command): void {
   const config = program
     .command("config")
-    .summary("show the settings of serve, and where they come from")
-    .description("Shows what 'petstore serve' would run with, given the same flags, and where each value comes from.")
-    .option("--json", "print an object with value, source and place of each setting")
+    .summary("show the settings of serve and their sources")
+    .description("Shows the settings with which 'petstore serve' would run, given the same flags, and their sources.")
+    .option("--json", "print an object with the value, source and place of each setting")
     .addHelpText("after", help)
     .action((_options, command: Command) => {
       const shown = settingKeys.map((key) => show(command, key));
@@ -34,9 +34,9 @@ function show(command: Command, key: SettingKey): ShownSetting {
 }
 
 const help = `
-Flags are stronger than variables, variables than the file, and the file than
-defaults. In the file, which is YAML, the settings have the names shown here; a
-switch is 'true' or 'false' ('1' or '0'), and of several values a list is made.
+Flags override variables, variables override the file, and the file overrides
+defaults. The file is YAML. It uses the names shown here. A switch is 'true' or
+'false' ('1' or '0'), and several values are a list.
 
 Examples:
   $ petstore config

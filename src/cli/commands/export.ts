@@ -12,7 +12,7 @@ export function addExport(program: Command): void {
   program
     .command("export")
     .summary("write the pets or the orders to stdout")
-    .description("Writes all pets with their stock to stdout, by ascending id, as `import` reads them.")
+    .description("Writes all pets with their stock to stdout, by ascending id. 'petstore import' reads the result.")
     .addOption(new Option("--format <format>", "the format").choices(writtenFormats).default("csv"))
     .option("--orders", "write the orders instead")
     .addHelpText("after", help)
@@ -28,7 +28,7 @@ interface ExportOptions {
   readonly orders?: true;
 }
 
-/** Shows how far it has come where stdout goes elsewhere: on the same terminal the rows themselves do. */
+/** Shows a progress bar unless stdout is a terminal, where the rows themselves show the progress. */
 async function exportAll(store: Store, options: ExportOptions): Promise<void> {
   if (process.stdout.isTTY) {
     return print(exportChunks(store, options));
@@ -49,7 +49,7 @@ function exportChunks(
     : writeRecords(counting(store.exportOrders(), report), format, orderRecord);
 }
 
-/** So many records are passed on between two reports. */
+/** The number of records between two reports. */
 const recordsPerReport = 1_000;
 
 async function* counting<T>(records: AsyncIterable<T>, report: (done: number) => void): AsyncGenerator<T> {
@@ -63,7 +63,7 @@ async function* counting<T>(records: AsyncIterable<T>, report: (done: number) =>
   }
 }
 
-/** Writes no faster than stdout is read. A reader that has seen enough, as `head` has, is no failure. */
+/** Writes as fast as stdout is read. A reader that closes it early, such as `head`, is no failure. */
 async function print(chunks: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(chunks), process.stdout, { end: false });
@@ -75,8 +75,8 @@ async function print(chunks: AsyncIterable<string>): Promise<void> {
 }
 
 const help = `
-In CSV, lists are separated by ';'. Where an element holds one, it is written
-'\\;', and a backslash before a ';' or another backslash is written '\\\\'. JSON
+In CSV, the elements of a list are separated by ';'. A ';' within an element is
+written '\\;', and a backslash before a ';' or a backslash is written '\\\\'. JSON
 Lines needs no such rule.
 
 Examples:

@@ -1,12 +1,11 @@
 import { type Command, Option } from "commander";
-import { type ImportResult, type Imports, UnknownRecordError } from "../../domain/import.ts";
+import { type ImportResult, type Imports, type StrayOrders, UnknownRecordError } from "../../domain/import.ts";
 import type { Order } from "../../domain/order.ts";
 import type { StockedPet } from "../../domain/pet.ts";
-import { columnNames, isWhole } from "../../records/record-format.ts";
+import { columnNames, formatCount, isWhole } from "../../records/record-format.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 import { type FileFormat, fileFormats } from "../../records/record-reader.ts";
 import { usageFailure } from "../failure.ts";
-import { describeImport, warnOfStrays } from "../print/import-text.ts";
 import { openRecordFile, type RecordFile } from "../record-file.ts";
 import { fileName } from "../settings/value-type.ts";
 import { type IfMissing, previewImport, withStore } from "../store-file.ts";
@@ -15,14 +14,16 @@ import { type IfMissing, previewImport, withStore } from "../store-file.ts";
 export function addImport(program: Command): void {
   program
     .command("import")
-    .summary("put pets and orders from files into the store")
-    .description("Puts all records of the files into the store, or none of them.")
+    .summary("import pets and orders from files")
+    .description("Imports all records of the files into the store, or none of them.")
     .argument("[file]", "pets: .csv, .json (an array), .jsonl or .ndjson; - is stdin", fileName.parse)
-    .option("--orders <file>", "orders, likewise", fileName.parse)
+    .option("--orders <file>", "orders, in the same formats", fileName.parse)
     .addOption(
-      new Option("--format <format>", "what the files hold (default: by extension; stdin: jsonl)").choices(fileFormats),
+      new Option("--format <format>", "the format of the files (default: by extension; stdin: jsonl)").choices(
+        fileFormats,
+      ),
     )
-    .option("--dry-run", "tell what would be done, and change nothing")
+    .option("--dry-run", "say what would be done, and change nothing")
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<ImportOptions>();
@@ -55,31 +56,31 @@ function openFiles(pets: string | undefined, { orders, format }: ImportOptions):
   };
 }
 
-/** Reads the files twice: the store is not opened, nor created, before all of them are known to be good. */
+/** Reads the files twice: the store is opened, or created, only after all of them were checked. */
 async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise<void> {
   const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
-  // What changes records that exist has nothing to do in a new store.
+  // A file that only changes existing records is of no use in a new store.
   const ifMissing = areWhole.includes(false) ? "refuse" : "create";
   const run = dryRun ? previewImport : importInto;
   const result = await run(db, ifMissing, {
     pets: files.pets?.read("importing"),
     orders: files.orders?.read("importing"),
   }).catch((error: unknown) => {
-    throw error instanceof UnknownRecordError ? namingUnknown(error, files) : error;
+    throw error instanceof UnknownRecordError ? unknownRecordFailure(error, files) : error;
   });
   for (const kind of ["pets", "orders"] as const) {
     if (files[kind] !== undefined) {
       process.stdout.write(`${dryRun ? "would import" : "imported"} ${describeImport(result, kind)}\n`);
     }
   }
-  warnOfStrays(result.strays);
+  warnAboutStrays(result.strays);
 }
 
 function importInto(db: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
   return withStore(db, ifMissing, (store) => store.importAll(imports));
 }
 
-/** Tells whether all records have all of their fields. A bad one throws. */
+/** Reads all records. Returns whether all of them have all fields. Throws a `Failure` for a bad one. */
 async function checkRecords<T extends { readonly id: bigint }>(file: RecordFile<T> | undefined): Promise<boolean> {
   let areWhole = true;
   for await (const record of file?.read("checking") ?? []) {
@@ -88,9 +89,27 @@ async function checkRecords<T extends { readonly id: bigint }>(file: RecordFile<
   return areWhole;
 }
 
-function namingUnknown({ kind, id, message }: UnknownRecordError, files: Files): unknown {
+function unknownRecordFailure({ kind, id, message }: UnknownRecordError, files: Files): unknown {
   const columns = kind === "pets" ? columnNames(petRecord) : columnNames(orderRecord);
   return files[kind]?.failureAt(id, `${message}, and a new one needs all of ${columns.join(",")}`);
+}
+
+/** Describes the result of an import, such as `50 pets: 3 created, 47 replaced`. */
+function describeImport(result: ImportResult, kind: "pets" | "orders"): string {
+  const counts = Object.entries(result[kind]).filter(([, count]) => count > 0);
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const parts = counts.map(([what, count]) => `${count} ${what}`).join(", ");
+  return `${formatCount(total, kind === "pets" ? petRecord : orderRecord)}${parts === "" ? "" : `: ${parts}`}`;
+}
+
+/** Warns on stderr about orders of missing pets. They are no error, because orders outlive their pets. */
+function warnAboutStrays({ count, petCount, petIds }: StrayOrders): void {
+  if (count === 0) {
+    return;
+  }
+  const names = `${petIds.join(", ")}${petIds.length < petCount ? ", …" : ""}`;
+  const verb = count === 1 ? "names a pet that is" : "name pets that are";
+  process.stderr.write(`petstore: warning: ${formatCount(count, orderRecord)} ${verb} not in the store: ${names}\n`);
 }
 
 const help = `
@@ -98,18 +117,18 @@ Pets have the columns, or JSON fields,
   id,name,category,photoUrls,tags,status,quantity
 and orders
   id,petId,quantity,shipDate,status,complete
-in any order, and no others. With all of them, a record is created, or takes the
-place of the one with its id, the quantity of a pet included. With the id and
-some of the others, those alone are changed, and the record must exist: a file
-with the columns id,quantity sets the stock. No id may stand in a file twice.
+in any order, and no others. A record with all of them is created, or replaces
+the one with its id, including a pet's quantity. A record with the id and some
+of the others changes only those, and must exist: a file with the columns
+id,quantity sets the stock. An id may appear in a file only once.
 
-A CSV file begins with a header row. Its lists are separated by ';'; '\\;' is a
-semicolon within an element, '\\\\' a backslash, and a lone '\\' a list of one
-empty text. Dates are RFC 3339, such as 2026-06-01T12:00:00Z.
+A CSV file begins with a header row. The elements of a list are separated by
+';'. '\\;' is a semicolon within an element, '\\\\' a backslash, and a lone '\\' a
+list of one empty text. Dates are RFC 3339, such as 2026-06-01T12:00:00Z.
 
-A bad row is named by its line, and nothing is changed. Orders may outlive their
-pets: those whose pet is missing are taken, with a warning. A server may run
-meanwhile, and shows the records within a second.
+A bad row is reported with its line, and nothing is changed. Orders of missing
+pets are imported with a warning. A server may run meanwhile. It shows the
+records within a second.
 
 Examples:
   $ petstore import pets.csv --dry-run

@@ -4,7 +4,7 @@ import { readSmallFile } from "../bounded-file.ts";
 import { systemFailure, usageFailure } from "../failure.ts";
 import type { SettingValues } from "../settings/settings.ts";
 
-/** Makes the server's configuration of the settings. Throws a `Failure` for a certificate that cannot be used. */
+/** Creates the configuration of the server from the settings. Throws a `Failure` for a bad certificate or key. */
 export function readServerConfig(values: SettingValues): ServerConfig {
   return {
     db: values.db,

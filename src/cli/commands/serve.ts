@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
 import { prepareDemo } from "../demo/demo.ts";
-import { describeListenError } from "../listen-error.ts";
+import { listenFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
 import { readServerConfig } from "./serve-config.ts";
@@ -14,7 +14,7 @@ export function addServe(program: Command, signals: ServerSignals): void {
   const serve = program
     .command("serve")
     .summary("serve the API")
-    .description("Serves the API on one port, and health on another. Creates or migrates the store first.")
+    .description("Serves the API on one port, and health and metrics on another. Creates or migrates the store first.")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const values = settingValues(command);
@@ -26,7 +26,7 @@ export function addServe(program: Command, signals: ServerSignals): void {
 
 async function serveStore(config: ServerConfig, signals: ServerSignals): Promise<void> {
   const running = await start(config);
-  // The operator's port is known to whoever has named it.
+  // The operator port is announced only if it was not given.
   const announcement = readyLine(running) + (config.opsPort === 0 ? operatorLine(running) : "");
   await serveUntilStopped(running, { signals, announcement });
 }
@@ -34,7 +34,7 @@ async function serveStore(config: ServerConfig, signals: ServerSignals): Promise
 async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<void> {
   const secret = await prepareDemo(config.db);
   const running = await start(config);
-  // Whoever tries TLS out has most likely signed the certificate alone.
+  // A demo most likely has a self-signed certificate.
   const trust = config.tls === undefined ? "" : "--insecure ";
   const curl = `curl ${trust}-H "Authorization: Bearer ${secret}" ${running.url}/v1/inventory`;
   const announcement = `${readyLine(running)}${operatorLine(running)}
@@ -50,13 +50,13 @@ Try it:
 
 interface Serving {
   readonly signals: ServerSignals;
-  /** What is said on stdout, unless the server was told to stop before it was ready. */
+  /** Written to stdout when the server is ready, unless it was told to stop before. */
   readonly announcement: string;
 }
 
 async function serveUntilStopped(running: RunningServer, { signals, announcement }: Serving): Promise<never> {
   signals.handOver(running);
-  // Signals are only heard between turns of the event loop, and a start may be a single turn.
+  // Signals arrive only between turns of the event loop, and a start may be a single turn.
   await setImmediate();
   const end = AbortSignal.any([signals.stop, running.broken]);
   if (!end.aborted) {
@@ -66,50 +66,50 @@ async function serveUntilStopped(running: RunningServer, { signals, announcement
     await once(end, "abort");
   }
   if (!(await running.stop())) {
-    // To exit would be to wait for the thread that waits for the disk.
+    // An exit would wait for the thread that waits for the disk.
     process.kill(process.pid, "SIGKILL");
   }
-  // While Node winds itself up, signals have their usual meaning again. And nothing that is left may hold the process.
+  // Nothing that is left may keep the process alive.
   process.exit(running.broken.aborted ? 1 : 0);
 }
 
-/** Loads what the first calls would wait for, and gives back the memory that the start has used, some 40 MB. */
+/** Loads what the first calls would wait for, and frees the memory that the start has used, some 40 MB. */
 async function warmUp(running: RunningServer): Promise<void> {
   await running.warmUp();
-  // There with --expose-gc alone, which bin/petstore gives.
+  // Defined only with --expose-gc, which bin/petstore passes.
   await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
 }
 
 async function start(config: ServerConfig): Promise<RunningServer> {
-  // Loaded only here: the other commands start in half the time without it.
+  // Loaded here only: without it, the other commands start in half the time.
   const { startServer } = await import("../../server/server.ts");
   try {
     return await startServer(config);
   } catch (error) {
-    throw describeListenError(error) ?? error;
+    throw listenFailure(error) ?? error;
   }
 }
 
-/** Other programs wait for this line: it stands first on stdout, and tells that the server is ready. */
+/** The first line on stdout. Other programs wait for it: it says that the server is ready. */
 function readyLine({ url }: RunningServer): string {
   return `petstore listening on ${url}\n`;
 }
 
-/** Other programs look for this line second, where the port was a free one. */
+/** The second line on stdout when the system chose the operator port. Other programs read it. */
 function operatorLine({ opsUrl }: RunningServer): string {
   return `petstore operator port on ${opsUrl}\n`;
 }
 
 const help = `
-The first line on stdout, 'petstore listening on http://HOST:PORT', tells that
-the server is ready; logs go to stderr. A configuration file (--config) has the
-flags' names without dashes, one a line, such as 'ops-port: 9090'. Flags are
-stronger than variables, and variables than the file; 'petstore config' shows
-what is in force.
+The first line on stdout, 'petstore listening on http://HOST:PORT', says that
+the server is ready. Logs go to stderr. A configuration file (--config) has the
+names of the flags without dashes, one per line, such as 'ops-port: 9090'. Flags
+override variables, and variables override the file. 'petstore config' shows the
+values in force.
 
-SIGTERM, SIGINT and SIGHUP let running calls finish, and end it with exit code
-0; a second one ends it at once, with 143, 130 or 129. SIGUSR2 has it log at
-'debug', and back.
+SIGTERM, SIGINT and SIGHUP let running calls finish, and end the server with
+exit code 0. A second signal ends it at once, with 143, 130 or 129. SIGUSR2
+turns the log level 'debug' on and off.
 
 Examples:
   $ petstore serve
