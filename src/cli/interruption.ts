@@ -4,13 +4,13 @@ import { Failure } from "./failure.ts";
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Makes of what hears of progress one that throws a `Failure` once a signal has asked for the end. */
+/** Wraps a progress callback. It throws a `Failure` once a signal has arrived. */
 export type Guard = (report: ReportProgress) => ReportProgress;
 
 /**
- * Has long work leave nothing half-done behind when a signal ends it: the work's next report throws, and it cleans up
- * as after any other error. The exit code is then 128 and the signal's number, as a shell has it. A second signal of
- * the same kind ends the process at once.
+ * Lets a signal end long work without leaving it half-done. The next progress report of the work throws, and the work
+ * cleans up as after any other error. The exit code is 128 plus the number of the signal, as in a shell. A second signal
+ * of the same kind ends the process at once.
  */
 export async function interruptibly<R>(work: (guard: Guard) => Promise<R>): Promise<R> {
   let received: NodeJS.Signals | undefined;

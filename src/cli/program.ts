@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   import: async () => (await import("./commands/import.ts")).addImport,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
-  restore: async () => (await import("./commands/restore.ts")).addRestore,
+  restore: async () => (await import("./commands/backup.ts")).addRestore,
   check: async () => (await import("./commands/check.ts")).addCheck,
 };
 

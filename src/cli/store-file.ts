@@ -9,27 +9,27 @@ import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts"
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
 
-/** What a command does to a store that is missing: it makes one, or has nothing to do without one. */
+/** What a command does when the store is missing. */
 export type IfMissing = "create" | "refuse";
 
-/** Opens the store in a file, and closes it after use. Says so on stderr when it has made the store. */
+/** Opens the store in a file, and closes it after use. Reports the creation of a store on stderr. */
 export function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
   const isMissing = !existsSync(file);
   const store = openSqliteStore(file, { ifMissing });
   if (isMissing) {
-    process.stderr.write(`${printable(`petstore: made a new store, ${file}`)}\n`);
+    process.stderr.write(`${printable(`petstore: created a new store, ${file}`)}\n`);
   }
   return closing(store, use);
 }
 
-/** As `withStore`, for commands that have nothing to do without a store: a missing one is an error. */
+/** As `withStore`, but a missing store is an error. */
 export function withExistingStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   return withStore(file, "refuse", use);
 }
 
 /**
- * Opens the store in a file, which is created when it is missing, while nobody can serve it. Throws `StoreHeldError`
- * when somebody does.
+ * Opens the store in a file, or creates it, and keeps servers from using it meanwhile. Throws `StoreHeldError` when a
+ * server uses it.
  */
 export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   const lock = acquireServerLock(file);
@@ -40,17 +40,17 @@ export async function withUnservedStore<R>(file: string, use: (store: Store) => 
   }
 }
 
-/** Tells what an import into the store in a file would do, and changes nothing: a missing store is not made. */
+/** Returns what an import into the store in a file would do. Changes nothing, and creates no store. */
 export function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
   return previewImportInto(file, imports, { ifMissing });
 }
 
-/** Maintains the store in a file, be it fit for use or not. */
+/** The maintenance of the store in a file, which may be damaged or missing. */
 export function maintenanceOf(file: string): StoreMaintenance {
   return new SqliteMaintenance(file);
 }
 
-/** Whether an error tells why a file cannot be used as the store, in a line for whoever runs the command. */
+/** Whether the message of an error says why a file cannot be used as the store. */
 export function isStoreFileError(error: unknown): boolean {
   return error instanceof StoreFileError || error instanceof StoreHeldError;
 }

@@ -11,6 +11,8 @@ export interface KeyStore {
   getKey(id: string): Promise<Key | undefined>;
   /** All keys, in the order of their creation. */
   listKeys(): Promise<Key[]>;
+  /** When the old secrets of a key end that still work at `atMs`, in milliseconds since the Unix epoch, ascending. */
+  listOldSecretEnds(id: string, atMs: number): Promise<number[]>;
   /** Counts the keys of each plan that are not revoked, and have not expired at `atMs`. */
   countKeys(atMs: number): Promise<KeyCounts>;
   /**

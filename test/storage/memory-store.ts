@@ -145,6 +145,13 @@ export class MemoryStore implements Store {
     return counts;
   }
 
+  async listOldSecretEnds(id: string, atMs: number): Promise<number[]> {
+    return [...this.#data.secrets.values()]
+      .flatMap(({ keyId, expiresAtMs = Number.NEGATIVE_INFINITY }) => (keyId === id ? [expiresAtMs] : []))
+      .filter((endMs) => endMs > atMs)
+      .sort((a, b) => a - b);
+  }
+
   async rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
     return this.#change(id, () => {
       if (this.#data.secrets.has(hexOf(secretHash))) {

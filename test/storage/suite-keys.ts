@@ -95,6 +95,10 @@ export function describeKeys(open: OpenStore): void {
           { key: { id: "key_a" }, secretExpiresAtMs: undefined },
           { key: { id: "key_b" }, secretExpiresAtMs: undefined },
         ]);
+        expect(await store.listOldSecretEnds("key_a", 3_999)).toEqual([4_000, 4_000, 9_000]);
+        expect(await store.listOldSecretEnds("key_a", 4_000)).toEqual([9_000]);
+        expect(await store.listOldSecretEnds("key_b", 0)).toEqual([]);
+        expect(await store.listOldSecretEnds("key_c", 0)).toEqual([]);
       }),
     );
 

@@ -2,30 +2,45 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
-import { Failure, isSystemError, systemFailure } from "../failure.ts";
+import type { BackupRecord, StoreMaintenance } from "../../domain/store-maintenance.ts";
+import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
 import { formatByteSize } from "../parse/number.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
 import { fileName } from "../settings/value-type.ts";
-import { withExistingStore } from "../store-file.ts";
-import { noteBackup } from "./backup-note.ts";
+import { maintenanceOf, withExistingStore } from "../store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
 export function addBackup(program: Command): void {
   program
     .command("backup")
     .summary("copy the store while it is in use")
-    .description("Copies the whole store, keys included, to a new file. Servers may go on reading and writing.")
-    .argument("<file>", "where to put the copy; it must not exist yet", fileName.parse)
+    .description("Copies the whole store, including keys, to a new file. Servers may go on reading and writing.")
+    .argument("<file>", "the copy; it must not exist yet", fileName.parse)
     .addHelpText("after", "\nExample:\n  $ petstore backup petstore-2026-06-01.db")
     .action(async (file: string, _options, command: Command) => {
       await backUp(command.optsWithGlobals<{ db: string }>().db, file);
     });
 }
 
+/** `petstore restore FILE`: replaces the store with a backup. */
+export function addRestore(program: Command): void {
+  program
+    .command("restore")
+    .summary("replace the store with a backup")
+    .description(
+      "Copies a backup, checks the copy, and replaces the store with it. The former store is kept beside it.",
+    )
+    .argument("<file>", "the backup, as 'petstore backup' wrote it", fileName.parse)
+    .addHelpText("after", restoreHelp)
+    .action(async (file: string, _options, command: Command) => {
+      await restore(file, command.optsWithGlobals<{ db: string }>().db);
+    });
+}
+
 async function backUp(db: string, file: string): Promise<void> {
-  yieldToServers();
+  lowerPriority();
   const work = interruptibly((guard) =>
     withExistingStore(db, async ({ maintenance }) => {
       if (maintenance === undefined) {
@@ -34,7 +49,7 @@ async function backUp(db: string, file: string): Promise<void> {
       const takenAtMs = Date.now();
       await withProgress("backing up", (report) => maintenance.backup(file, guard(report)));
       const bytes = statSync(file).size;
-      await noteBackup(maintenance, { takenAtMs, bytes });
+      await recordBackup(maintenance, { takenAtMs, bytes });
       return bytes;
     }),
   );
@@ -44,17 +59,49 @@ async function backUp(db: string, file: string): Promise<void> {
   process.stdout.write(`${printable(`backed up ${db} to ${file} (${formatByteSize(bytes)})`)}\n`);
 }
 
-/** That there is no room is most likely to be so where the copy goes. */
+/**
+ * Records a backup in its store, where servers report it. A full disk may prevent that, which is when a backup matters
+ * most. So it is a warning, and no failure.
+ */
+export async function recordBackup(store: Pick<StoreMaintenance, "recordBackup">, backup: BackupRecord): Promise<void> {
+  try {
+    await store.recordBackup(backup);
+  } catch (error) {
+    process.stderr.write(
+      `petstore: warning: the backup is complete, but the store could not record it: ${describeError(error)}\n`,
+    );
+  }
+}
+
+/** A full disk is most likely that of the copy, so the failure names the copy. */
 function toFailure(error: unknown, file: string): unknown {
   const reason = error instanceof DomainError ? error.cause : error;
   return reason !== error || isSystemError(error) ? systemFailure(`back up to ${file}`, reason) : error;
 }
 
-/** A backup can wait for the processor, callers cannot. */
-function yieldToServers(): void {
+/** Leaves the processor to the servers. */
+function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // A sandbox may forbid it; the backup is as good without.
+    // A sandbox may forbid it. The backup works without.
   }
 }
+
+async function restore(file: string, db: string): Promise<void> {
+  const keptAs = await interruptibly((guard) =>
+    withProgress("restoring", (report) => maintenanceOf(db).restore(file, guard(report))),
+  );
+  const kept = keptAs === undefined ? "" : `; the former store is ${keptAs}`;
+  process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);
+}
+
+const restoreHelp = `
+No server or other command may use the store meanwhile. The backup itself stays
+as it is. If it is not sound, as 'petstore check' would say, nothing is changed.
+Whatever was written since the backup is only in the former store, including
+the revocation of keys.
+
+Examples:
+  $ petstore restore petstore-2026-06-01.db
+  $ petstore restore petstore-2026-06-01.db --db elsewhere/petstore.db`;

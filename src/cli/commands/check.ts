@@ -10,10 +10,8 @@ export function addCheck(program: Command): void {
   program
     .command("check")
     .summary("verify the store")
-    .description(
-      "Reads the whole store and tells what is wrong with it, one line a fault. What it holds stays as it is.",
-    )
-    .option("--quick", "pass over what takes longest: whether the indexes agree with their tables")
+    .description("Reads the whole store and lists its faults, one per line. It changes nothing.")
+    .option("--quick", "skip the longest check: whether the indexes agree with their tables")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const { db, quick } = command.optsWithGlobals<{ db: string; quick?: true }>();
@@ -32,7 +30,7 @@ async function check(db: string, depth: CheckDepth): Promise<void> {
 }
 
 const help = `
-Exits with 0 when the store is sound, and with 1 when it is not, or cannot be
+Exits with 0 when the store is sound, and with 1 when it has faults or cannot be
 read. A server may run meanwhile.
 
 Examples:

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
+import { mask } from "../../observability/masking.ts";
 import { printableJson } from "../print/printable.ts";
+import { formatTable } from "../print/table.ts";
 import { nameOf } from "../settings/option.ts";
-import { formatSettings, type ShownSetting, settingsToJson } from "../settings/print.ts";
-import { addServerSettings, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
+import { addServerSettings, type Source, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
 import { type Setting, type SettingKey, settings } from "../settings/settings.ts";
+import type { FileValue } from "../settings/value-type.ts";
 
 /** `petstore config`: the settings in force. */
 export function addConfig(program: Command): void {
@@ -22,15 +24,44 @@ export function addConfig(program: Command): void {
   addServerSettings(config);
 }
 
+/** A setting as the operator sees it. */
+interface ShownSetting {
+  readonly name: string;
+  /** As in the configuration file. Undefined when it is not set. */
+  readonly value: FileValue | undefined;
+  readonly source: Source;
+}
+
 function show(command: Command, key: SettingKey): ShownSetting {
   const { type, isSecret } = settings[key] as Setting<unknown>;
   const value = settingValue(command, key);
+  const written = value === undefined ? undefined : type.write(value);
   return {
     name: nameOf(key),
-    value: value === undefined ? undefined : type.write(value),
-    isSecret,
+    value: isSecret && written !== undefined ? mask : written,
     source: sourceOf(command, key),
   };
+}
+
+/** Writes settings for people, one per line. The value is last because it can be longer than a line. */
+function formatSettings(shown: readonly ShownSetting[]): string {
+  const rows = shown.map(({ name, value, source }) => [name, source.place ?? "default", toText(value)]);
+  return formatTable([["SETTING", "FROM", "VALUE"], ...rows]);
+}
+
+function toText(value: FileValue | undefined): string {
+  const text = Array.isArray(value) ? value.join(", ") : String(value ?? "");
+  return text === "" ? "-" : text;
+}
+
+/** Settings for programs, by name. */
+function settingsToJson(shown: readonly ShownSetting[]): object {
+  return Object.fromEntries(
+    shown.map(({ name, value, source }) => [
+      name,
+      { value: value ?? null, source: source.kind, place: source.place ?? null },
+    ]),
+  );
 }
 
 const help = `

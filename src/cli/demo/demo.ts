@@ -1,27 +1,30 @@
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import { drawBase62 } from "../../domain/base62.ts";
 import type { RecordChange } from "../../domain/import.ts";
+import { type Key, newKey } from "../../domain/key.ts";
+import { hashSecret, mintSecret } from "../../domain/key-secret.ts";
 import type { Store } from "../../domain/store.ts";
 import type { RecordFormat } from "../../records/record-format.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 import { readRecords } from "../../records/record-reader.ts";
 import { withUnservedStore } from "../store-file.ts";
-import { renewDemoKey } from "./key.ts";
 
 /**
- * Makes a store ready to be tried: with pets and orders if it has no pets, and a fresh key, whose secret it gives.
- * Throws `StoreHeldError` when the store is served: then its data, and the key of that demo, are not ours to touch.
+ * Prepares a store for a demo: imports pets and orders if it has no pets, and creates a new key. Returns the secret of
+ * the key. Throws `StoreHeldError`, with nothing changed, when a server uses the store.
  */
 export function prepareDemo(db: string): Promise<string> {
   return withUnservedStore(db, async (store) => {
     if ((await store.countPets()) === 0) {
-      await fill(store);
+      await importSamples(store);
     }
     return renewDemoKey(store);
   });
 }
 
-async function fill(store: Store): Promise<void> {
+async function importSamples(store: Store): Promise<void> {
   await store.importAll({ pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) });
 }
 
@@ -30,4 +33,28 @@ function read<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
 ): AsyncIterable<RecordChange<T>> {
   return readRecords(createReadStream(join(import.meta.dirname, name)), "csv", format);
+}
+
+// The ids of other keys never begin with this, because they have no second underscore.
+const demoIdPrefix = "key_demo_";
+
+/** Creates a Pro key for the demo, and revokes those of former demos. Returns the secret. */
+async function renewDemoKey(store: Store): Promise<string> {
+  const nowMs = Date.now();
+  for (const key of await store.listKeys()) {
+    if (isLiveDemo(key)) {
+      await store.revokeKey(key.id, nowMs);
+    }
+  }
+  const id = demoIdPrefix + drawBase62(16, randomBytes);
+  const key = newKey({ id, name: "demo", plan: "pro", createdAtMs: nowMs });
+  const secret = mintSecret(randomBytes);
+  if ((await store.createKey(key, hashSecret(secret))) === "taken") {
+    throw new Error(`the store has the key ${id} already`);
+  }
+  return secret;
+}
+
+function isLiveDemo({ id, revokedAtMs }: Key): boolean {
+  return id.startsWith(demoIdPrefix) && revokedAtMs === undefined;
 }

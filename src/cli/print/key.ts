@@ -23,7 +23,7 @@ export function describeChange(former: Key, key: Key): string {
 }
 
 /** Writes all of one key for people, one fact per line. */
-export function formatKey(status: KeyStatus, nowMs: number): string {
+export function formatKey(status: KeyStatus, oldSecretEnds: readonly number[], nowMs: number): string {
   const { key, limits, deprecatedCalls } = status;
   const { lastUsedAtMs } = key;
   return formatLabelledLines([
@@ -34,6 +34,7 @@ export function formatKey(status: KeyStatus, nowMs: number): string {
     ["scopes", describeScopes(key)],
     ["created", formatMinute(key.createdAtMs)],
     ["expires", describeEnd(key)],
+    ...oldSecretEnds.map((endMs): LabelledLine => ["old secret", `works until ${describeEndOf(endMs, nowMs)}`]),
     ["last used", lastUsedAtMs === undefined ? "never" : describeMoment(lastUsedAtMs, nowMs)],
     ["minute", describeWindow(limits.minute)],
     ["day", describeWindow(limits.day)],
@@ -75,9 +76,12 @@ function describeWindow({ limit, remaining, resetAfterSeconds }: WindowState): s
 }
 
 function describeBan({ limits: { ban } }: KeyStatus, nowMs: number): string {
-  return ban === undefined
-    ? "none"
-    : `until ${formatMinute(ban.endsAtMs)}, in ${formatRemaining(ban.endsAtMs - nowMs)}; step ${ban.step}`;
+  return ban === undefined ? "none" : `until ${describeEndOf(ban.endsAtMs, nowMs)}; step ${ban.step}`;
+}
+
+/** Such as `2026-06-01 12:00Z, in 3h 12m`. */
+function describeEndOf(endMs: number, nowMs: number): string {
+  return `${formatMinute(endMs)}, in ${formatRemaining(endMs - nowMs)}`;
 }
 
 function describeMoment(timeMs: number, nowMs: number): string {

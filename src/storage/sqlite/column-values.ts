@@ -16,7 +16,7 @@ export function readInteger(value: unknown): bigint {
 }
 
 /** One of the words that a column may hold, such as statuses. Throws `DamagedRowError`. */
-export function readWord<Word extends string>(value: string, words: readonly Word[]): Word {
+export function readEnumText<Word extends string>(value: string, words: readonly Word[]): Word {
   const word = value as Word;
   if (!words.includes(word)) {
     throw new DamagedRowError("a row has another word than its column may hold");
@@ -25,7 +25,7 @@ export function readWord<Word extends string>(value: string, words: readonly Wor
 }
 
 /** A list of texts, which is kept as JSON. Throws `DamagedRowError`. */
-export function readTexts(json: string): string[] {
+export function readStringArray(json: string): string[] {
   const texts = parse(json);
   if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string")) {
     throw new DamagedRowError("a row has no list of texts in the place of one");

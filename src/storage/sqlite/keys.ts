@@ -1,7 +1,7 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
 import { type Plan, plans, type Quota } from "../../domain/plan.ts";
-import { readTexts, readWord } from "./column-values.ts";
+import { readEnumText, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { fromNullable, toNullable } from "./nullable.ts";
 
@@ -81,6 +81,15 @@ export function listKeys(connection: Connection): Key[] {
   return rows.map(keyFromRow);
 }
 
+export function listOldSecretEnds(connection: Connection, id: string, atMs: number): number[] {
+  const rows = connection.all<{ readonly expires_at_ms: bigint }>(
+    `SELECT expires_at_ms FROM secrets WHERE key_id = ? AND expires_at_ms > ? ORDER BY expires_at_ms`,
+    id,
+    BigInt(atMs),
+  );
+  return rows.map(({ expires_at_ms: endMs }) => Number(endMs));
+}
+
 export function countKeys(connection: Connection, atMs: number): KeyCounts {
   const rows = connection.all<{ readonly plan: Plan; readonly live: bigint }>(
     `SELECT plan, count(*) AS live FROM keys
@@ -98,9 +107,9 @@ function keyFromRow(row: KeyRow): Key {
   return {
     id: row.id,
     name: row.name,
-    plan: readWord(row.plan, plans),
+    plan: readEnumText(row.plan, plans),
     customQuota: quotaFromRow(row),
-    scopes: readTexts(row.scopes) as Scope[],
+    scopes: readStringArray(row.scopes) as Scope[],
     createdAtMs: Number(row.created_at_ms),
     expiresAtMs: fromNullable(row.expires_at_ms),
     lastUsedAtMs: fromNullable(row.last_used_at_ms),

@@ -1,7 +1,7 @@
 import type { RecordChange } from "../../domain/import.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
-import { assertAscending, readInteger, readWord } from "./column-values.ts";
+import { assertAscending, readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
@@ -59,7 +59,7 @@ function orderFromRow(row: OrderRow): Order {
     petId: readInteger(row.pet_id),
     quantity: readInteger(row.quantity),
     shipDateMs: Number(readInteger(row.ship_date_ms)),
-    status: readWord(row.status, orderStatuses),
+    status: readEnumText(row.status, orderStatuses),
     complete: row.complete === 1n,
   };
 }

@@ -2,7 +2,7 @@ import type { RecordChange } from "../../domain/import.ts";
 import type { InventoryItem } from "../../domain/inventory.ts";
 import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
-import { assertAscending, readInteger, readTexts, readWord } from "./column-values.ts";
+import { assertAscending, readEnumText, readInteger, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import type { ImportTable } from "./import/staging.ts";
 import { createListClause } from "./list-clause.ts";
@@ -34,7 +34,7 @@ export function listInventory(connection: Connection, query: ListQuery<PetStatus
 export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
   const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;
   const [row] = connection.all<Pick<InventoryRow, "status">>(sql, quantity, petId);
-  return row && readWord(row.status, petStatuses);
+  return row && readEnumText(row.status, petStatuses);
 }
 
 /** Undefined when there is no such pet. */
@@ -79,7 +79,7 @@ function inventoryFromRow(row: InventoryRow): InventoryItem {
   return {
     petId: readInteger(row.id),
     quantity: readInteger(row.quantity),
-    status: readWord(row.status, petStatuses),
+    status: readEnumText(row.status, petStatuses),
   };
 }
 
@@ -88,8 +88,8 @@ function petFromRow(row: PetRow): Pet {
     id: row.id,
     name: row.name,
     category: row.category,
-    photoUrls: readTexts(row.photo_urls),
-    tags: readTexts(row.tags),
-    status: readWord(row.status, petStatuses),
+    photoUrls: readStringArray(row.photo_urls),
+    tags: readStringArray(row.tags),
+    status: readEnumText(row.status, petStatuses),
   };
 }

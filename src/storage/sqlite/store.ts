@@ -16,7 +16,7 @@ import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.
 import { fromDriverError } from "./driver-error.ts";
 import { fileGauges } from "./gauges.ts";
 import { importAll } from "./import/import.ts";
-import { countKeys, findKey, getKey, listKeys } from "./keys.ts";
+import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
@@ -115,6 +115,10 @@ export class SqliteStore implements Store {
 
   async listKeys(): Promise<Key[]> {
     return this.#read(listKeys);
+  }
+
+  async listOldSecretEnds(id: string, atMs: number): Promise<number[]> {
+    return this.#read((connection) => listOldSecretEnds(connection, id, atMs));
   }
 
   async countKeys(atMs: number): Promise<KeyCounts> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFolder } from "../../support/folder.ts";
@@ -30,7 +30,7 @@ describe("import and export", () => {
     expect(await petstore(["import", "pets.csv"], { cwd })).toEqual({
       code: 0,
       stdout: "imported 2 pets: 2 created\n",
-      stderr: "petstore: made a new store, data/petstore.db\n",
+      stderr: "petstore: created a new store, data/petstore.db\n",
     });
     expect(await exported(cwd)).toBe(pets);
   });
@@ -273,7 +273,7 @@ describe("orders of missing pets", () => {
       code: 0,
       stdout: "imported 8 orders: 8 created\n",
       stderr:
-        "petstore: made a new store, data/petstore.db\n" +
+        "petstore: created a new store, data/petstore.db\n" +
         "petstore: warning: 8 orders name pets that are not in the store: 403, 404, 405, 406, 407, …\n",
     });
     expect(await exported(cwd, "--orders")).toBe(`${orderColumns}${rows.join("")}`);
@@ -296,30 +296,4 @@ it("names the folder in which stdin cannot be stored", async () => {
     stdout: "",
     stderr: `petstore: cannot write to ${join(cwd, "no")}: no such file or directory\n`,
   });
-});
-
-it("refuses to back up to a folder that is missing", async () => {
-  const cwd = createFiles({ "pets.csv": pets });
-  await petstore(["import", "pets.csv"], { cwd });
-  expect(await petstore(["backup", "no/copy.db"], { cwd })).toEqual({
-    code: 1,
-    stdout: "",
-    stderr: "petstore: cannot back up to no/copy.db: no such file or directory\n",
-  });
-});
-
-it("backs up the whole store", async () => {
-  const cwd = createFiles({ "pets.csv": pets });
-  await petstore(["import", "pets.csv"], { cwd });
-  const { code, stdout } = await petstore(["backup", "copy.db"], { cwd });
-  expect({ code, stdout }).toEqual({
-    code: 0,
-    stdout: expect.stringMatching(/^backed up data\/petstore\.db to copy\.db \(\d+\.\d KiB\)\n$/),
-  });
-  expect(await exported(cwd, "--db", "copy.db")).toBe(pets);
-  const before = readFileSync(join(cwd, "copy.db"));
-  expect((await petstore(["backup", "copy.db"], { cwd })).stderr).toBe(
-    "petstore: copy.db: exists already; name a new file\n",
-  );
-  expect(readFileSync(join(cwd, "copy.db")).equals(before)).toBe(true);
 });

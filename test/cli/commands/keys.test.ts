@@ -36,7 +36,7 @@ it("creates a key in a store that was missing, and shows it once", async () => {
   expect(created.stdout).toMatch(
     /^psk_[0-9A-Za-z]{36}\n\nThis is the pro key key_\w+\. Keep it now: .* only once\.\n$/,
   );
-  expect(created.stderr).toBe("petstore: made a new store, data/petstore.db\n");
+  expect(created.stderr).toBe("petstore: created a new store, data/petstore.db\n");
   const { stdout } = await petstore(["keys", "list"], { cwd });
   expect(stdout).toMatch(/^ID +NAME +PLAN +DAY +LAST USED +STATE\nkey_\w+ +Till 3 +pro +0\/10k +- +live\n$/);
   expect(stdout).not.toContain(created.stdout.slice(0, 40));
@@ -107,13 +107,18 @@ it("revokes a key for good, and says when it was revoked already", async () => {
   }
 });
 
-it("tells how long the old secrets of a rotated key work", async () => {
+it("says how long the old secrets of a rotated key work", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
   const later = await petstore(["keys", "rotate", id, "--grace", "1h"], { cwd });
   expect(later.stdout).toMatch(/\nOld secrets work until \d{4}-\d\d-\d\dT[\d:.]+Z\.\n$/);
+  const shown = await petstore(["keys", "show", id], { cwd });
+  expect(shown.stdout).toMatch(/\nold secret {2}works until \d{4}-\d\d-\d\d \d\d:\d\dZ, in (1h|59m \d+s)\n/);
+  const json = JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
+  expect(json.oldSecrets).toEqual([{ expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }]);
   const now = await petstore(["keys", "rotate", id, "--grace", "0s"], { cwd });
   expect(now.stdout).toMatch(/\nOld secrets no longer work\.\n$/);
+  expect((await petstore(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
 });
 
 it("prints no secret for a key that is revoked while it is rotated", async () => {
@@ -138,7 +143,7 @@ it("lists no revoked keys, unless all are asked for", async () => {
   expect(await listKeys(cwd, "--all")).toMatchObject([{ id: one.id, revokedAt: expect.any(String) }, { id: two.id }]);
   const { stdout } = await petstore(["keys", "list"], { cwd });
   expect(stdout).not.toContain(one.id);
-  expect(stdout).toMatch(/\n\n1 revoked key is not shown; --all shows them, too\.\n$/);
+  expect(stdout).toMatch(/\n\n1 revoked key is not shown; --all shows them too\.\n$/);
   const all = await petstore(["keys", "list", "--all"], { cwd });
   expect(all.stdout).toMatch(new RegExp(`^${one.id} .* revoked \\d+s ago$`, "m"));
   expect(all.stdout).not.toContain("not shown");
@@ -150,7 +155,7 @@ it("lists keys that have expired, and says so", async () => {
   await setTimeout(1_000);
   expect((await petstore(["keys", "list"], { cwd })).stdout).toMatch(new RegExp(`^${id} .* expired \\d+s ago$`, "m"));
   expect((await petstore(["keys", "rotate", id], { cwd })).stderr).toBe(
-    `petstore: ${id} has expired: give it another end first, by 'petstore keys update ${id} --expires-in 30d'\n`,
+    `petstore: ${id} has expired: extend it first, with 'petstore keys update ${id} --expires-in 30d'\n`,
   );
 });
 
@@ -228,7 +233,7 @@ it.for(["revoke", "rotate", "unban", "show", "update --name N"])("knows no other
   expect(await petstore(["keys", ...command.split(" "), "key_x"], { cwd })).toEqual({
     code: 1,
     stdout: "",
-    stderr: `petstore: there is no key "key_x"; 'petstore keys list --all' shows them all\n`,
+    stderr: `petstore: there is no key "key_x"; 'petstore keys list --all' lists all keys\n`,
   });
 });
 
@@ -312,7 +317,7 @@ it("shows all of one key", async () => {
   ];
   expect(stdout).toMatch(new RegExp(`^${lines.join("\n")}\n$`));
   const { stdout: json } = await petstore(["keys", "show", id, "--json"], { cwd });
-  expect([JSON.parse(json)]).toEqual(await listKeys(cwd));
+  expect(JSON.parse(json)).toEqual({ ...(await listKeys(cwd))[0], oldSecrets: [] });
   await petstore(["keys", "revoke", id], { cwd });
   expect((await petstore(["keys", "show", id], { cwd })).stdout).toMatch(/\nstate {7}revoked \d+s ago\n/);
 });

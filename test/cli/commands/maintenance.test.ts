@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Sqlite from "better-sqlite3";
@@ -10,7 +10,7 @@ import { petstore, projectRoot, startPetstore } from "../../support/petstore.ts"
 const pet = (quantity: number) =>
   `{"id":7,"name":"R","category":"","photoUrls":[],"tags":[],"status":"sold","quantity":${quantity}}`;
 
-/** A folder with a store whose one pet has the quantity 2, and a backup of the time when it had 1. */
+/** Creates a folder with a store whose only pet has the quantity 2, and a backup in which it has 1. */
 async function createStore(): Promise<string> {
   const cwd = createFolder();
   await petstore(["import", "-"], { cwd, input: pet(1) });
@@ -23,12 +23,37 @@ function tamper(file: string, sql: string): void {
   new Sqlite(file).exec(sql).close();
 }
 
-it("restores a backup, and keeps what it replaces", async () => {
+it("backs up the whole store, and replaces no file", async () => {
+  const cwd = await createStore();
+  const { code, stdout } = await petstore(["backup", "copy.db"], { cwd });
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^backed up data\/petstore\.db to copy\.db \(\d+\.\d KiB\)\n$/),
+  });
+  const { stdout: exported } = await petstore(["export", "--db", "copy.db", "--format", "jsonl"], { cwd });
+  expect(JSON.parse(exported)).toMatchObject({ id: 7, quantity: 2 });
+  const before = readFileSync(join(cwd, "copy.db"));
+  expect((await petstore(["backup", "copy.db"], { cwd })).stderr).toBe(
+    "petstore: copy.db: exists already; name a new file\n",
+  );
+  expect(readFileSync(join(cwd, "copy.db")).equals(before)).toBe(true);
+});
+
+it("refuses to back up to a missing folder", async () => {
+  const cwd = await createStore();
+  expect(await petstore(["backup", "no/copy.db"], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "petstore: cannot back up to no/copy.db: no such file or directory\n",
+  });
+});
+
+it("restores a backup, and keeps the former store", async () => {
   const cwd = await createStore();
   expect(await petstore(["restore", "backup.db"], { cwd })).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^restored data\/petstore\.db from backup\.db; what stood there is \S*\/data\/petstore\.db\.before-restore\n$/,
+      /^restored data\/petstore\.db from backup\.db; the former store is \S*\/data\/petstore\.db\.before-restore\n$/,
     ),
     stderr: "",
   });
@@ -37,7 +62,7 @@ it("restores a backup, and keeps what it replaces", async () => {
   expect(existsSync(join(cwd, "data/petstore.db.before-restore"))).toBe(true);
 });
 
-it("restores nothing under a running server", async () => {
+it("restores nothing while a server runs", async () => {
   const cwd = await createStore();
   const server = startPetstore(["serve", "--port", "0", "--ops-port", "0", "--log-level", "silent"], { cwd });
   onTestFinished(async () => void (await server.end("SIGKILL")));
@@ -57,7 +82,7 @@ it.for<[args: string, stderr: string]>([
   ["serve --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
   ["keys list --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
   ["check --db none.db", "none.db: there is no such store"],
-])("refuses what it cannot use, in one line: petstore %s", async ([args, line]) => {
+])("refuses an unusable file in one line: petstore %s", async ([args, line]) => {
   const cwd = await createStore();
   tamper(join(cwd, "backup.db"), "PRAGMA user_version = 99");
   const before = readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"));
@@ -65,7 +90,7 @@ it.for<[args: string, stderr: string]>([
   expect(readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"))).toEqual(before);
 });
 
-it.for([[], ["--quick"]])("tells whether the store is sound: petstore check %s", async (flags) => {
+it.for([[], ["--quick"]])("says whether the store is sound: petstore check %s", async (flags) => {
   const cwd = await createStore();
   expect(await petstore(["check", ...flags], { cwd })).toEqual({
     code: 0,
@@ -81,7 +106,7 @@ it.for([[], ["--quick"]])("tells whether the store is sound: petstore check %s",
 });
 
 it.for(["backup copy.db", "restore backup.db", "check", "export > pets.csv"])(
-  "shows how far it has come on a terminal: petstore %s",
+  "shows its progress on a terminal: petstore %s",
   async (args) => {
     const cwd = await createStore();
     const command = `${process.execPath} ${join(projectRoot, "src/main.ts")} ${args}`;

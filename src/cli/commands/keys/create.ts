@@ -21,14 +21,14 @@ import { takenFailure } from "./key-lookup.ts";
 export function addKeysCreate(keys: Command): void {
   keys
     .command("create")
-    .summary("create a key and print it, once")
-    .description("Creates an API key and prints it. Only its hash is kept: it cannot be shown again.")
+    .summary("create a key and print it once")
+    .description("Creates an API key and prints it. Only its hash is stored, so it cannot be shown again.")
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
-    .option("--name <name>", "what to call it, in lists", parseKeyName, "")
+    .option("--name <name>", "its name in lists", parseKeyName, "")
     .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)
     .option("--per-day <n>", "requests a day, for an enterprise key", parseLimit)
     .option("--scope <scope>", `may be repeated: ${scopes.join(", ")} (default: all)`, parseScopes)
-    .option("--expires-in <duration>", "when it ends, such as 12h or 30d (default: never)", parseLifetime)
+    .option("--expires-in <duration>", "how long it is valid, such as 12h or 30d (default: forever)", parseLifetime)
     .option("--json", "print an object with id, key and plan")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => createKey(command.optsWithGlobals<KeyOptions>()));
@@ -71,7 +71,7 @@ function buildKey(options: KeyOptions, nowMs: number): Key {
 }
 
 const help = `
---plan is required. An enterprise key needs --per-minute and --per-day, too.
+--plan is required. An enterprise key also needs --per-minute and --per-day.
 
 Examples:
   $ petstore keys create --plan pro --name "Till 3"

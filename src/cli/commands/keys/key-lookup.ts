@@ -14,7 +14,7 @@ export async function requireKey(store: Store, id: string): Promise<Key> {
   return key;
 }
 
-/** The outcome of a change, for a key that exists. Throws a `Failure` when there is none. */
+/** The outcome of a change. Throws a `Failure` when the key does not exist. */
 export function requireKnown(outcome: KeyOutcome, id: string): Exclude<KeyOutcome, { outcome: "unknown" }> {
   if (outcome.outcome === "unknown") {
     throw unknownKey(id);
@@ -22,16 +22,16 @@ export function requireKnown(outcome: KeyOutcome, id: string): Exclude<KeyOutcom
   return outcome;
 }
 
-/** A key takes no change any more. `advice` says what to do instead. */
+/** The failure of a change to a revoked key. `advice` says what to do instead. */
 export function revokedFailure({ id, revokedAtMs = 0 }: Key, advice: string): Failure {
   return new Failure(`${id} was revoked on ${formatMinute(revokedAtMs)}, for good: ${advice}`);
 }
 
-/** The store has the new id or secret already: drawn twice, which never happens, or stored by a try that seemed to fail. */
+/** The failure of a creation that an earlier try, which seemed to fail, has completed. */
 export function takenFailure(): Failure {
-  return new Failure("the store has this key already, so that nothing was changed: try again");
+  return new Failure("the store already has this key, so nothing was changed: try again");
 }
 
 function unknownKey(id: string): Failure {
-  return new Failure(`there is no key ${printableJsonLine(id)}; 'petstore keys list --all' shows them all`);
+  return new Failure(`there is no key ${printableJsonLine(id)}; 'petstore keys list --all' lists all keys`);
 }

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { addKeysCreate } from "./create.ts";
 import { addKeysList } from "./list.ts";
-import { addKeysRevoke } from "./revoke.ts";
+import { addKeysRevoke, addKeysUnban } from "./revoke-and-unban.ts";
 import { addKeysRotate } from "./rotate.ts";
 import { addKeysShow } from "./show.ts";
-import { addKeysUnban } from "./unban.ts";
 import { addKeysUpdate } from "./update.ts";
 
 /** `petstore keys …`: the API keys. */
@@ -12,19 +11,15 @@ export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
     .summary("create, list, update and revoke API keys")
-    .description("Creates, lists, updates and revokes API keys. Running servers take notice within a second.")
+    .description("Creates, lists, updates and revokes API keys. Running servers apply changes within a second.")
     .addHelpText("after", examples);
-  for (const add of [
-    addKeysCreate,
-    addKeysList,
-    addKeysShow,
-    addKeysUpdate,
-    addKeysRotate,
-    addKeysRevoke,
-    addKeysUnban,
-  ]) {
-    add(keys);
-  }
+  addKeysCreate(keys);
+  addKeysList(keys);
+  addKeysShow(keys);
+  addKeysUpdate(keys);
+  addKeysRotate(keys);
+  addKeysRevoke(keys);
+  addKeysUnban(keys);
 }
 
 const examples = `

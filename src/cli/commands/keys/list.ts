@@ -8,10 +8,10 @@ import { withExistingStore } from "../../store-file.ts";
 export function addKeysList(keys: Command): void {
   keys
     .command("list")
-    .summary("list the keys and their use, without their secrets")
-    .description("Lists the keys in the order of their creation, and what they have used.")
-    .option("--all", "list the revoked ones, too")
-    .option("--wide", "show all columns, whatever the width")
+    .summary("list the keys and their usage, without secrets")
+    .description("Lists the keys in the order of their creation, with their usage.")
+    .option("--all", "list revoked keys too")
+    .option("--wide", "show all columns in full, whatever the width")
     .option("--json", "print an array of objects")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => listKeys(command.optsWithGlobals<ListOptions>()));
@@ -36,20 +36,20 @@ async function listKeys({ db, all, wide, json }: ListOptions): Promise<void> {
     return;
   }
   const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-  process.stdout.write(formatKeys(listed, { nowMs, width, wide }) + tellHidden(keys.length - listed.length));
+  process.stdout.write(formatKeys(listed, { nowMs, width, wide }) + describeHidden(keys.length - listed.length));
 }
 
-function tellHidden(count: number): string {
+function describeHidden(count: number): string {
   if (count === 0) {
     return "";
   }
-  return `\n${count === 1 ? "1 revoked key is" : `${count} revoked keys are`} not shown; --all shows them, too.\n`;
+  return `\n${count === 1 ? "1 revoked key is" : `${count} revoked keys are`} not shown; --all shows them too.\n`;
 }
 
 const help = `
-DAY is the requests that the day's window has counted, of how many; 'keys show'
-tells when it begins anew. A running server saves its counts four times a
-second. A wide terminal has more columns. Keys that still call deprecated
+DAY is the number of requests in the current day window, and its limit. 'keys
+show' says when the window resets. A running server saves its counts four times
+a second. A wide terminal shows more columns. Keys that still call deprecated
 operations are listed below, with the time of the last call.
 
 Examples:

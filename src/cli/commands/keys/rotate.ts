@@ -12,12 +12,12 @@ import { requireKey, requireKnown, revokedFailure, takenFailure } from "./key-lo
 /** `petstore keys rotate ID`. */
 export function addKeysRotate(keys: Command): void {
   const parseGrace = argument(parseDuration, durationForm);
-  const grace = new Option("--grace <duration>", "how long old secrets work on, such as 0s or 7d");
+  const grace = new Option("--grace <duration>", "how long old secrets keep working, such as 0s or 7d");
   keys
     .command("rotate")
     .summary("give a key a new secret")
     .description(
-      "Gives a key a new secret, and prints it. Its id, limits and counters stay. Old secrets work on a while.",
+      "Gives a key a new secret and prints it. Its id, limits and counters stay. Old secrets keep working for a while.",
     )
     .argument("<id>", "the key's id, key_…")
     .addOption(grace.argParser(parseGrace).default(parseGrace("24h"), "24h"))
@@ -56,6 +56,6 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
 
 function assertNotExpired({ id, revokedAtMs, expiresAtMs = Number.POSITIVE_INFINITY }: Key, nowMs: number): void {
   if (revokedAtMs === undefined && expiresAtMs <= nowMs) {
-    throw new Failure(`${id} has expired: give it another end first, by 'petstore keys update ${id} --expires-in 30d'`);
+    throw new Failure(`${id} has expired: extend it first, with 'petstore keys update ${id} --expires-in 30d'`);
   }
 }

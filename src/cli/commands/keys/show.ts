@@ -9,23 +9,33 @@ import { requireKey } from "./key-lookup.ts";
 export function addKeysShow(keys: Command): void {
   keys
     .command("show")
-    .summary("show all of one key, without its secret")
-    .description("Shows all that is known of one key: its settings, its use, and its ban.")
+    .summary("show everything about one key but its secret")
+    .description("Shows the settings, usage and ban of one key, and until when its old secrets work.")
     .argument("<id>", "the key's id, key_…")
-    .option("--json", "print an object, as 'keys list --json' has it")
+    .option("--json", "print an object, as in 'keys list --json', with the old secrets")
     .addHelpText("after", help)
     .action(async (id: string, _options, command: Command) => {
       const { db, json } = command.optsWithGlobals<{ db: string; json?: true }>();
       const nowMs = Date.now();
-      const standing = await withExistingStore(db, async (store) =>
-        loadKeyStatus(store, await requireKey(store, id), nowMs),
+      const [status, oldSecretEnds] = await withExistingStore(db, async (store) => [
+        await loadKeyStatus(store, await requireKey(store, id), nowMs),
+        await store.listOldSecretEnds(id, nowMs),
+      ]);
+      process.stdout.write(
+        json
+          ? `${printableJson({ ...keyToJson(status), oldSecrets: oldSecretEnds.map(oldSecretToJson) })}\n`
+          : formatKey(status, oldSecretEnds, nowMs),
       );
-      process.stdout.write(json ? `${printableJson(keyToJson(standing))}\n` : formatKey(standing, nowMs));
     });
 }
 
+function oldSecretToJson(endMs: number): object {
+  return { expiresAt: new Date(endMs).toISOString() };
+}
+
 const help = `
-A running server saves its counts four times a second.
+Old secrets are those that 'keys rotate' has replaced and that still work. A
+running server saves its counts four times a second.
 
 Examples:
   $ petstore keys show key_4kD0aT7uLw2QxYzB

@@ -23,20 +23,22 @@ export function addKeysUpdate(keys: Command): void {
     .command("update")
     .summary("change the name, plan, scopes or end of a key")
     .description(
-      "Changes a key, and leaves what no flag names. Its secret, counters and bans stay. " +
-        "Running servers take notice within a second.",
+      "Changes the settings that the flags name. The secret, counters and bans stay. " +
+        "Running servers apply the change within a second.",
     )
     .argument("<id>", "the key's id, key_…")
-    .option("--name <name>", "what to call it, in lists", parseKeyName)
+    .option("--name <name>", "its name in lists", parseKeyName)
     .addOption(new Option("--plan <plan>", "the plan, which sets the limits").choices(plans))
     .option("--per-minute <n>", "requests a minute, for an enterprise key", parseLimit)
     .option("--per-day <n>", "requests a day, for an enterprise key", parseLimit)
-    .option("--scope <scope>", `all that it may do; may be repeated: ${scopes.join(", ")}`, parseScopes)
+    .option("--scope <scope>", `everything that it may do; may be repeated: ${scopes.join(", ")}`, parseScopes)
     .addOption(
-      new Option("--expires-in <duration>", "when it ends, from now on, such as 12h or 30d").argParser(parseLifetime),
+      new Option("--expires-in <duration>", "how long it is valid from now on, such as 12h or 30d").argParser(
+        parseLifetime,
+      ),
     )
-    .addOption(new Option("--no-expiry", "let it end never").conflicts("expiresIn"))
-    .option("--json", "print the key as 'keys show --json' does")
+    .addOption(new Option("--no-expiry", "make it valid forever").conflicts("expiresIn"))
+    .option("--json", "print an object, as in 'keys list --json'")
     .addHelpText("after", help)
     .action(async (id: string, _options, command: Command) => {
       await printUpdate(id, command.optsWithGlobals<UpdateOptions>());
@@ -50,7 +52,7 @@ interface UpdateOptions extends QuotaFlags {
   readonly scope?: readonly Scope[];
   /** In milliseconds. */
   readonly expiresIn?: number;
-  /** False where the key is to have no end. */
+  /** False to remove the end of the key. */
   readonly expiry: boolean;
   readonly json?: true;
 }
@@ -73,7 +75,7 @@ async function printUpdate(id: string, options: UpdateOptions): Promise<void> {
   });
 }
 
-/** Gives a key as it was, and as it is now. What another process changes at the same time is taken into account. */
+/** Updates a key. Retries when another process has changed it meanwhile. */
 async function update(store: Store, id: string, apply: (key: Key) => KeySettings): Promise<[former: Key, key: Key]> {
   for (;;) {
     const former = await requireKey(store, id);
@@ -88,7 +90,7 @@ async function update(store: Store, id: string, apply: (key: Key) => KeySettings
   }
 }
 
-/** Throws a `Failure` for limits that the plan does not take, or lacks. */
+/** Throws a `Failure` for limits that the plan does not allow, or lacks. */
 function change(key: Key, options: UpdateOptions, nowMs: number): KeySettings {
   const { name = key.name, plan = key.plan, scope = key.scopes, expiresIn, expiry } = options;
   const expiresAtMs = expiresIn === undefined ? key.expiresAtMs : nowMs + expiresIn;
@@ -102,8 +104,8 @@ function change(key: Key, options: UpdateOptions, nowMs: number): KeySettings {
 }
 
 const help = `
-From enterprise to another plan, the two numbers are dropped; to enterprise,
-both are needed. What the key has used already counts against its new limits.
+A change from enterprise to another plan drops the two numbers. A change to
+enterprise needs both. Past usage counts against the new limits.
 
 Examples:
   $ petstore keys update key_4kD0aT7uLw2QxYzB --plan business
