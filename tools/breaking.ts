@@ -23,7 +23,11 @@ try {
     gatherProtos(root);
     gatherProtos(earlier);
     const buf = join(import.meta.dirname, "node_modules/.bin/buf");
-    process.exitCode = spawnSync(buf, ["breaking", "--against", earlier], { cwd: root, stdio: "inherit" }).status ?? 1;
+    const { status } = spawnSync(buf, ["breaking", "--against", earlier], { cwd: root, stdio: "inherit" });
+    process.exitCode = status ?? 1;
+    if (status === 0) {
+      console.log(`Nothing breaks for callers of ${commit}.`);
+    }
   }
 } finally {
   rmSync(earlier, { recursive: true });

@@ -42,11 +42,9 @@ const root = join(import.meta.dirname, "..");
 using scratch = mkdtempDisposableSync(join(tmpdir(), "petstore-installs-"));
 let tarball = "";
 if (both || values.package) {
-  execFileSync("npm", ["run", "--silent", "pack"], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
-  tarball = join(
-    root,
-    execFileSync("sh", ["-c", "ls petstore-inventory-*.tgz"], { cwd: root, encoding: "utf8" }).trim(),
-  );
+  const output = execFileSync("npm", ["run", "--silent", "pack"], { cwd: root, encoding: "utf8" });
+  // npm prints the name of the tarball last. Older tarballs may be in the folder.
+  tarball = join(root, output.trim().split("\n").at(-1) ?? "");
 }
 
 console.log(

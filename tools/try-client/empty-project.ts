@@ -32,7 +32,7 @@ export async function packClient(folder: string): Promise<string> {
     ["run", "--silent", "pack", "--workspace", "client", "--", "--pack-destination", folder],
     { cwd: root, env: environment() },
   );
-  return join(folder, stdout.trim().split("\n").at(-1) ?? "");
+  return join(folder, stdout.trim());
 }
 
 /** The folder of a new project, as `npm init` leaves it. */
