@@ -1,4 +1,4 @@
-import { isInt64, maxInt64, minInt64 } from "../domain/int64.ts";
+import { isInt64, maxInt64, minInt64 } from "../domain/ranges.ts";
 import { formatListCell, parseListCell } from "./list-cell.ts";
 import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";

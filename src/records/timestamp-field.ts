@@ -1,4 +1,4 @@
-import { maxTimestampMs, minTimestampMs } from "../domain/timestamp.ts";
+import { maxTimestampMs, minTimestampMs } from "../domain/ranges.ts";
 import { type FieldFormat, text } from "./field.ts";
 import { quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";

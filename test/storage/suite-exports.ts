@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
+import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet } from "./samples.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RecordChange } from "../../src/domain/import.ts";
-import { maxInt64, minInt64 } from "../../src/domain/int64.ts";
 import { petStatuses, type StockedPet } from "../../src/domain/pet.ts";
+import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
 import { createPet } from "./samples.ts";
 

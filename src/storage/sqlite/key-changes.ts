@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Key, type KeySettings, settingsOf } from "../../domain/key.ts";
 import type { KeyOutcome } from "../../domain/key-store.ts";
+import { toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { getKey, hasSecret } from "./keys.ts";
-import { toNullable } from "./nullable.ts";
 
 /** Adds a secret to a key, and has the others end, at the latest, at the time given. */
 export function rotateKey(

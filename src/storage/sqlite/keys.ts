@@ -1,9 +1,8 @@
 import type { FoundKey, Key, Scope } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
 import { type Plan, plans, type Quota } from "../../domain/plan.ts";
-import { readEnumText, readStringArray } from "./column-values.ts";
+import { fromNullable, readEnumText, readStringArray, toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { fromNullable, toNullable } from "./nullable.ts";
 
 interface KeyRow {
   readonly id: string;

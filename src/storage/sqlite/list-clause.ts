@@ -1,5 +1,5 @@
-import { minInt64 } from "../../domain/int64.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
+import { minInt64 } from "../../domain/ranges.ts";
 import type { Value } from "./connection.ts";
 
 /** The end of a SELECT, and the values that it takes. */

@@ -14,7 +14,6 @@ import { abortable, abortableItems } from "../abortable.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { fromDriverError } from "./driver-error.ts";
-import { fileGauges } from "./gauges.ts";
 import { importAll } from "./import/import.ts";
 import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
@@ -45,7 +44,7 @@ export class SqliteStore implements Store {
     this.#reader.pragma("query_only = ON");
     this.#writer = new Writer(path, options);
     this.maintenance = new SqliteMaintenance(path, options);
-    this.gauges = fileGauges(this.maintenance);
+    this.gauges = this.maintenance.gauges;
   }
 
   async listInventory(query: ListQuery<PetStatus>, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
@@ -54,7 +53,10 @@ export class SqliteStore implements Store {
   }
 
   async updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem> {
-    const status = await abortable(() => this.#writer.update(petId, quantity), options);
+    const status =
+      options?.signal === undefined
+        ? await this.#writer.update(petId, quantity)
+        : await abortable(() => this.#writer.update(petId, quantity), options);
     if (status === undefined) {
       throw petNotFound(petId);
     }

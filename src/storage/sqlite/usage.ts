@@ -2,8 +2,8 @@ import type { Ban } from "../../domain/ban.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/usage-store.ts";
 import type { Window } from "../../domain/window.ts";
+import { toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { toNullable } from "./nullable.ts";
 
 interface UsageRow {
   readonly minute_opened_at_ms: bigint | null;

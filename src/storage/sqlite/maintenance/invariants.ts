@@ -1,6 +1,6 @@
 import { lastBanStep } from "../../../domain/ban.ts";
 import { scopes } from "../../../domain/key.ts";
-import { maxTimestampMs, minTimestampMs } from "../../../domain/timestamp.ts";
+import { maxTimestampMs, minTimestampMs } from "../../../domain/ranges.ts";
 import type { Value } from "../connection.ts";
 
 /** What must hold of all rows, and that the schema itself cannot demand. */

@@ -6,6 +6,7 @@ import type {
   BackupRecord,
   CheckDepth,
   ReportProgress,
+  StoreGauge,
   StoreMaintenance,
   StoreSpace,
 } from "../../../domain/store-maintenance.ts";
@@ -15,6 +16,22 @@ import { fromDriverError } from "../driver-error.ts";
 import { assertOutside, backUp } from "./backup.ts";
 import { checkDatabase } from "./check.ts";
 import { restoreDatabase } from "./restore.ts";
+
+/** What is told about the store's file, its log, and their file system. */
+const spaceGauges: readonly [name: string, help: string, read: (space: StoreSpace) => number][] = [
+  ["petstore_sqlite_file_bytes", "The size of the store's file.", ({ dataBytes }) => dataBytes],
+  ["petstore_sqlite_wal_bytes", "The size of the store's write-ahead log.", ({ logBytes }) => logBytes],
+  [
+    "petstore_store_filesystem_free_bytes",
+    "What is free for the store on its file system.",
+    ({ freeBytes }) => freeBytes,
+  ],
+  [
+    "petstore_store_filesystem_size_bytes",
+    "The size of the store's file system.",
+    ({ capacityBytes }) => capacityBytes,
+  ],
+];
 
 interface LastBackupRow {
   readonly taken_at_ms: bigint;
@@ -26,12 +43,15 @@ interface LastBackupRow {
  * a prepared one: see `prepareDatabase`.
  */
 export class SqliteMaintenance implements StoreMaintenance {
+  /** The sizes of the store's files, and of their file system. */
+  readonly gauges: readonly StoreGauge[];
   readonly #file: string;
   readonly #options: ConnectionOptions;
 
   constructor(file: string, options: ConnectionOptions = {}) {
     this.#file = file;
     this.#options = options;
+    this.gauges = spaceGauges.map(([name, help, read]) => ({ name, help, read: async () => read(await this.space()) }));
   }
 
   async backup(file: string, report?: ReportProgress): Promise<void> {
