@@ -110,41 +110,6 @@ export function invalidPageToken(): DomainError {
   );
 }
 
-/** A path leads neither to the API nor to a page. */
-export function nothingHere(): DomainError {
-  return new DomainError("ROUTE_NOT_FOUND", "There is nothing at this path. The API is under /v1.");
-}
-
-/** A page does not take a method. `allow` lists those that it takes. */
-export function methodNotAllowed(allow: string): DomainError {
-  return new DomainError("METHOD_NOT_ALLOWED", `Use one of these methods here: ${allow}.`);
-}
-
-/** The headers of a request are larger than any may be. */
-export function headersTooLarge(): DomainError {
-  return new DomainError("HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB. Send fewer of them.");
-}
-
-/** A request has not arrived in the time that it has for that. */
-export function requestTimeout(): DomainError {
-  return new DomainError("REQUEST_TIMEOUT", "The request did not arrive in time. Send it again.");
-}
-
-/** What came is no HTTP request. */
-export function malformedRequest(): DomainError {
-  return new DomainError("INVALID_REQUEST", "This is not a valid HTTP request. Check its syntax.");
-}
-
-/** A client has as many streams open as it may. */
-export function tooManyStreams(): DomainError {
-  return new DomainError("RATE_LIMIT_EXCEEDED", "Too many streams are open. Close those that are not needed.");
-}
-
-/** All clients together have as many streams open as the service takes. */
-export function tooManyStreamsInAll(): DomainError {
-  return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
-}
-
 /** The store cannot be written or read at present: busy, full, or failing. */
 export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });

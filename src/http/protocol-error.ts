@@ -18,6 +18,7 @@ export type ProtocolErrorKind =
   /** A message is marked as compressed, and no compression is named. */
   | "unnamed_compression"
   | "body_too_large"
+  | "headers_too_large"
   /** The request did not arrive in time. */
   | "request_timeout"
   /** The client has gone away. */
@@ -49,6 +50,22 @@ const codes: Record<ProtocolErrorKind, Code> = {
   cardinality: Code.Unimplemented,
   unnamed_compression: Code.Internal,
   body_too_large: Code.ResourceExhausted,
+  headers_too_large: Code.ResourceExhausted,
   request_timeout: Code.DeadlineExceeded,
   canceled: Code.Canceled,
 };
+
+/** What came is no HTTP request. */
+export function malformedRequest(): ProtocolError {
+  return new ProtocolError("malformed", "This is not a valid HTTP request. Check its syntax.");
+}
+
+/** The headers of a request are larger than the service takes. */
+export function headersTooLarge(): ProtocolError {
+  return new ProtocolError("headers_too_large", "The request's headers are larger than 16 KiB. Send fewer of them.");
+}
+
+/** A request has not arrived in time. */
+export function requestTimeout(): ProtocolError {
+  return new ProtocolError("request_timeout", "The request did not arrive in time. Send it again.");
+}

@@ -36,6 +36,7 @@ export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   cardinality: "INVALID_REQUEST",
   unnamed_compression: "INVALID_REQUEST",
   body_too_large: "BODY_TOO_LARGE",
+  headers_too_large: "HEADERS_TOO_LARGE",
   request_timeout: "REQUEST_TIMEOUT",
   canceled: "INVALID_REQUEST",
 };

@@ -61,12 +61,13 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const handlers = createHandlers(options);
   const openStreams = new OpenStreams();
 
-  async function handle(request: IncomingMessage, response: ServerResponse, call: ConnectCall): Promise<void> {
+  async function answer({ request, response, call, authority }: NodeCall): Promise<void> {
     const ended = call.answeredBy(response);
     const place = openStreams.enter(call.clientAddress);
     boundBody(request, response);
     const handler = handlers.get(call.path) as UniversalHandler;
-    answerByConnect(handler, { request, response, call: call.refusedFor(place.refusal) }).catch((reason: unknown) => {
+    call.refusedFor(place.refusal);
+    answerByConnect(handler, { request, response, call, authority }).catch((reason: unknown) => {
       if (reason instanceof ProtocolError) {
         call.record.code = answerRefused(response, reason);
       } else if (!response.headersSent) {
@@ -81,8 +82,9 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   return {
     serves: (path) => handlers.has(path),
     handle(request, response) {
-      const call = new ConnectCall(request, parseTarget(request.url ?? "").path, options);
-      const work = () => handle(request, response, call);
+      const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
+      const call = new ConnectCall(request, path, options);
+      const work = () => answer({ request, response, call, authority });
       void (tracing === undefined ? work() : tracing.run(call, work));
     },
   };
@@ -117,17 +119,18 @@ interface NodeCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly call: ConnectCall;
+  readonly authority: string | undefined;
 }
 
 /** Has Connect answer. Throws `malformed` where the authority is none. */
-async function answerByConnect(handler: UniversalHandler, { request, response, call }: NodeCall): Promise<void> {
-  const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
+async function answerByConnect(handler: UniversalHandler, nodeCall: NodeCall): Promise<void> {
+  const { request, response, call, authority } = nodeCall;
   const fault = authorityFault(authority);
   if (fault !== undefined) {
     throw fault;
   }
   // Connect knows no absolute form. It makes a URL of the host, and a host by HTTP need not be one by the URL standard.
-  request.url = path;
+  request.url = call.path;
   request.headers.host = "localhost";
   if (request.headers[":authority"] !== undefined) {
     request.headers[":authority"] = "localhost";

@@ -1,4 +1,4 @@
-import { type DomainError, tooManyStreams, tooManyStreamsInAll } from "../domain/errors.ts";
+import { DomainError } from "../domain/errors.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
 /** How many one network may have open. To open one costs as much as some ten calls. */
@@ -50,4 +50,14 @@ export class OpenStreams {
 
 function refused(refusal: DomainError): StreamPlace {
   return { refusal, leave() {} };
+}
+
+/** A client has as many streams open as it may. */
+function tooManyStreams(): DomainError {
+  return new DomainError("RATE_LIMIT_EXCEEDED", "Too many streams are open. Close those that are not needed.");
+}
+
+/** All clients together have as many streams open as the service takes. */
+function tooManyStreamsInAll(): DomainError {
+  return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { type DomainError, headersTooLarge, malformedRequest, requestTimeout } from "../domain/errors.ts";
 import { CallRecord } from "../http/call-record.ts";
+import { headersTooLarge, malformedRequest, type ProtocolError, requestTimeout } from "../http/protocol-error.ts";
 import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
@@ -33,7 +33,7 @@ export function respondToParseError(
   }
   const clientAddress = socket.remoteAddress ?? "";
   const decision = limiter.anonymous.decide(clientAddress);
-  const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toDomainError(error));
+  const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toProtocolError(error));
   const requestId = makeRequestId();
   appendLimits(header, decision);
   header.set("content-length", String(body.length));
@@ -47,7 +47,7 @@ export function respondToParseError(
 }
 
 /** Why the request is refused, if its address is within its limit. */
-function toDomainError({ code }: NodeJS.ErrnoException): DomainError {
+function toProtocolError({ code }: NodeJS.ErrnoException): ProtocolError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       return headersTooLarge();

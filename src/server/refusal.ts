@@ -1,6 +1,6 @@
-import { methodNotAllowed } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 import type { Page } from "../reference/asset.ts";
 
@@ -12,33 +12,27 @@ export interface RefusalResponse extends Answer {
   readonly code: string;
 }
 
-/** Refuses with the Error body of REST. */
+/** The answer that refuses a request, with the Error body of REST. */
 export function refusalAnswer(reason: unknown): RefusalResponse {
-  const { status, body } = errorToRest(toConnectError(reason));
+  const error = toConnectError(reason);
+  const { status, body } = errorToRest(error);
   const header = new HeaderList();
+  header.appendAll(error.metadata);
   header.set("content-type", "application/json");
   return { status, header, body: Buffer.from(JSON.stringify(body)), code: body.code };
 }
 
 const allow = "GET, HEAD, OPTIONS";
 
-/** Answers a request for a page of the site, which takes no method but these. */
-export function siteAnswer(exchange: Exchange, page: Page): Answer | Promise<Answer> {
+/** Answers a request for a page of the reference site, which takes no method but these. */
+export async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer> {
   switch (exchange.method) {
     case "GET":
     case "HEAD":
-      return page(exchange);
+      return await page(exchange);
     case "OPTIONS":
       return { status: 204, header: new Headers({ allow }) };
     default:
-      exchange.record.code = notAllowed.code;
-      return withAllow(refusalAnswer(notAllowed));
+      throw new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { allow });
   }
-}
-
-const notAllowed = methodNotAllowed(allow);
-
-function withAllow(answer: Answer): Answer {
-  answer.header.set("allow", allow);
-  return answer;
 }

@@ -1,8 +1,7 @@
-import { headersTooLarge, nothingHere } from "../domain/errors.ts";
 import { authorityFault } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
-import { ProtocolError } from "../http/protocol-error.ts";
+import { headersTooLarge, ProtocolError } from "../http/protocol-error.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
@@ -89,6 +88,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 }
 
 type OwnAnswer = Answer & { readonly header: HeaderList };
+
+function nothingHere(): ProtocolError {
+  return new ProtocolError("unknown_route", "There is nothing at this path. The API is under /v1.");
+}
 
 /** What is answered outside of any call is counted by the client's address, and refused past its limit. */
 function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Answer {
