@@ -6,15 +6,15 @@
  */
 const number = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
-/** Whether the text is a number of JSON. */
+/** Whether the text is a JSON number. */
 export function isNumber(text: string): boolean {
   return number.test(text);
 }
 
 /**
- * The integer that a JSON number stands for, judged on its digits and never through a double: `3.0`, `30e-1` and `-0`
- * are integers. Undefined when it is none, or has more digits than any 64-bit integer. Takes no longer for
- * `1e999999999` than for `1`.
+ * The integer of a JSON number, computed from its digits and never through a double: `3.0`, `30e-1` and `-0` are
+ * integers. Undefined when it is not an integer, or has more digits than any 64-bit integer. `1e999999999` takes no
+ * longer than `1`.
  */
 export function parseInteger(source: string): bigint | undefined {
   const match = number.exec(source);
@@ -29,7 +29,7 @@ export function parseInteger(source: string): bigint | undefined {
 /** The digits of the largest 64-bit integer, 2^64 - 1. */
 const maxDigits = 20;
 
-/** `digits` times ten to the `exponent`; undefined when that is no integer, or has too many digits. */
+/** `digits` times ten to the `exponent`; undefined when it is not an integer, or has too many digits. */
 function shiftDigits(digits: string, exponent: number): bigint | undefined {
   let start = 0;
   while (digits[start] === "0") {
@@ -49,9 +49,9 @@ function shiftDigits(digits: string, exponent: number): bigint | undefined {
   return BigInt(digits.slice(start, end) + "0".repeat(zeros));
 }
 
-/** A number of a JSON text whose source a double could not give back. */
+/** A JSON number that a double cannot represent exactly as it is written. */
 export class JsonNumber {
-  /** As it stands in the text, such as `9223372036854775807` or `3.0`. */
+  /** The text of the number, such as `9223372036854775807` or `3.0`. */
   readonly source: string;
 
   constructor(source: string) {

@@ -1,10 +1,10 @@
 import { JsonNumber } from "./number.ts";
 import { scanJson } from "./scan.ts";
 
-/** How deep arrays and objects may nest: as deep as protobuf's own parsers go. */
+/** How deep arrays and objects may nest. It is the limit of protobuf's own parsers. */
 export const maxJsonDepth = 100;
 
-/** Why a text is not taken. `reason` completes "the text …". */
+/** A text is refused. `reason` completes "the text …". */
 export class JsonFault extends Error {
   override readonly name = "JsonFault";
   readonly reason: string;
@@ -16,21 +16,21 @@ export class JsonFault extends Error {
 }
 
 /**
- * Parses a JSON text in UTF-8; a byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would not
- * give back as it was written becomes a `JsonNumber`. Of a key that is repeated the last value counts.
+ * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
+ * change becomes a `JsonNumber`. The last value of a repeated key counts.
  *
- * Throws `JsonFault` for what is not UTF-8 or not JSON, for nesting beyond `maxJsonDepth`, and for strings and keys
- * with half a surrogate pair, which no protobuf string can hold.
+ * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, and for strings and keys with half a
+ * surrogate pair, which no protobuf string can hold.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
-  // It comes before the parser, whose reviver recurses.
+  // This must come before the parser, whose reviver recurses.
   const { depth, hasPlainNumbers } = scanJson(text, maxJsonDepth);
   if (depth > maxJsonDepth) {
     throw new JsonFault(`must not nest deeper than ${maxJsonDepth} levels`);
   }
   const value = parseText(text, hasPlainNumbers);
-  // The text is well-formed itself, so half a pair can only come from an escape.
+  // The text is well-formed, so half a pair can only come from an escape.
   if (text.includes("\\u")) {
     assertWholeSurrogates(text);
   }
@@ -47,7 +47,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** A reviver costs several times the parsing: it is spared where it would find nothing. */
+/** A reviver takes several times as long as parsing. It is used only where it would find something. */
 function parseText(text: string, hasPlainNumbers: boolean): unknown {
   try {
     return hasPlainNumbers ? JSON.parse(text) : parseWithSource(text, keepSource);
@@ -70,16 +70,16 @@ function assertWholeSurrogates(text: string): void {
   }
 }
 
-/** Takes a value that was parsed; of a number, string, `true`, `false` or `null` with how it stands in the text. */
+/** Replaces a parsed value. Primitives come with their source text. */
 export type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
 /*
- * JSON.parse with source text access: V8 has it, TypeScript's library does not know it yet.
+ * JSON.parse with source text access: V8 has it, TypeScript's library lacks it.
  * Source: https://tc39.es/proposal-json-parse-with-source/
  */
 
 /** `JSON.parse`, whose reviver sees the source text. Throws `SyntaxError`. */
 export const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
 
-/** Makes a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. */
+/** Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. */
 export const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

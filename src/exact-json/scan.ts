@@ -1,12 +1,12 @@
-/** What a look over a JSON text tells before it is parsed. Of a text that is not JSON it may tell anything. */
+/** What is known of a JSON text before it is parsed. For other texts it means nothing. */
 export interface JsonScan {
-  /** How deep arrays and objects nest; no further than just past the depth that was asked about. */
+  /** How deep arrays and objects nest, up to one more than the limit. */
   readonly depth: number;
-  /** Whether every number is one that a double gives back as it was written: an integer of 15 digits at most. */
+  /** Whether a double holds every number exactly as written: all are integers of 15 digits at most. */
   readonly hasPlainNumbers: boolean;
 }
 
-/** Looks over a text once, without recursion, and stops where it nests deeper than `maxDepth`. */
+/** Scans a text once, without recursion. It stops where the text nests deeper than `maxDepth`. */
 export function scanJson(text: string, maxDepth: number): JsonScan {
   let depth = 0;
   let deepest = 0;
@@ -15,7 +15,7 @@ export function scanJson(text: string, maxDepth: number): JsonScan {
   for (let index = 0; index < text.length && deepest <= maxDepth; index++) {
     const code = text.charCodeAt(index);
     if (code >= zero && code <= nine) {
-      // A zero in front stands alone, as in `-0`, which a double does not give back.
+      // A leading zero is a number by itself. A double does not hold `-0` as written.
       digits += code === zero && digits === 0 && text.charCodeAt(index - 1) === minus ? maxPlainDigits + 1 : 1;
       hasPlainNumbers &&= digits <= maxPlainDigits;
       continue;
@@ -53,7 +53,7 @@ function isNumberPart(code: number): boolean {
   return code === dot || code === lowerE || code === upperE;
 }
 
-/** The index of the quotation mark that ends the string which one at `start` begins. */
+/** The index of the closing quotation mark of the string that opens at `start`. */
 function stringEnd(text: string, start: number): number {
   let index = start + 1;
   while (index < text.length && text.charCodeAt(index) !== quote) {

@@ -13,7 +13,7 @@ import type { JsonWriter } from "./json/json-scalar.ts";
 import { acceptsNdjson } from "./negotiation.ts";
 import type { RoutedRequest } from "./request.ts";
 
-/** The answer to a failed request: its status, and a value that `JSON.stringify` writes. */
+/** Converts an error to the status and the JSON body of an answer. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
 
 /**
@@ -45,7 +45,7 @@ function writeWhole({ writeResponse }: Binding, message: Message): string {
   }
 }
 
-/** The body of a message that is all that remains of its list, so that there is no next page. */
+/** The body of a prepared message. It is the rest of its list, so there is no next page. */
 async function writePrepared(
   binding: Binding,
   { restBody, parts, whole }: PreparedMessage,
@@ -63,12 +63,12 @@ async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
   }
 }
 
-/** A stream that has begun: an error before its first message is no answer of this kind. */
+/** A stream whose first message has come. */
 interface BegunStream {
   readonly response: StreamCallResponse;
   /** The headers of the answer. */
   readonly header: HeaderList;
-  /** Makes an error that clients may see of whatever was thrown. */
+  /** Converts any failure to an error that clients may see. */
   readonly toError: ToError;
   readonly errorBody: ErrorBody;
 }
@@ -102,7 +102,7 @@ export function optionsAnswer(header: HeaderList, allow: string): Answer {
   return { status: 204, header };
 }
 
-/** Trailers of a unary response go with its headers, except where these have the same name already. */
+/** Adds the trailers of a unary response to its headers, except those that are headers already. */
 function joinTrailer(header: HeaderList, trailer: Headers): void {
   trailer.forEach((value, name) => {
     if (!header.has(name)) {
@@ -112,8 +112,8 @@ function joinTrailer(header: HeaderList, trailer: Headers): void {
 }
 
 /**
- * The messages as one JSON array. When the stream fails, so does the iterable, with what `toError` makes of the reason,
- * and the array stays open.
+ * The messages as one JSON array. When the stream fails, the iterable throws the error that `toError` makes, and the
+ * array stays open.
  */
 export async function* writeArray(
   messages: AsyncIterable<unknown>,
@@ -133,8 +133,7 @@ export async function* writeArray(
 }
 
 /**
- * The messages as lines of JSON. When the stream fails, a last line `{"error": …}` says so, as clients of grpc-gateway
- * know it, and the answer ends in good order.
+ * The messages as lines of JSON. When the stream fails, the last line is `{"error": …}`, as with grpc-gateway.
  */
 export async function* writeLines(
   messages: AsyncIterable<unknown>,

@@ -19,7 +19,7 @@ import {
   type TemplateVariable,
 } from "./routes/path-template.ts";
 
-/** A rule, compiled: all that is needed to read a request and to write its answer. */
+/** A compiled rule: reads a request, and writes its answer. */
 export interface Binding {
   readonly endpoint: Endpoint;
   readonly rule: HttpRule;
@@ -27,20 +27,20 @@ export interface Binding {
   readonly variables: readonly BoundVariable[];
   /** Undefined when the request has no body. */
   readonly body: BodyBinding | undefined;
-  /** Undefined when the body takes all fields that the path leaves. */
+  /** Undefined when the body takes all fields that are not in the path. */
   readonly query: QueryBinding | undefined;
   readonly writeResponse: JsonWriter;
   readonly paging: Paging | undefined;
 }
 
 export interface BoundVariable extends TemplateVariable {
-  /** The variable's field, as clients know it. */
+  /** The field of the variable, by its JSON names. */
   readonly jsonPath: string;
   readonly read: TextReader;
   readonly set: PathSetter;
 }
 
-/** What the body is read into: the message itself, or one of its fields. */
+/** Where the body goes: the message itself, or one of its fields. */
 export interface BodyBinding {
   readonly read: JsonReader;
   /** Undefined when the body is the message. */
@@ -49,7 +49,7 @@ export interface BodyBinding {
 
 export interface QueryBinding {
   readonly fields: QueryFields;
-  /** The paths of fields that come from elsewhere. */
+  /** The paths of fields that come from the path or the body. */
   readonly bound: ReadonlySet<string>;
 }
 
@@ -136,7 +136,7 @@ function bindResponse({ method, responseBody }: HttpRule, writers: JsonWriters):
     : createFieldWriter(requireField(method.output, responseBody), writers);
 }
 
-/** A response whose body is a field that is not set is `null`. */
+/** A body is `null` when its field is not set. */
 function createFieldWriter(field: DescField, writers: JsonWriters): JsonWriter {
   const write = writers.field(field);
   const get = createGetter(field);

@@ -1,8 +1,8 @@
 import type { Answer, Exchange } from "../http/exchange.ts";
 
 /**
- * Turns an answer into 304, when the client has that version already: its `ETag` is among those that the request's
- * `If-None-Match` names. Answers with an `ETag` are kept by nobody but the client, who asks each time.
+ * Answers 304 when the client has this version already: `If-None-Match` names its `ETag`. Only the client may cache an
+ * answer with an `ETag`, and it revalidates each time.
  *
  * Source: RFC 9110, 13.1.2 and 15.4.5
  */
@@ -35,5 +35,5 @@ export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   return ifNoneMatch.match(opaqueTags)?.includes(etag.replace("W/", "")) ?? false;
 }
 
-/** They may hold commas, but neither spaces nor quotes. Source: RFC 9110, 8.8.3 */
+/** Tags may contain commas, but no spaces or quotes. Source: RFC 9110, 8.8.3 */
 const opaqueTags = /"[\x21\x23-\x7e\x80-\xff]*"/g;

@@ -4,13 +4,13 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { byteLength, isStream } from "../http/send-body.ts";
 import { type ContentCoding, chooseCoding } from "./negotiation.ts";
 
-/** The shortest body that is worth a coding: below it an answer is one packet either way. */
+/** The shortest body that is compressed, in bytes. A shorter answer is one packet either way. */
 const minBytes = 1024;
 
 /** How much is compressed at a time, in bytes. */
 const chunkSize = 64 * 1024;
 
-/** Brotli's middle way: faster than gzip, and smaller. The window of 512 KiB bounds the memory of each answer. */
+/** Brotli at a level that is faster than gzip, and smaller. A window of 512 KiB bounds the memory of each answer. */
 const brotliParams = {
   [constants.BROTLI_PARAM_QUALITY]: 4,
   [constants.BROTLI_PARAM_LGWIN]: 19,
@@ -23,8 +23,8 @@ const compressors: Record<ContentCoding, () => Transform> = {
 };
 
 /**
- * Gives an answer the content coding that the request asks for, if its body is long enough to be worth it. It is
- * compressed as it is sent, off the event loop, and no faster than the client reads.
+ * Compresses a long body with the content coding that the request asks for: as it is sent, off the event loop, and no
+ * faster than the client reads.
  */
 export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
   const { body, header } = answer;
@@ -40,13 +40,13 @@ export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
   return { ...answer, body: compress(body, coding) };
 }
 
-/** It begins when it is first pulled: the answer to HEAD costs nothing. */
+/** Compression begins when the body is first pulled, so the answer to HEAD costs nothing. */
 async function* compress(
   body: string | Uint8Array | AsyncIterable<Uint8Array>,
   coding: ContentCoding,
 ): AsyncGenerator<Uint8Array> {
   const source = Readable.from(isStream(body) ? body : [body]);
-  // What goes wrong on either side ends the other; whoever pulls hears of it by the iteration.
+  // An error on either side ends the other. The iteration below throws it.
   const compressed = pipeline(source, compressors[coding](), () => {});
   yield* compressed;
 }

@@ -1,6 +1,6 @@
 import { ProtocolError } from "../http/protocol-error.ts";
 
-/** What is wrong with a part of the request's content, and where. `reason` completes "… must be …". */
+/** A fault in the content of a request, and where it is. `reason` completes a sentence, such as "must be …". */
 export class ContentFault extends Error {
   override readonly name = "ContentFault";
   /** Such as `items[2].quantity`; empty for the whole. */
@@ -14,7 +14,7 @@ export class ContentFault extends Error {
   }
 }
 
-/** The same fault, seen from the object or array that holds the part. Other errors are returned as they are. */
+/** The same fault with the key of its object or array before its path. Other errors are returned as they are. */
 export function faultWithin(error: unknown, key: string): unknown {
   if (!(error instanceof ContentFault)) {
     return error;
@@ -23,8 +23,8 @@ export function faultWithin(error: unknown, key: string): unknown {
   return new ContentFault(error.reason, `${key}${separator}${error.path}`);
 }
 
-/** The error that the client sees; `whole` names what the fault is in when it has no path. */
-export function malformed(error: unknown, whole: string): unknown {
+/** Converts a fault to the error that clients see. `whole` names the subject of a fault without a path. */
+export function toProtocolError(error: unknown, whole: string): unknown {
   if (!(error instanceof ContentFault)) {
     return error;
   }

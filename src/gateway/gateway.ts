@@ -16,9 +16,9 @@ import { RouteTrie } from "./routes/route-trie.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestErrors {
-  /** Unary and server-streaming RPCs. Those without a `google.api.http` option are passed over. */
+  /** Unary and server-streaming RPCs. Those without a `google.api.http` option are ignored. */
   readonly endpoints: readonly Endpoint[];
-  /** Answers OPTIONS, and refuses what no route takes. */
+  /** Answers OPTIONS, and refuses requests that no route takes. */
   readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
   readonly maxBodyBytes: number;
@@ -27,13 +27,12 @@ export interface GatewayOptions extends RestErrors {
 }
 
 /**
- * Makes the answer to every exchange that it is given. With a `contentFault`, the request is refused for that once its
- * body has been read.
+ * Makes the answer to a request. With a `contentFault`, the request is refused for that once its body has been read.
  */
 export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Promise<Answer>;
 
 /**
- * Serves RPCs as REST, by their `google.api.http` options. Routes, readers and writers are compiled here, once.
+ * Serves RPCs as REST, by their `google.api.http` options. Routes, readers and writers are compiled once, here.
  * Throws `RouteError` for a rule that cannot be served, or that another rule makes ambiguous.
  *
  * Source: https://github.com/googleapis/googleapis/blob/master/google/api/http.proto
@@ -86,7 +85,7 @@ function answer(
   return answerCall(binding.endpoint, new RestCall(request, options), toError);
 }
 
-/** Undefined for OPTIONS on a known path. */
+/** Why no route takes a request; undefined for OPTIONS on a known path. */
 function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: string): ProtocolError | undefined {
   if (methods.size === 0) {
     return new ProtocolError("unknown_route", "There is nothing at this path. See the API's reference for the paths.");
@@ -96,7 +95,7 @@ function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: 
     : new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { Allow: allow });
 }
 
-/** Source: RFC 9110, 10.2.1. */
+/** The value of `Allow`. Source: RFC 9110, 10.2.1. */
 function allowed(methods: ReadonlySet<string>): string {
   const names = new Set(methods);
   if (names.has("GET")) {

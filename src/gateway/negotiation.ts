@@ -1,6 +1,6 @@
 /**
- * Whether a request asks for newline-delimited JSON: its `Accept` names `application/x-ndjson`, with a quality above 0
- * and no lower than that of `application/json`. Wildcards alone do not ask for it.
+ * Whether a request prefers newline-delimited JSON: `Accept` names `application/x-ndjson` with a quality above 0 that
+ * is no lower than that of `application/json`. Wildcards do not count.
  *
  * Source: RFC 9110, 12.5.1
  */
@@ -13,7 +13,7 @@ export function acceptsNdjson(accept: string | undefined): boolean {
   return ndjson > 0 && ndjson >= qualityOf(ranges, ["application/json", "application/*", "*/*"]);
 }
 
-/** The quality of the first of these types that is there at all, the most specific one; 0 when none is. */
+/** The quality of the first of these types that is listed; 0 when none is. The most specific one comes first. */
 function qualityOf(ranges: readonly Preference[], types: readonly string[]): number {
   const found = types.map((type) => ranges.find(({ name }) => name === type)).find((range) => range !== undefined);
   return found?.quality ?? 0;
@@ -25,8 +25,8 @@ export const contentCodings = ["br", "gzip"] as const;
 export type ContentCoding = (typeof contentCodings)[number];
 
 /**
- * The content coding that a request asks for: the one of the highest quality, of equals the best. Undefined for none,
- * which is also what those get who ask for nothing, or refuse all that there is.
+ * The content coding with the highest quality in `Accept-Encoding`, of equals the best. Undefined where the body is
+ * sent as it is.
  *
  * Source: RFC 9110, 12.5.3
  */
@@ -36,7 +36,7 @@ export function chooseCoding(acceptEncoding: string | undefined): ContentCoding 
   }
   const qualities = new Map(parsePreferences(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const others = qualities.get("*") ?? 0;
-  // What is not named is still taken as it is, but gladly only where nothing else is.
+  // Unless it is refused, `identity` is always acceptable; it is preferred only where it is named.
   let best = qualities.get("identity") ?? 0;
   let chosen: ContentCoding | undefined;
   for (const coding of contentCodings) {
@@ -49,7 +49,7 @@ export function chooseCoding(acceptEncoding: string | undefined): ContentCoding 
   return chosen;
 }
 
-/** One choice of a header such as `Accept` or `Accept-Encoding`. */
+/** One item of a header such as `Accept` or `Accept-Encoding`. */
 export interface Preference {
   /** In lower case, without its parameters. */
   readonly name: string;
@@ -58,7 +58,7 @@ export interface Preference {
 }
 
 /**
- * Reads a list of choices with their weights. One whose weight is malformed is not acceptable.
+ * Reads a list of items with their weights. An item with a malformed weight is not acceptable.
  *
  * Source: RFC 9110, 12.4.2
  */

@@ -4,15 +4,15 @@ import type { Fields } from "./fields/field-access.ts";
 import { decodeQueryName, splitQuery } from "./query/url-text.ts";
 import type { HttpRule } from "./routes/http-rule.ts";
 
-/** How a list that comes in pages names the next one: AIP-158, for a response whose body hides the token. */
+/** Links to the next page of a list whose body has no place for the token. Source: AIP-158. */
 export interface Paging {
   /** The `Link` to the next page (RFC 8288); undefined on the last page. */
   nextLink(exchange: Exchange, response: Fields): string | undefined;
 }
 
 /**
- * The paging of an RPC; undefined unless its request takes a `page_token` from the query, and its response has a
- * `next_page_token` that is not in the body.
+ * The paging of an RPC. Undefined unless its request takes a `page_token` from the query, and its response has a
+ * `next_page_token` outside of the body.
  */
 export function createPaging(rule: HttpRule, bound: ReadonlySet<string>): Paging | undefined {
   const token = stringField(rule.method.input, "page_token");
@@ -40,7 +40,7 @@ function stringField(desc: DescMessage, name: string) {
   );
 }
 
-/** The address as it was asked for, with the caller's own parameters as sent, but for the token. */
+/** The URL of the request with another page token. */
 function nextLink(exchange: Exchange, names: readonly string[], token: string): string {
   const { scheme, authority, path, query } = exchange;
   const others = query === "" ? [] : query.split("&").filter((parameter) => !isNamed(parameter, names));
@@ -52,7 +52,7 @@ function isNamed(parameter: string, names: readonly string[]): boolean {
   return splitQuery(parameter).some(({ name }) => names.includes(decodeQueryName(name) ?? ""));
 }
 
-/** What a parser may let through in a request target, but RFC 3986 does not: above all `<`, `>` and `"`. */
+/** Characters that a parser may accept in a request target, but RFC 3986 does not, such as `<`, `>` and `"`. */
 const outsideUri = /[^!$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/g;
 
 /** Request targets are read as Latin-1: a character is a byte. */

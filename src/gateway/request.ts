@@ -3,24 +3,24 @@ import { JsonFault, parseJson } from "../exact-json/parse.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
-import { ContentFault, faultWithin, malformed } from "./content-fault.ts";
+import { ContentFault, faultWithin, toProtocolError } from "./content-fault.ts";
 import { createFields, type Fields } from "./fields/field-access.ts";
 import { readQuery } from "./query/query.ts";
 import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
 
-/** A request that a binding takes, with the segments of its path. */
+/** A request with its binding, and the segments of its path. */
 export interface RoutedRequest {
   readonly exchange: Exchange;
   readonly binding: Binding;
   readonly segments: readonly string[];
   readonly maxBodyBytes: number;
-  /** Why the request is refused with its content; undefined where nothing is known against it. */
+  /** Why the request is refused once its body has been read; undefined where it is not. */
   readonly contentFault: ProtocolError | undefined;
 }
 
 /**
- * Reads the message of a request: media type first, then size, then content. What the path says goes before what the
- * body says of the same field. Throws `ProtocolError`.
+ * Reads the message of a request. It checks the media type first, then the size, then the content. A field in the path
+ * overrides the same field in the body. Throws `ProtocolError`.
  */
 export async function readRequest(
   request: RoutedRequest,
@@ -56,7 +56,7 @@ function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, s
   try {
     return read(isSingle ? percentDecode(text) : percentDecodeSegments(text));
   } catch (error) {
-    throw malformed(faultWithin(error, jsonPath), "The path");
+    throw toProtocolError(faultWithin(error, jsonPath), "The path");
   }
 }
 
@@ -64,11 +64,11 @@ function readQueryFields(exchange: Exchange, query: NonNullable<Binding["query"]
   try {
     readQuery(exchange.query, query.fields, query.bound, message);
   } catch (error) {
-    throw malformed(error, "The query");
+    throw toProtocolError(error, "The query");
   }
 }
 
-/** No body at all leaves a whole message empty, as callers of custom methods expect; but a field needs a value. */
+/** An absent body stands for an empty message, as callers of custom methods expect. A field needs a value. */
 function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: DescMessage): Fields {
   const message = createFields(desc);
   if (bytes.length === 0 && set === undefined) {
@@ -82,7 +82,7 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     set(message, value);
     return message;
   } catch (error) {
-    throw malformed(error, "The request body");
+    throw toProtocolError(error, "The request body");
   }
 }
 
@@ -100,16 +100,16 @@ function parseBody(bytes: Uint8Array): unknown {
 /** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
 const json = /^application\/json[ \t]*(?:;(.*))?$/i;
 
-/** Longer than any that means something. What is longer is not looked at, which could take long. */
+/** The longest media type that is parsed: a longer one means nothing, and could take long. */
 const maxLength = 256;
 
 /** A parameter, its value a token or a quoted string. */
 const parameter = /[ \t]*([^=; \t]+)=(?:"([^"]*)"|([^; \t]*))[ \t]*(?:;|$)/g;
 
-/** Throws `unsupported_media_type` unless the body, by its headers, is JSON in UTF-8 without a content coding. */
+/** Throws `unsupported_media_type` unless the headers say JSON in UTF-8 without a content coding. */
 export function assertJsonBody(exchange: Exchange): void {
   const type = exchange.header("content-type");
-  // No type at all is taken as JSON.
+  // A missing type means JSON.
   if (type !== undefined && type !== "" && type !== "application/json" && !isUtf8Json(type)) {
     throw new ProtocolError("unsupported_media_type", "Send the body as application/json in UTF-8.");
   }

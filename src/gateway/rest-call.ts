@@ -9,14 +9,14 @@ import { type RoutedRequest, readRequest } from "./request.ts";
 
 /** How errors are answered over REST. */
 export interface RestErrors {
-  /** Makes an error that clients may see of whatever was thrown. */
+  /** Converts any failure to an error that clients may see. */
   readonly toError: ToError;
   readonly errorBody: ErrorBody;
 }
 
 const protocolName = "rest";
 
-/** A call over REST that a binding takes. */
+/** A call over REST. */
 export class RestCall implements ProtocolCall {
   readonly exchange: Exchange;
   readonly protocolName = protocolName;

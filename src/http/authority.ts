@@ -6,15 +6,14 @@ import { ProtocolError } from "./protocol-error.ts";
  *     host      = reg-name | "[" ( IPv6address | IPvFuture ) "]"
  *     reg-name  = 1*( unreserved | pct-encoded | sub-delims )
  *
- * An IPv4 address is a reg-name too. There is no userinfo, which RFC 9110, 4.2.4 forbids, and no empty host, which its
- * 4.2.1 does.
+ * An IPv4 address is a reg-name, too. RFC 9110 forbids userinfo (4.2.4) and an empty host (4.2.1).
  */
 const authority =
   /^(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})+|\[(?:([0-9A-Fa-f:.]+)|[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\])(?::([0-9]*))?$/;
 
 const maxPort = 65_535;
 
-/** Whether the text is a host with or without a port, as `Host` and `:authority` hold. Source: RFC 3986, 3.2. */
+/** Whether the text is a host with an optional port, as in `Host` and `:authority`. Source: RFC 3986, 3.2. */
 export function isAuthority(text: string): boolean {
   const match = authority.exec(text);
   if (match === null) {
@@ -24,7 +23,7 @@ export function isAuthority(text: string): boolean {
   return (ipv6 === undefined || isIPv6(ipv6)) && Number(port) <= maxPort;
 }
 
-/** The last one that was found valid: nearly all requests have the same. */
+/** The last valid authority: nearly all requests have the same. */
 let lastValid: string | undefined;
 
 /** Why a request with this `Host` or `:authority` is refused; undefined where it is not. */
@@ -36,7 +35,7 @@ export function authorityFault(text: string | undefined): ProtocolError | undefi
   return new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
 }
 
-/** The host that a `Host` names, without a port and in lower case. Empty where it is malformed. */
+/** The host in a `Host` header, in lower case and without the port. Empty where it is malformed. */
 export function hostOf(header: string): string {
   const [, ipv6, name = ""] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
   return (ipv6 ?? name).toLowerCase();

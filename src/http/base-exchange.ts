@@ -8,7 +8,7 @@ import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { parseTarget } from "./target.ts";
 
-/** What an exchange is told of its surroundings. */
+/** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
   readonly clientAddress: ClientAddress;
   readonly readRequestId: RequestIdReader;
@@ -16,7 +16,7 @@ export interface ExchangeOptions {
   readonly requestTimeoutMs: number;
 }
 
-/** The head of a request, as both versions of HTTP give it. */
+/** The head of a request over either version of HTTP. */
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
@@ -55,9 +55,9 @@ export abstract class BaseExchange implements Exchange {
 
   /** The request's body. */
   protected abstract readonly body: Readable;
-  /** Says that the body will be read. */
+  /** Called before the body is read. */
   protected abstract startBody(): void;
-  /** Has `listener` called once the client goes away before the answer is complete, or now if it has. */
+  /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
   abstract readonly isAbandoned: boolean;
   abstract respond(answer: Answer): Promise<void>;
@@ -143,19 +143,19 @@ export abstract class BaseExchange implements Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** Notes that an answer has been written as a whole. */
+  /** Notes that an answer has been written at once. */
   protected noteSent(bytes: number): void {
     this.record.responseBytes = bytes;
     this.record.isWhole = true;
   }
 
-  /** Notes what has become of an answer that was written in pieces. */
+  /** Notes how an answer in pieces has ended. */
   protected noteStreamed(bytes: number, target: Writable): void {
     this.record.responseBytes = bytes;
     this.record.isWhole = target.writableFinished;
   }
 
-  /** The names and values in turn of an answer's headers, and of those that every answer has or that were added. */
+  /** The names and values of an answer's headers in turn, with the request id and the added headers. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
     raw.push(requestIdHeader, this.requestId, ...this.#addedHeaders);

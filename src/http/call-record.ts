@@ -1,33 +1,32 @@
 /**
- * What is known of a call, noted by whoever learns it on the call's way. It is read when the call has ended, and holds
- * nothing that must not be written down.
+ * What is learnt about a call on its way. Observers read it when the call has ended. It contains no secrets.
  */
 export class CallRecord {
-  /** The protocol that answers, such as `rest` or `grpc`; `http` for what is answered outside of any. */
+  /** The protocol that answers, such as `rest` or `grpc`; `http` outside of any call. */
   protocol = "http";
-  /** The RPC as `package.Service/Method`, or a name for all pages; undefined for a request that leads to neither. */
+  /** The RPC as `package.Service/Method`, or one name for all pages; undefined for any other request. */
   method: string | undefined = undefined;
-  /** What came of it: `OK`, or the code of the error. */
+  /** `OK`, or the code of the error. */
   code = "OK";
-  /** Whether it lasts for as long as its client likes. */
+  /** Whether it is a stream, which lasts for as long as its client likes. */
   isStream = false;
-  /** The id of whoever called, as far as it is known. */
+  /** The id of the caller's key, if there is a valid one. */
   caller: string | undefined = undefined;
   /** The HTTP status; 0 until there is an answer. */
   status = 0;
   /** Whether the whole answer has been handed to the system. */
   isWhole = false;
-  /** Whether its deadline passed while the client had yet to send the body. */
+  /** Whether its deadline passed while the body was still arriving. */
   isBodyLate = false;
-  /** The size of the body that was read, in bytes, as it came. */
+  /** The size of the request body as it arrived, in bytes. */
   requestBytes = 0;
-  /** The size of the body that was sent, in bytes. */
+  /** The size of the response body, in bytes. */
   responseBytes = 0;
   /**
-   * When the head of the request was in, by `performance.now()`; for one that has waited for others of its connection,
-   * when its turn came.
+   * When the head of the request had arrived, by `performance.now()`. For a request that waited for others of its
+   * connection, when its turn came.
    */
   readonly startedAtMs = performance.now();
-  /** How long it took, in milliseconds; known when it has ended. */
+  /** How long it took, in milliseconds; 0 until it has ended. */
   durationMs = 0;
 }

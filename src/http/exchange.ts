@@ -3,7 +3,7 @@ import type { CallRecord } from "./call-record.ts";
 /**
  * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
  *
- * It is what every protocol here stands on, so that none of them knows which version of HTTP carries it.
+ * Every protocol works on it, and does not know the version of HTTP.
  */
 export interface Exchange {
   /** The request method, in upper case. */
@@ -15,13 +15,13 @@ export interface Exchange {
   readonly httpVersion: "1.1" | "2";
   /** The scheme by which the client reached us. */
   readonly scheme: "http" | "https";
-  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `isAuthority`. */
+  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `authorityFault`. */
   readonly authority: string | undefined;
   /** The client's address: the peer's, or the one that a trusted proxy names. */
   readonly clientAddress: string;
-  /** The name of the request, the caller's own or a new one: every answer carries it. */
+  /** The id of the request, the caller's own or a new one. Every answer carries it. */
   readonly requestId: string;
-  /** Where all who answer the request note what they learn of it. */
+  /** What is learnt about the request on its way. */
   readonly record: CallRecord;
   /** The size of the request's headers: of their names and values, in bytes. */
   readonly headerBytes: number;
@@ -38,20 +38,20 @@ export interface Exchange {
   headerLines(name: string): readonly string[];
 
   /**
-   * Reads the whole request body; an empty array when there is none. It may have `framingBytes` more than `maxBytes`,
-   * which errors do not count: they tell the size of a message.
+   * Reads the whole request body; an empty array when there is none. Framing may add `framingBytes` to `maxBytes`,
+   * which is the size that errors tell.
    *
    * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
    * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
    */
   readBody(maxBytes: number, deadline?: AbortSignal, framingBytes?: number): Promise<Uint8Array>;
 
-  /** Adds a header to whatever answer will be sent. */
+  /** Adds a header to the answer. */
   addHeader(name: string, value: string): void;
 
   /**
-   * Sends the answer, and resolves when it has been handed to the system. A client that has gone away is not an error.
-   * A body that fails half-way resets the connection, so that no client takes it for whole.
+   * Sends the answer, and resolves when the system has it. A client that has gone away is not an error. A body that
+   * fails half-way resets the connection, so that no client takes it for complete.
    *
    * Rejects for an answer that cannot be written, such as one with a header that HTTP does not allow.
    */
@@ -61,11 +61,11 @@ export interface Exchange {
   abort(): void;
 }
 
-/** What is sent back. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly header: Headers;
-  /** Left out of the answer to HEAD, while its length is kept. A stream is pulled no faster than the client reads. */
+  /** Not sent to HEAD, but its length is. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
 }

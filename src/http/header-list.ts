@@ -1,7 +1,7 @@
 /**
- * The headers of an answer, as `Headers` has them, but as a plain list: they are appended to, and written, many
- * thousand times a second, and hardly ever looked up. Names are kept in lower case, in the order of their arrival.
- * Values are not looked at: Node does that when it writes them.
+ * The headers of an answer in a plain list, behind the interface of `Headers`. Answers append and write headers, and
+ * hardly ever look them up, for which `Headers` is slow. Names are in lower case, in the order in which they are added.
+ * Values are not checked: Node does that when it writes them.
  */
 export class HeaderList implements Headers {
   /** Names and values in turn, as Node writes them. */

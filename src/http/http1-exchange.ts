@@ -98,16 +98,16 @@ export class Http1Exchange extends BaseExchange {
   }
 }
 
-/** The answers that are there at a time are written one after the other: none of them waits for another turn. */
+/** Writes the answers that are ready in one row, before the next turn of the event loop. */
 const answers = new TurnBatcher<() => void>(
   (run) => process.nextTick(run),
   (write) => write(),
 );
 
-/** The largest body, in bytes, that is copied so that it leaves in one piece with the head. */
+/** The largest body that is copied to be sent together with the head, in bytes. */
 const onePieceBytes = 16 * 1024;
 
-/** Node writes a text together with the head, in one system call; bytes would be a second piece. */
+/** Node sends a text together with the head in one system call, but bytes in a second one. */
 function endInOnePiece(response: ServerResponse, body: string | Uint8Array | undefined): void {
   if (body instanceof Uint8Array && body.length <= onePieceBytes) {
     response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1"), "latin1");

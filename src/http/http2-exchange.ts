@@ -66,7 +66,7 @@ export class Http2Exchange extends BaseExchange {
     const waitForTrailers = trailer !== undefined;
     const endStream = isHeadersOnly && !waitForTrailers;
     if (endStream && this.record.requestBytes <= resetMaxBytes) {
-      // The clients of gRPC, whose errors are such answers, expect a reset.
+      // gRPC clients, whose errors are such answers, expect a reset.
       return respondAndReset(stream, () => {
         stream.respond(raw, { endStream });
         stream.end();
@@ -98,12 +98,12 @@ export class Http2Exchange extends BaseExchange {
   }
 }
 
-/** An answer that is no longer may wait for its client for as long as the connection. */
+/** The largest answer that may wait for its client as long as the connection does, in bytes. */
 const maxHeldBytes = 16 * 1024;
 
 /**
- * A client that has sent more of its request, in bytes, is in the midst of it: Node's own then loses an answer that
- * comes together with a reset. It is what a client may send before it hears of a server. Source: RFC 9113, section 6.9.2
+ * The most that a client may have sent for its answer to be reset, in bytes. A client that has sent more is still
+ * sending, and Node's client then loses an answer that comes with a reset. Source: RFC 9113, section 6.9.2
  */
 const resetMaxBytes = 65_535;
 

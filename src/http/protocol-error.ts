@@ -9,11 +9,11 @@ export type ProtocolErrorKind =
   /** Something is served at this path, but not with this method. */
   | "method_not_allowed"
   | "unsupported_media_type"
-  /** The body is compressed in a way that is not known here. */
+  /** The body has an unknown compression. */
   | "unsupported_compression"
-  /** The message is encoded in a way that is not known here, by a protocol that has no status for it. */
+  /** The message has an unknown encoding, in a protocol without a status for that. */
   | "unsupported_codec"
-  /** A unary call holds no message, or several. */
+  /** A unary call has no message, or several. */
   | "cardinality"
   /** A message is marked as compressed, and no compression is named. */
   | "unnamed_compression"
@@ -24,17 +24,17 @@ export type ProtocolErrorKind =
   /** The client has gone away. */
   | "canceled";
 
-/** A failure of the protocol, known before or without the RPC that was asked for. */
+/** A request fails before it reaches its RPC. */
 export class ProtocolError extends ConnectError {
   readonly kind: ProtocolErrorKind;
 
-  /** `message` is shown to the client: it says what to do next, and holds nothing that Latin-1 cannot. */
+  /** Clients see `message`: it says what to do next, in Latin-1. */
   constructor(kind: ProtocolErrorKind, message: string, metadata?: Record<string, string>) {
     super(message, codes[kind], metadata);
     this.kind = kind;
   }
 
-  /** That of `ConnectError` would take every one of them for this. */
+  /** `ConnectError` has a check of its own, by which every one of them would be an instance. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof ConnectError && "kind" in value && typeof value.kind === "string" && value.kind in codes;
   }

@@ -1,14 +1,14 @@
-/** A request target, taken apart. Nothing in it is decoded or normalised. */
+/** The parts of a request target. Nothing is decoded or normalised. */
 export interface Target {
   readonly path: string;
   /** Without `?`; empty when there is none. */
   readonly query: string;
-  /** Set for a target in absolute form, whose authority stands above the `Host` header. */
+  /** The authority of a target in absolute form. It overrides the `Host` header. */
   readonly authority: string | undefined;
 }
 
 /**
- * Takes a request target apart: `/path?query`, `http://authority/path?query`, or `*`.
+ * Parses a request target: `/path?query`, `http://authority/path?query`, or `*`.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9112#section-3.2
  */

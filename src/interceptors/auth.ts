@@ -4,20 +4,20 @@ import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 
-/** Who calls: the holder of a valid key, or somebody who is not let in, and why. */
+/** The caller: the holder of a valid key, or an anonymous one and why it is refused. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
 
-/** Finds keys by what clients send; undefined for what is no key's secret. */
+/** Finds keys by their secrets. */
 export interface KeyFinder {
   find(secret: string): Promise<FoundKey | undefined>;
 }
 
-/** Set by the auth interceptor for all that follow. */
+/** Set by the auth interceptor. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
 
 /**
- * Finds out who calls, from the bearer token. It refuses nobody yet: a stranger's requests are counted too, and what
- * refuses them is the limits interceptor, which knows the headers that go with it.
+ * Identifies the caller by the bearer token. It refuses nobody: the limits interceptor counts anonymous requests before
+ * it refuses them, and adds the headers.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
@@ -43,7 +43,7 @@ export function authInterceptor(keys: KeyFinder, clock: () => number): CallInter
   };
 }
 
-/** The token of the one `Authorization` header, or why there is none. */
+/** The token in the only `Authorization` header, or why there is none. */
 function bearerToken(lines: readonly string[]): string | { refusal: DomainError } {
   if (lines.length > 1) {
     return { refusal: apiKeyInvalid() };

@@ -7,12 +7,12 @@ import { rpcName } from "../rpc/rpc-name.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
 
-/** Hears that a key has called a deprecated method, which is told by its full name. */
+/** Is called when a key has called a deprecated method. `method` is its full name. */
 export type DeprecatedCallNote = (key: Key, method: string) => void;
 
 /**
- * Says on every answer of a deprecated method since when it is so, when it may end, and where to read about it. `note`
- * hears who still calls it, those over their limits included.
+ * Adds headers to every answer of a deprecated method: since when it is deprecated, when it ends, and where to read
+ * about it. `note` is called for every caller with a key, also for those over their limits.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
@@ -42,7 +42,7 @@ export function deprecationInterceptor(note: DeprecatedCallNote): CallIntercepto
   }
 }
 
-/** Ends the calls of a deprecated method from its sunset on, once they are known to be well-formed. */
+/** Refuses valid calls of a deprecated method from its sunset on. */
 export function sunsetInterceptor(clock: () => number): CallInterceptor {
   return {
     wrap(next, method) {
@@ -61,7 +61,7 @@ export function sunsetInterceptor(clock: () => number): CallInterceptor {
   }
 }
 
-/** What the answers of a deprecated method say of it, by the names of the headers. */
+/** The headers that announce a deprecation. */
 export function deprecationHeaders(method: DescMethod, { since, sunset }: Deprecation) {
   return {
     Deprecation: `@${dayMs(since) / 1_000}`,

@@ -5,16 +5,16 @@ import { type ErrorReason, ErrorReasonSchema } from "../../gen/petstore/v1/error
 import type { ErrorCode } from "../domain/errors.ts";
 import type { ProtocolErrorKind } from "../http/protocol-error.ts";
 
-/** What a code is over REST and over RPC. */
+/** The status of an error over REST and over RPC. */
 export interface ErrorStatus {
   readonly http: number;
   readonly rpc: Code;
 }
 
-/** The codes that the protos know: those of the domain among them, or the code that looks one up does not compile. */
+/** The codes in the protos. A look-up by a code of the domain compiles only if it is one of them. */
 type Reason = Exclude<keyof typeof ErrorReason, "UNSPECIFIED">;
 
-/** What each code is over REST and over RPC, from the options of `petstore.v1.ErrorReason`. */
+/** The status of each code, from the options of `petstore.v1.ErrorReason`. */
 export const errorStatuses = Object.fromEntries(
   ErrorReasonSchema.values.filter(({ number }) => number !== 0).map((value) => [value.localName, statusOf(value)]),
 ) as Readonly<Record<Reason, ErrorStatus>>;
@@ -25,7 +25,7 @@ function statusOf(value: DescEnumValue): ErrorStatus {
   return { http, rpc: canonical as number as Code };
 }
 
-/** The codes of what fails before a call reaches its RPC. */
+/** The codes of requests that fail before they reach their RPC. */
 export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   malformed: "INVALID_REQUEST",
   unknown_route: "ROUTE_NOT_FOUND",
@@ -41,14 +41,14 @@ export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   canceled: "INVALID_REQUEST",
 };
 
-/** The codes of what Connect's own parts throw. All else of theirs is a bug. */
+/** The codes of errors that Connect throws. Any other of its errors is a bug. */
 export const connectCodes: Partial<Record<Code, ErrorCode>> = {
   [Code.InvalidArgument]: "INVALID_REQUEST",
   [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
   [Code.Unavailable]: "UNAVAILABLE",
 };
 
-/** As gRPC writes a code: `NOT_FOUND`. */
+/** The name of a canonical code, such as `NOT_FOUND`. */
 export function canonicalName(code: Code): string {
   return Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
 }

@@ -2,7 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 
-/** The domain that `google.rpc.ErrorInfo` names: whose codes these are. */
+/** The domain of the codes in `google.rpc.ErrorInfo`. */
 const errorDomain = "petstore.v1";
 
 type ErrorDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
@@ -21,12 +21,12 @@ export function errorDetails({ code, fieldViolations, retryAfterSeconds }: Domai
   return details;
 }
 
-/** The detail that tells the code of an error. */
+/** The detail with the code of an error. */
 export function errorInfo(code: ErrorCode): ErrorDetail {
   return { desc: ErrorInfoSchema, value: { reason: code, domain: errorDomain } };
 }
 
-/** The code that an error's details tell; undefined when they tell none. */
+/** The code in an error's details; undefined when there is none. */
 export function codeOfDetails(details: ConnectError["details"]): ErrorCode | undefined {
   for (const detail of details) {
     if ("desc" in detail && detail.desc === ErrorInfoSchema) {

@@ -29,8 +29,8 @@ export interface Failure {
 }
 
 /**
- * The error that clients see, with its details; one that has them is returned as it is. Whatever was not meant to be
- * seen becomes `INTERNAL`, with the reason as its cause.
+ * The error that clients see, with its details. An error that has details already is returned as it is. An unexpected
+ * one becomes `INTERNAL`, with the reason as its cause.
  */
 export function toConnectError(reason: unknown): ConnectError {
   if (reason instanceof DomainError) {
@@ -50,7 +50,7 @@ export function toConnectError(reason: unknown): ConnectError {
   return reason;
 }
 
-/** The code that clients see of an error that `toConnectError` made. */
+/** The code of an error that `toConnectError` made. */
 export function errorCodeOf(error: ConnectError): ErrorCode {
   return codeOfDetails(error.details) ?? "INTERNAL";
 }

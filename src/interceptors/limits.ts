@@ -38,7 +38,7 @@ export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
         if (caller.key === undefined) {
           throw refuseAnonymous(call, caller.refusal);
         }
-        // Without the counts of its key a caller counts as anonymous: the answer owes the same headers.
+        // When the counts of its key cannot be read, a caller counts as anonymous, so the answer has limit headers.
         const error = await decide(call, caller.key).catch((reason: unknown) => refuseAnonymous(call, reason));
         if (error !== undefined) {
           throw error;
@@ -48,7 +48,7 @@ export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
     },
   };
 
-  /** Gives the reason for which the call is refused; undefined where it is admitted. */
+  /** Resolves to the reason for a refusal; undefined where the call is admitted. */
   async function charge(call: Call, key: Key): Promise<unknown> {
     const decision = await limiter.keys.decide(key);
     appendLimits(call.answerHeader, decision);
@@ -88,7 +88,7 @@ export function appendLimits(header: HeaderList, decision: RateLimitDecision): v
   }
 }
 
-/** All of them but `Retry-After`: an answer that is given needs no second try. */
+/** Adds all headers but `Retry-After`, which an admitted request does not need. */
 function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
   let policy = "";
   let state = "";

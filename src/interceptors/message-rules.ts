@@ -1,13 +1,13 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 
-/** A list that is longer than this is searched for its first fault alone: each fault is costly to tell. */
+/** In a longer list only the first violation is looked for: each one is expensive to report. */
 const longList = 1_000;
 
-/** Gives the rules of its proto that a message breaks: all of them, or the first one where a list is long. */
+/** Finds the rules that a message violates: all of them, or the first one where a list is long. */
 export type FindViolations = (desc: DescMessage, message: Message) => readonly Violation[];
 
-/** Compiles the rules of messages, which takes some 100 ms. Throws where a rule is not valid. */
+/** Compiles the rules of messages, which takes some 100 ms. Throws for an invalid rule. */
 export function compileRules(descs: readonly DescMessage[]): FindViolations {
   const thorough = createValidator();
   const quick = createValidator({ failFast: true });

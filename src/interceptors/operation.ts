@@ -1,16 +1,16 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { Charge, type Operation, operation } from "../../gen/petstore/options/v1/options_pb.ts";
 
-/** Options are decoded each time that they are asked for. `null` stands for a method that has none. */
+/** Caches the options, which protobuf-es decodes on each access. `null` marks a method without them. */
 const operations = new WeakMap<DescMethod, Operation | null>();
 
-/** What the protos promise about a method; undefined for the stand-in of requests that no method takes. */
+/** The `operation` option of a method; undefined for the synthetic method of requests that no RPC takes. */
 export function operationOf(method: DescMethod): Operation | undefined {
   const known = operations.get(method);
   return (known === undefined ? readOperation(method) : known) ?? undefined;
 }
 
-/** Whether calls of a method count towards no limit of their key. */
+/** Whether calls of a method are free of charge. */
 export function isFree(method: DescMethod): boolean {
   return operationOf(method)?.charge === Charge.FREE;
 }
@@ -21,7 +21,7 @@ function readOperation(method: DescMethod): Operation | null {
   return read;
 }
 
-/** The anchor of a method's place in the reference, such as `get-pet`. */
+/** The anchor of a method in the reference, such as `get-pet`. */
 export function referenceAnchor({ localName }: DescMethod): string {
   return localName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

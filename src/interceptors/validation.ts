@@ -5,15 +5,15 @@ import { invalidRequest } from "../domain/errors.ts";
 import type { Call, CallInterceptor } from "../rpc/call.ts";
 import type { FindViolations } from "./message-rules.ts";
 
-/** The check of messages against the rules that their protos state. */
+/** Checks messages against the rules in their protos. */
 export interface Validation {
-  /** Throws `INVALID_REQUEST`, with the fields that are wrong. */
+  /** Throws `INVALID_REQUEST` with the invalid fields. */
   readonly interceptor: CallInterceptor;
-  /** Loads the rules, which takes some 100 ms. Until then the calls wait for it. */
+  /** Compiles the rules, which takes some 100 ms. Calls wait for it. */
   readonly prepare: () => Promise<unknown>;
 }
 
-/** Creates the validation of messages. `inputs` are the messages to expect. */
+/** Creates the validation. `inputs` are the request messages. */
 export function createValidation(inputs: readonly DescMessage[]): Validation {
   let findViolations: FindViolations | undefined;
   let loading: Promise<FindViolations> | undefined;
@@ -38,7 +38,7 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   };
 }
 
-/** The message and the details give a field the same name. */
+/** The message names a field as the details do. */
 function assertValid({ protocolName }: Call, violations: readonly Violation[]): void {
   if (violations.length > 0) {
     const nameOf = namingOf(protocolName);
@@ -48,12 +48,12 @@ function assertValid({ protocolName }: Call, violations: readonly Violation[]): 
   }
 }
 
-/** Names the field to blame of a violation, as the caller knows it. */
+/** Names the field of a violation in the caller's terms. */
 type Naming = (violation: Violation) => string;
 
 /**
- * Callers of REST know the JSON names, and not the messages around a field; all others the message of the RPC, whose
- * fields have their proto names in details. Source: google/rpc/error_details.proto, BadRequest.FieldViolation
+ * REST names a field by its JSON name alone. RPCs name it by its path of proto names.
+ * Source: google/rpc/error_details.proto, BadRequest.FieldViolation
  */
 function namingOf(protocolName: string): Naming {
   return protocolName === "rest"
@@ -61,7 +61,7 @@ function namingOf(protocolName: string): Naming {
     : ({ field }) => pathToString(field);
 }
 
-/** Rules tell the values of an enum by their numbers, and name none of those that there are. */
+/** The rules list the numbers of an enum; clients know its names. */
 function describe(violation: Violation): string {
   const values = violation.ruleId.startsWith("enum.") ? fieldOf(violation)?.enum?.values : undefined;
   const offered = values?.filter(({ number }) => number !== 0).map(({ name }) => name);

@@ -6,13 +6,13 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** A call as its protocol reads and answers it. */
 export interface ProtocolCall extends CallHead {
-  /** The answer that carries a response. `header` is the answer's own, to be added to. */
+  /** Makes the answer with a response. `header` is the answer's own. */
   answer(response: CallResponse, header: HeaderList): Promise<Answer>;
-  /** The answer that carries an error and its metadata. `header` and `trailer` are what the call has set before. */
+  /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
   fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }
 
-/** Makes the error that clients see of whatever has gone wrong with an exchange, and notes it. */
+/** Converts any failure of an exchange to the error that clients see, and notes it. */
 export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
 
 /** The one way of every call over every protocol, and the one place where its errors become what clients see. */

@@ -15,7 +15,7 @@ import type { PreparedMessage } from "./prepared-message.ts";
 
 type AnyMessage = MessageShape<DescMessage>;
 
-/** What a protocol knows of a call when the headers are in. */
+/** What a protocol knows of a call when the headers have arrived. */
 export interface CallHead {
   readonly exchange: Exchange;
   /** The protocol's name, such as `rest` or `grpc`. */
@@ -29,7 +29,7 @@ export interface CallHead {
 /** The response to a call, on its way back through the interceptors. */
 export type CallResponse = UnaryCallResponse | StreamCallResponse;
 
-/** The response to a unary call: Connect's, but for its message, which may be prepared. */
+/** The response to a unary call. Unlike Connect's, its message may be prepared. */
 export interface UnaryCallResponse extends Pick<UnaryResponse, "stream" | "header" | "trailer"> {
   readonly message: AnyMessage | PreparedMessage;
 }
@@ -53,8 +53,8 @@ export interface CallInterceptor {
 export type ConnectRequest = UnaryRequest | StreamRequest;
 
 /**
- * A call on its way to the implementation, whose context it is. Signals and `Headers` are made when they are first asked
- * for: they cost more than the rest of a small call.
+ * A call on its way to the implementation, whose context it is. Signals and `Headers` are made when they are first
+ * asked for: they cost more than the rest of a small call.
  */
 export class Call implements HandlerContext {
   readonly method: DescMethodUnary;
@@ -70,9 +70,9 @@ export class Call implements HandlerContext {
   readonly answerHeader = new HeaderList();
   /** What a Connect interceptor has passed on last; undefined when there is none in the chain. */
   readonly passedOn: ConnectRequest | undefined = undefined;
-  /** The call as it came, of which this one may be a copy. */
+  /** The call as it arrived; this one may be a copy. */
   readonly original: Call = this;
-  /** The reading of the message, once it has begun; of the original alone. */
+  /** The reading of the message, once it has begun. Only the original has it. */
   reading: Promise<AnyMessage> | undefined = undefined;
 
   constructor(method: DescMethodUnary, head: CallHead) {

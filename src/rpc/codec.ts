@@ -11,7 +11,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { joinJson, type Parts, PreparedMessage, writeParts } from "./prepared-message.ts";
 import { fromProtoJson } from "./proto-json.ts";
 
-/** How a message stands on the wire. */
+/** Converts messages to and from bytes. */
 export interface Codec {
   /** Throws `malformed`. */
   decode<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc>;
@@ -20,7 +20,7 @@ export interface Codec {
   encodeParts(desc: DescMessage, parts: Parts): Promise<Uint8Array>;
 }
 
-/** Encodes a message, be it whole or prepared. */
+/** Encodes a message, whole or prepared. */
 export async function encodeMessage(
   codec: Codec,
   desc: DescMessage,
@@ -34,13 +34,13 @@ export async function encodeMessage(
     : await codec.encodeParts(desc, message.parts());
 }
 
-/** The protobuf wire format. Unknown fields are skipped: nobody would look at them. */
+/** The protobuf wire format. Unknown fields are skipped: nothing reads them. */
 export const binaryCodec: Codec = {
   decode(desc, bytes) {
     return decoding(desc, () => fromBinary(desc, bytes, { readUnknownFields: false }));
   },
   encode: toBinary,
-  /** Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins: what stands in a row is merged. */
+  /** Concatenated messages are merged. Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins */
   encodeParts: (desc, parts) => collect(writeParts(parts, (part) => toBinary(desc, part))),
 };
 
@@ -69,7 +69,7 @@ function decoding<T>(desc: DescMessage, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    // The decoders' own words may quote the input: they are kept as the cause, and not shown.
+    // The decoders' messages may quote the input, so they are kept as the cause and not shown.
     const malformed = new ProtocolError(
       "malformed",
       `The request is not a valid ${desc.typeName}. Check its encoding.`,

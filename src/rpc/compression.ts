@@ -8,12 +8,12 @@ import { bodyTooLarge } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 
-/** Answers smaller than this, in bytes, are not worth compressing. */
+/** Smaller answers are not compressed, in bytes. */
 const compressMinBytes = 1024;
 
 const compressBrotli = promisify(brotliCompress);
 
-/** Brotli at a level for answers made on the fly: its default is for files compressed once, and ten times slower. */
+/** Brotli at a level for answers made on the fly. The default is for files, and ten times slower. */
 const brotli: Compression = {
   ...compressionBrotli,
   compress: (bytes) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
@@ -26,13 +26,15 @@ interface CompressedBody {
   readonly name: string | undefined;
 }
 
-/** The compression of one call, as its headers ask for it. Most calls ask for none, and negotiate nothing. */
+/** The compression of one call, by its headers. It is negotiated only where they ask for it. */
 export class CallCompression {
   readonly #exchange: Exchange;
   readonly #requested: string | undefined;
   readonly #acceptHeader: string;
 
-  /** `requested` is what the request is compressed with, and `acceptHeader` names what the client says it takes. */
+  /**
+   * `requested` names the compression of the request; `acceptHeader` is the header that lists what the client takes.
+   */
   constructor(exchange: Exchange, requested: string | undefined, acceptHeader: string) {
     this.#exchange = exchange;
     this.#requested = requested;
@@ -44,7 +46,7 @@ export class CallCompression {
     return this.#requested === undefined || this.#requested === "identity";
   }
 
-  /** Throws `unsupported_compression` where the headers name a compression that is not known here. */
+  /** Throws `unsupported_compression` where the headers name an unknown compression. */
   assertKnown(): void {
     if (!this.isIdentity && !available.some(({ name }) => name === this.#requested)) {
       const names = available.map(({ name }) => name).join(", ");
@@ -62,9 +64,9 @@ export class CallCompression {
     return await decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
   }
 
-  /** Compresses an answer where the client takes it and it is worth it; `name` is undefined where it was not. */
+  /** Compresses a large answer where the client takes it. `name` is undefined where it is not compressed. */
   async compress(body: string | Uint8Array): Promise<CompressedBody> {
-    // A character takes three bytes at most.
+    // A UTF-16 code unit takes three bytes at most.
     const isSmall = body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
     return isSmall ? { body, name: undefined } : await this.#compress(Buffer.from(body));
   }

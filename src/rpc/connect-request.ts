@@ -5,7 +5,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { binaryCodec, type Codec } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 
-/** Where a unary request over the Connect protocol holds its message: the body of a POST, or the query of a GET. */
+/** The message in a unary request over the Connect protocol: in the body of a POST, or the query of a GET. */
 export interface ConnectRequest {
   readonly compression: CallCompression;
   /** Throws `unsupported_media_type` or `malformed`. */

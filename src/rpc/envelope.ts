@@ -3,7 +3,7 @@ import { bodyTooLarge } from "../http/body.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { CallCompression } from "./compression.ts";
 
-/** The bytes before a message: a flag, and the message's length as 32 bits, the most significant first. */
+/** The size of an envelope's head, in bytes: a byte of flags, and the message's length as a big-endian uint32. */
 export const envelopeHeadBytes = 5;
 
 /**

@@ -15,9 +15,8 @@ import { parseJson } from "../exact-json/parse.ts";
  * Reads a message from ProtoJSON, and ignores fields that it does not know, so that newer clients can call older
  * servers. Throws for all else that is wrong.
  *
- * The library has an option for that, with which it also drops enum values that it does not know; and it reads numbers
- * as doubles. A filter must not become no filter, nor a number another one. The types in an `Any` are looked up in the
- * registry.
+ * The library's option for that also drops unknown enum values, which would turn a filter into no filter. And it reads
+ * numbers as doubles, which would change them. The types in an `Any` are looked up in the registry.
  */
 export function fromProtoJson<Desc extends DescMessage>(
   desc: Desc,
@@ -48,7 +47,7 @@ function knownFields(desc: DescMessage, json: unknown, registry: Registry): unkn
   return known;
 }
 
-/** A message in an `Any` stands beside `@type`, or under `value` where its own JSON is no object of its fields. */
+/** In an `Any`, a message is beside `@type`, or under `value` where its own JSON is not an object of its fields. */
 function knownAny(json: unknown, registry: Registry): unknown {
   const typeUrl = isObject(json) ? json["@type"] : undefined;
   const desc = typeof typeUrl === "string" ? registry.getMessage(typeUrl.replace(/^.*\//, "")) : undefined;
@@ -62,7 +61,7 @@ function knownAny(json: unknown, registry: Registry): unknown {
 
 const names = new WeakMap<DescMessage, readonly (readonly [string, DescField])[]>();
 
-/** The names that a message's fields have in JSON: two of each, where its proto name is another. */
+/** The names of a message's fields in JSON: the JSON name, and the proto name. */
 function namesOf(desc: DescMessage): readonly (readonly [string, DescField])[] {
   const known = names.get(desc);
   if (known !== undefined) {
@@ -105,7 +104,7 @@ const notIntegers = new Set([
   ScalarType.BYTES,
 ]);
 
-/** The integer that a double would change or hide. Whether it fits its field is for the library to say. */
+/** The integer that a double would change. The library checks that it fits its field. */
 function exactInteger({ scalar }: DescField, source: string): bigint | number {
   const integer = parseInteger(source);
   if (integer === undefined) {
@@ -122,7 +121,7 @@ const longs = new Set([
   ScalarType.SFIXED64,
 ]);
 
-/** A value in which all numbers are doubles. */
+/** A value with all its numbers as doubles. */
 function plain(json: unknown): unknown {
   if (json instanceof JsonNumber) {
     return toDouble(json.source);
@@ -133,7 +132,7 @@ function plain(json: unknown): unknown {
   return isObject(json) ? mapValues(json, plain) : json;
 }
 
-/** `Value` would hold an infinity, which nobody could write again. */
+/** `Value` could hold an infinity, which JSON cannot write. */
 function toDouble(source: string): number {
   const double = Number(source);
   if (!Number.isFinite(double)) {

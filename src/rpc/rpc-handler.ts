@@ -15,7 +15,7 @@ import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-proto
 /** What the RPC handler serves. */
 export interface RpcOptions {
   readonly endpoints: readonly UnaryEndpoint[];
-  /** Answers OPTIONS, and refuses what no method takes. */
+  /** Answers OPTIONS, and refuses requests that no method takes. */
   readonly notFoundEndpoint: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
@@ -27,13 +27,13 @@ export interface RpcOptions {
 /** Answers RPCs over Connect, gRPC and gRPC-Web. */
 export interface RpcHandler {
   /**
-   * Reads the protocol from the headers; undefined where the request is for no RPC, served here or not. With a
-   * `contentFault`, the request is refused for that once its message has been read.
+   * Reads the protocol from the headers. Undefined where the request is not for an RPC; an unknown RPC is one, too.
+   * With a `contentFault`, the request is refused for that once its message has been read.
    */
   recognize(exchange: Exchange, contentFault?: ProtocolError): RpcRequest | undefined;
-  /** Whether a path is that of an RPC which is served here. */
+  /** Whether an RPC is served at a path. */
   serves(path: string): boolean;
-  /** Makes the answer to any such request. */
+  /** Makes the answer to a request for an RPC. */
   answer(request: RpcRequest): Promise<Answer>;
 }
 
@@ -104,7 +104,7 @@ function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): 
   return answerCall(notFoundEndpoint, { ...call, timeoutMs: undefined, read: () => readNotFound(refusal) }, toError);
 }
 
-/** OPTIONS is answered as over Connect, whatever the content type. */
+/** Answers OPTIONS as Connect does, whatever the content type. */
 function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
   const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
@@ -131,7 +131,7 @@ function protocolOf(contentType = ""): RpcProtocol {
   return /^application\/grpc(\+[^;]*)?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
 }
 
-/** POST always; over Connect GET, and HEAD with it, where the method has no side effects. */
+/** POST, and over Connect also GET and HEAD where the method has no side effects. */
 function allowedMethods({ method }: UnaryEndpoint, protocol: RpcProtocol): readonly string[] {
   const isSafe = protocol === connectProtocol && method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return isSafe ? ["GET", "HEAD", "POST", "OPTIONS"] : ["POST", "OPTIONS"];

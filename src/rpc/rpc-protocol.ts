@@ -6,7 +6,7 @@ import type { ProtocolError } from "../http/protocol-error.ts";
 import type { UnaryCallResponse } from "./call.ts";
 import type { Codec } from "./codec.ts";
 
-/** How messages are read and written, whatever the protocol. */
+/** How messages are read and written in every protocol. */
 export interface RpcFormat {
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
@@ -16,32 +16,32 @@ export interface RpcFormat {
   readonly registry: Registry;
 }
 
-/** A request for an RPC, as its headers tell it. */
+/** A request for an RPC, by its headers. */
 export interface RpcRequest {
   readonly exchange: Exchange;
   readonly protocol: RpcProtocol;
   /** Undefined where the request has none. */
   readonly contentType: string | undefined;
-  /** Why the request is refused with its content; undefined where nothing is known against it. */
+  /** Why the request is refused once its message has been read; undefined where it is not. */
   readonly contentFault: ProtocolError | undefined;
 }
 
-/** One wire format of unary calls: how a request is read, and its answer written. */
+/** A wire format of unary calls: how a request is read, and how its answer is written. */
 export interface RpcProtocol {
-  /** As interceptors are told it. */
+  /** The name that interceptors see. */
   readonly name: string;
-  /** Looks at the headers alone. It never throws: what is wrong with them is said when the message is read. */
+  /** Looks at the headers alone. It never throws: reading the message throws what is wrong with them. */
   open(request: RpcRequest, format: RpcFormat): OpenedCall;
 }
 
-/** One unary call over one protocol. */
+/** A unary call whose headers have been read. */
 export interface OpenedCall {
   /** From the headers on, in milliseconds; undefined for none. */
   readonly timeoutMs: number | undefined;
   /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
   read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined): Promise<MessageShape<Desc>>;
-  /** The answer that carries a response. `header` is the answer's own, to be added to. */
+  /** Makes the answer with a response. `header` is the answer's own. */
   answer(method: DescMethodUnary, response: UnaryCallResponse, header: HeaderList): Promise<Answer>;
-  /** The answer that carries an error and its metadata. `header` and `trailer` are what the call has set before. */
+  /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
   fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }

@@ -1,20 +1,20 @@
 import { ProtocolError } from "../http/protocol-error.ts";
 
-/** The longest deadline that is kept, in milliseconds: what Node's timers can hold, some 24 days. */
+/** The longest deadline, in milliseconds: the most that Node's timers hold, some 24 days. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** Reads a deadline as a protocol writes it, up to a limit in milliseconds. */
+/** A protocol's parser of deadlines. `maxMs` is the longest that it takes. */
 type ParseTimeout = (value: string | null, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
 
-/** A deadline as a header states it. */
+/** The deadline in a header. */
 export interface Timeout {
-  /** Undefined for none, and where the header is no deadline. A longer one than can be kept is cut. */
+  /** Undefined where there is none, or the header is malformed. A deadline that is too long is cut. */
   readonly timeoutMs: number | undefined;
-  /** Throws `malformed` when the header is no deadline. */
+  /** Throws `malformed` where the header is malformed. */
   readonly assertValid: () => void;
 }
 
-/** Reads a header that states a deadline, by the parser of its protocol. */
+/** Reads the deadline in a header. */
 export function readTimeout(value: string | undefined, parse: ParseTimeout): Timeout {
   const { timeoutMs, error } = parse(value ?? null, Number.MAX_SAFE_INTEGER);
   return {

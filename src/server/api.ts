@@ -33,7 +33,7 @@ const rpcMaxBytes = 4 * 1024 * 1024;
 /** The services of the API. */
 export const apiServices = [InventoryService, PetService, StoreService, LimitService] as const;
 
-/** What the API stands on. */
+/** What the API needs. */
 export interface ApiOptions {
   readonly store: Store;
   readonly externalChanges: ExternalChangeWatcher;
@@ -44,21 +44,21 @@ export interface ApiOptions {
   readonly logger: Logger;
   readonly maxBodyBytes: number;
   readonly enforceSunset: boolean;
-  /** See every call, before its message is read; none by default. The first one is the outermost. */
+  /** See every call before its message is read; none by default. The first one is the outermost. */
   readonly callInterceptors?: readonly Interceptor[];
-  /** See calls that are let in, with their messages, before these are validated; none by default. */
+  /** See admitted calls with their messages, before validation; none by default. */
   readonly messageInterceptors?: readonly Interceptor[];
 }
 
-/** The API's services as REST and as RPCs, behind the same interceptors. They differ in how they list the inventory. */
+/** The API's services over REST and as RPCs, behind the same interceptors. Only the inventory list differs. */
 export interface Api {
   readonly rest: Gateway;
   readonly rpc: RpcHandler;
-  /** Makes the errors that clients see, and logs those for which the service is to blame. */
+  /** Converts failures to the errors that clients see, and logs those for which the service is to blame. */
   readonly toError: ToError;
-  /** How the list that REST keeps ready does. */
+  /** The state of the REST list cache. */
   readonly listCache: () => ListCacheState;
-  /** Loads what the first calls would wait for. */
+  /** Loads what the first calls would otherwise wait for. */
   prepare(): Promise<unknown>;
 }
 
@@ -111,7 +111,7 @@ export function createApi(options: ApiOptions): Api {
   };
 }
 
-/** The inventory for REST, whose list is kept as JSON, and for RPCs. */
+/** The inventory for REST, with a cached list, and for RPCs. */
 function createInventory({ store, externalChanges }: ApiOptions, writers: JsonWriters) {
   const writeMessage = writers.message(InventoryItemSchema);
   const listCache = new InventoryListCache({

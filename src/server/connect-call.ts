@@ -18,13 +18,13 @@ import type { TracedCall } from "../observability/tracing.ts";
 
 const callKey = createContextKey<ConnectCall | undefined>(undefined, { description: "call" });
 
-/** How the head of a call is read. */
+/** Reads parts of the head of a call. */
 export interface ConnectCallOptions {
   readonly clientAddress: ClientAddress;
   readonly readRequestId: RequestIdReader;
 }
 
-/** A call that Connect's own handlers answer, as observers are told of it. */
+/** A call that Connect's own handlers answer, for observers. */
 export class ConnectCall implements TracedCall {
   readonly record = new CallRecord();
   readonly requestId: string;
@@ -33,7 +33,7 @@ export class ConnectCall implements TracedCall {
   readonly #request: IncomingMessage;
   #refusal: DomainError | undefined;
 
-  /** `path` is that of an RPC which is served. */
+  /** `path` is that of a known RPC. */
   constructor(request: IncomingMessage, path: string, { clientAddress, readRequestId }: ConnectCallOptions) {
     this.#request = request;
     this.path = path;
@@ -54,7 +54,7 @@ export class ConnectCall implements TracedCall {
     return lines.length === 0 ? undefined : lines.join(", ");
   }
 
-  /** Names the request on its answer, and resolves when the answer has ended. */
+  /** Sets the request id on the answer, and resolves when the answer has ended. */
   answeredBy(response: ServerResponse): Promise<void> {
     response.setHeader(requestIdHeader, this.requestId);
     return new Promise((resolve) => {
@@ -68,13 +68,13 @@ export class ConnectCall implements TracedCall {
     });
   }
 
-  /** The lines of a header, in the order in which they were sent. Node's own `headers` join them, or leave some out. */
+  /** The lines of a header, as sent. Node's own `headers` join them, or drop some. */
   #lines(name: string): readonly string[] {
     const raw = this.#request.rawHeaders;
     return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
   }
 
-  /** Has the call refused by the interceptor `refuse`, in the words of its protocol. */
+  /** Lets the interceptor `refuse` refuse the call, so that the answer follows its protocol. */
   refusedFor(refusal: DomainError | undefined): this {
     this.#refusal = refusal;
     return this;
@@ -84,13 +84,13 @@ export class ConnectCall implements TracedCall {
     return this.#refusal;
   }
 
-  /** What Connect's handlers pass on to `noteOutcome` and `refuse`. */
+  /** The context values that lead `recordErrorCode` and `refuse` to the call. */
   get contextValues(): ContextValues {
     return createContextValues().set(callKey, this);
   }
 }
 
-/** The codes of what Connect's handlers refuse before any interceptor runs. */
+/** The codes of requests that Connect's handlers refuse before any interceptor runs. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   404: "ROUTE_NOT_FOUND",
   405: "METHOD_NOT_ALLOWED",
@@ -98,7 +98,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   505: "INVALID_REQUEST",
 };
 
-/** Refuses the calls that are to be refused. */
+/** Refuses calls that have a refusal. */
 export const refuse: Interceptor = (next) => async (request) => {
   const refusal = request.contextValues.get(callKey)?.refusal;
   if (refusal !== undefined) {
@@ -107,8 +107,8 @@ export const refuse: Interceptor = (next) => async (request) => {
   return await next(request);
 };
 
-/** Notes what a call of Connect's handlers comes to: most of them fail while their messages are pulled. */
-export const noteOutcome: Interceptor = (next) => async (request) => {
+/** Records the code of a failed call. Most calls fail while their messages are pulled. */
+export const recordErrorCode: Interceptor = (next) => async (request) => {
   const record = request.contextValues.get(callKey)?.record;
   try {
     const response = await next(request);

@@ -21,21 +21,21 @@ import { parseTarget } from "../http/target.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { ConnectCall, type ConnectCallOptions, noteOutcome, refuse } from "./connect-call.ts";
+import { ConnectCall, type ConnectCallOptions, recordErrorCode, refuse } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { refusalAnswer } from "./refusal.ts";
 import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";
 
-/** The largest message that they read, in bytes: many times what any client has to say to them. */
+/** The largest message of a stream, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
-/** Where the headers of a stream name the compression of its messages, over Connect and over gRPC. */
+/** The headers that name the compression of messages in a stream, over Connect and over gRPC. */
 const encodingHeaders = ["connect-content-encoding", "grpc-encoding"];
 
 /** The services that are served beside the API. */
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
 
-/** What the services tell of. */
+/** What the services need. */
 export interface ConnectServicesOptions extends ConnectCallOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
@@ -48,8 +48,8 @@ export interface ConnectServicesOptions extends ConnectCallOptions {
 }
 
 /**
- * What streams of health and reflection: without a key, and not counted. It is served by Connect's own handlers, from
- * Node's own requests.
+ * The streaming methods of health and reflection. They need no key, and count towards no limit. Connect's own handlers
+ * answer them.
  */
 export interface ConnectServices {
   readonly serves: (path: string) => boolean;
@@ -92,11 +92,11 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
 
 type UniversalHandler = ReturnType<typeof createConnectRouter>["handlers"][number];
 
-/** Connect's handlers of the methods that stream, by their paths. */
+/** Connect's handlers of the streaming methods, by path. */
 function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, UniversalHandler> {
   const { services, reflection, health, stopping } = options;
   const router = createConnectRouter({
-    interceptors: [noteOutcome, decodeErrorsAsInvalidArgument, refuse],
+    interceptors: [recordErrorCode, decodeErrorsAsInvalidArgument, refuse],
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes,
     shutdownSignal: stopping,
@@ -114,7 +114,7 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
   return new Map(streams.map((handler) => [handler.requestPath, handler]));
 }
 
-/** A call for a handler of Connect's, as Node has it. */
+/** A call for one of Connect's handlers. */
 interface NodeCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -122,14 +122,14 @@ interface NodeCall {
   readonly authority: string | undefined;
 }
 
-/** Has Connect answer. Throws `malformed` where the authority is none. */
+/** Lets Connect answer a call. Throws `malformed` for an invalid authority. */
 async function answerByConnect(handler: UniversalHandler, nodeCall: NodeCall): Promise<void> {
   const { request, response, call, authority } = nodeCall;
   const fault = authorityFault(authority);
   if (fault !== undefined) {
     throw fault;
   }
-  // Connect knows no absolute form. It makes a URL of the host, and a host by HTTP need not be one by the URL standard.
+  // Connect does not understand the absolute form, and its URL parser throws for some hosts that HTTP allows.
   request.url = call.path;
   request.headers.host = "localhost";
   if (request.headers[":authority"] !== undefined) {

@@ -1,7 +1,7 @@
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 
-/** Headers of answers that pages of other origins may read. */
+/** The headers of answers that pages of other origins may read. */
 const exposedHeaders = [
   "Deprecation",
   "ETag",
@@ -20,21 +20,21 @@ const exposedHeaders = [
   "Grpc-Status-Details-Bin",
 ];
 
-/** All methods that pages need leave for: which of them a path has is for the API to say. */
+/** All methods that pages may ask for. The API says which of them a path has. */
 const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * How long a browser may remember a preflight's answer, in seconds: two hours, which is the most that Chromium takes.
+ * How long a browser may cache a preflight's answer, in seconds: two hours, the most that Chromium allows.
  */
 const maxAgeSeconds = 7_200;
 
 /** Lets pages of some origins call the API. Source: https://fetch.spec.whatwg.org/#http-cors-protocol */
 export interface Cors {
-  /** Puts on the answer what lets the page read it, where its origin may. */
+  /** Adds the headers that let a page of an allowed origin read the answer. */
   allow(exchange: Exchange): void;
-  /** Whether the request is a preflight from an origin that may call. */
+  /** Whether the request is a preflight from an allowed origin. */
   isPreflight(exchange: Exchange): boolean;
-  /** The answer to a preflight, but for the headers that `allow` puts on. */
+  /** The answer to a preflight, without the headers that `allow` adds. */
   preflightAnswer(exchange: Exchange): Answer & { readonly header: HeaderList };
 }
 

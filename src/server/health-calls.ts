@@ -7,13 +7,13 @@ import { createUnaryEndpoints } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 
-/** The largest message that is read, in bytes: many times the name of any service. */
+/** The largest message, in bytes. It is many times the name of any service. */
 const readMaxBytes = 4 * 1024;
 
 /**
- * Answers the unary calls of health: without a key, and not counted. They are read and written as the API's own, since
- * Connect's handlers would call what cannot be decoded an internal error, which it is not. `toError` makes the errors
- * of all but what health itself says.
+ * Answers the unary calls of health. They need no key, and count towards no limit. They take the way of the API's
+ * calls, because Connect's handlers answer undecodable messages with an internal error. `toError` converts all errors
+ * except those of health itself.
  */
 export function createHealthCalls(implementation: ServiceImpl<typeof Health>, toError: ToError): RpcHandler {
   const toHealthError: ToError = (reason, exchange) => {

@@ -1,28 +1,28 @@
 import { DomainError } from "../domain/errors.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
-/** How many one network may have open. To open one costs as much as some ten calls. */
+/** How many streams a network may have open. Opening one costs as much as some ten calls. */
 const maxOfNetwork = 64;
 
-/** How many there may be in all, some 30 MB. */
+/** How many streams may be open in all. They take some 30 MB. */
 const maxInAll = 1_024;
 
-/** What a stream is let in by. */
+/** Whether a stream is admitted. */
 export interface StreamPlace {
-  /** Why it is not let in; undefined where it is. */
+  /** Why it is refused; undefined where it is admitted. */
   readonly refusal: DomainError | undefined;
   /** To be called when the stream has ended. */
   leave(): void;
 }
 
 /**
- * Counts the streams that are open without a key, which nothing else bounds: they may stay for as long as they like.
+ * Counts the open streams without a key. Nothing else bounds them: they stay open for as long as the client likes.
  */
 export class OpenStreams {
   readonly #byNetwork = new Map<string, number>();
   #inAll = 0;
 
-  /** Lets one more in, unless its network has enough of them, or all have. */
+  /** Admits one more stream, unless its network or the server has too many. */
   enter(address: string): StreamPlace {
     const network = clientNetwork(address);
     const open = this.#byNetwork.get(network) ?? 0;

@@ -13,7 +13,7 @@ export const restJson: JsonPolicy = {
   implicitFields: "always",
 };
 
-/** The bounds that the proto states of a field; of integers of 32 bits, the only ones that it bounds. */
+/** The bounds of a field in its proto. Only 32-bit integers have any. */
 function ruleBounds(field: DescField): Bounds {
   const { type } = getOption(field, fieldRules);
   if (type.case !== "int32") {
@@ -26,7 +26,7 @@ function ruleBounds(field: DescField): Bounds {
   };
 }
 
-/** The name of an enum value in REST: without the enum's name before it, and in lower case. `UNSPECIFIED` has none. */
+/** The name of an enum value over REST: in lower case, without the enum's name. `UNSPECIFIED` has none. */
 function shortEnumName({ localName, number }: DescEnumValue): string | undefined {
   return number === 0 ? undefined : localName.toLowerCase();
 }

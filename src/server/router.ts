@@ -13,7 +13,7 @@ import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
 import { type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
 
-/** Where requests can go. */
+/** The parts that answer requests. */
 export interface RouterOptions {
   readonly api: Api;
   /** The unary calls of health. */
@@ -22,14 +22,14 @@ export interface RouterOptions {
   readonly cors: Cors;
   readonly limiter: RateLimiter;
   readonly logger: Logger;
-  /** Is told of every request when it has been answered. */
+  /** Observes every request when it has been answered. */
   readonly observer: CallObserver;
 }
 
-/** The largest headers that are taken, in bytes: as many as Node takes over HTTP/1.1. */
+/** The largest headers of a request, in bytes. Source: Node's limit over HTTP/1.1. */
 const maxHeaderBytes = 16 * 1024;
 
-/** Leads each request to the protocol that it speaks. The function that it makes never rejects. */
+/** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { api, health, site, cors, limiter, logger, observer } = options;
   async function answer(exchange: Exchange): Promise<Answer> {
@@ -73,7 +73,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
   return async (exchange) => {
     try {
-      // Others need not wait for an answer that nobody would get.
+      // An abandoned request needs no answer.
       if (!exchange.isAbandoned) {
         await exchange.respond(await answer(exchange));
       }
@@ -93,7 +93,7 @@ function nothingHere(): ProtocolError {
   return new ProtocolError("unknown_route", "There is nothing at this path. The API is under /v1.");
 }
 
-/** What is answered outside of any call is counted by the client's address, and refused past its limit. */
+/** Counts a request outside of any call by the client's address, and refuses it past the limit. */
 function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Answer {
   const decision = limiter.anonymous.decide(exchange.clientAddress);
   const error = limitError(decision);
@@ -102,7 +102,7 @@ function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => 
   return counted;
 }
 
-/** The answer to what is refused outside of any call. It notes the code on the record. */
+/** Refuses a request outside of any call, and notes the code on the record. */
 function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
   const refusal = refusalAnswer(reason);
   exchange.record.code = refusal.code;

@@ -1,24 +1,24 @@
 import type { InventoryItem } from "../domain/inventory.ts";
 
-/** How many entries a page holds: few enough to be read and written in a millisecond or two. */
+/** How many entries a page holds. It takes a millisecond or two to read and write them. */
 export const pageLength = 512;
 
 /** Reads the entries with an id above `after`, by ascending id, `limit` at most. */
 export type ReadInventory = (after: bigint | undefined, limit: number) => Promise<readonly InventoryItem[]>;
 
-/** The entries of a range of ids, as they stand in the list. */
+/** The JSON of the entries in a range of ids. */
 export interface CachePage {
   /** The range begins above this id; undefined for the first one. */
   readonly after: bigint | undefined;
   /** The last id of the range. */
   readonly last: bigint;
-  /** The entries as text, each with a comma before it. Undefined when it is out of date. */
+  /** The entries in JSON, each with a comma before it. Undefined when they are out of date. */
   bytes: Uint8Array | undefined;
-  /** How often an entry of it has changed. */
+  /** How many times an entry has changed. */
   changes: number;
 }
 
-/** Reads the entries of a page's range, which may have become more since the page was first made. */
+/** Reads the entries in a page's range. There may be more of them than when the page was made. */
 export async function readRange(read: ReadInventory, { after, last }: CachePage): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
   let end = after;

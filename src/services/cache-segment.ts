@@ -3,16 +3,16 @@ import type { InventoryItem } from "../domain/inventory.ts";
 import { type CachePage, findRange, pageLength, type ReadInventory, readRange } from "./cache-page.ts";
 import { ReusableBuffer } from "./reusable-buffer.ts";
 
-/** How many pages a segment has: 65,536 entries in some 3 MB, which one call to the system sends. */
+/** How many pages a segment has: 65,536 entries in some 3 MB, which one system call sends. */
 const maxPages = 128;
 
-/** What the bytes of most segments fit in, with entries of 56 bytes: so they are not moved as they grow. */
+/** The size of the first buffer, with entries of 56 bytes: most segments fit in, and are not copied as they grow. */
 const usualBytes = maxPages * pageLength * 56;
 
-/** How much longer than the last time the bytes may become, by some updates, without being moved. */
+/** How many bytes some updates may add before the segment is copied. */
 const spareBytes = 16 * 1024;
 
-/** What a segment is made by. */
+/** Reads and writes the entries of a list. */
 export interface ListSource {
   readonly read: ReadInventory;
   /** The JSON of one entry. */
@@ -20,9 +20,8 @@ export interface ListSource {
 }
 
 /**
- * A part of the list's JSON: all segments, one after the other, are the list. It is made of pages when it is first asked
- * for, and kept in one run of bytes, so that sending it costs nothing but sending. An update makes one page stale,
- * which is made anew when the segment is next asked for.
+ * A part of the list's JSON. All segments in order are the list. A segment is made of pages on first use, and kept in
+ * one buffer, so that it can be sent as it is. An update makes one page stale, which is made again on the next use.
  */
 export class CacheSegment {
   /** The entries of this segment have higher ids; undefined for the first segment. */
@@ -31,24 +30,24 @@ export class CacheSegment {
   readonly #pages: CachePage[] = [];
   #arePagesKnown = false;
   #isLast = false;
-  /** As they were last made. What of them is still the same when they are made anew is kept. */
+  /** The bytes as they were last made. They are reused as far as they stay the same. */
   #bytes: Uint8Array | undefined;
-  /** Whether no page is stale, or missing. */
+  /** Whether every page is up to date. */
   #isReady = false;
   #capacity = usualBytes;
-  /** How often an entry has changed that no page holds yet. */
+  /** How many changes there were to entries that no page holds yet. */
   #changesAhead = 0;
   #running: Promise<Uint8Array> | undefined;
   #waiting: Promise<Uint8Array> | undefined;
 
-  /** `former` are the bytes of the segment that stood in this one's place, if there was one. */
+  /** `former` are the bytes of the segment that this one replaces. */
   constructor(after: bigint | undefined, maker: ListSource, former?: Uint8Array) {
     this.after = after;
     this.#maker = maker;
     this.#bytes = former;
   }
 
-  /** Whether there is no further segment. It is known once the bytes have been made. */
+  /** Whether this is the last segment. It is known once the bytes have been made. */
   get isLast(): boolean {
     return this.#isLast;
   }
@@ -58,7 +57,7 @@ export class CacheSegment {
     return this.#pages.at(-1)?.last ?? this.after;
   }
 
-  /** Whether the bytes stand ready. */
+  /** Whether the bytes are up to date. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -69,9 +68,8 @@ export class CacheSegment {
   }
 
   /**
-   * The bytes, in which every change is seen that was marked before the call. Making them gives way to other work after
-   * each page. One run at a time makes them: who comes while it is under way waits for the next one, since its reads
-   * may be older than what the caller has to see.
+   * The bytes, with every change that was marked before the call. Other work goes on after each page. There is one run
+   * at a time. A caller that comes during a run waits for the next one, because the reads of this run may be too old.
    */
   async bytes(): Promise<Uint8Array> {
     if (this.#readyBytes !== undefined) {
@@ -96,7 +94,7 @@ export class CacheSegment {
     }
   }
 
-  /** Notes that any of the entries may have changed. */
+  /** Notes that any entry may have changed. */
   markAllStale(): void {
     this.#changesAhead += 1;
     this.#pages.forEach(markPage);
@@ -149,7 +147,7 @@ export class CacheSegment {
     return bytes.length;
   }
 
-  /** Makes the first page that is not known yet. Returns how many bytes it has. */
+  /** Makes the next page. Returns how many bytes it has. */
   async #makeNext(run: ReusableBuffer): Promise<number> {
     const after = this.end;
     const changes = this.#changesAhead;
@@ -165,7 +163,7 @@ export class CacheSegment {
     return bytes.length;
   }
 
-  /** The list is opened in place of its first comma. */
+  /** The list's bracket replaces its first comma. */
   #write(after: bigint | undefined, items: readonly InventoryItem[]): string {
     let text = "";
     for (const item of items) {
@@ -174,7 +172,7 @@ export class CacheSegment {
     return after === undefined ? `[${text.slice(1)}` : text;
   }
 
-  /** From now on the pages share the memory of the whole. */
+  /** Lets the pages share the memory of the segment. */
   #share(bytes: Uint8Array, lengths: readonly number[]): void {
     this.#isReady = true;
     let start = 0;

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { type Health, HealthCheckResponse_ServingStatus as ServingStatus } from "../../gen/grpc/health/v1/health_pb.ts";
 
-/** What the health service tells of. */
+/** What the health service needs. */
 export interface HealthOptions {
   /** The full names of the services that are served. */
   readonly serviceNames: readonly string[];
@@ -33,7 +33,7 @@ export function healthService({ serviceNames, stopping }: HealthOptions): Servic
       return { statuses: Object.fromEntries(known.map((service) => [service, current()])) };
     },
 
-    // The status changes but once, when the server stops, which also ends the watching.
+    // The status changes only once, when the server stops, which also ends the stream.
     async *watch({ service }, { signal }) {
       const isKnown = known.includes(service);
       yield isKnown ? current() : { status: ServingStatus.SERVICE_UNKNOWN };

@@ -6,7 +6,7 @@ import type { WindowState } from "../domain/rate-limit-decision.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { planToMessage } from "./enum-maps.ts";
 
-/** The RPCs of the limits. `limitsKey` is where a call has the limits of its key, as its answer's headers tell them. */
+/** The RPCs of the limits. `limitsKey` is the context value with the limits of the caller's key. */
 export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): UnaryServiceImpl<typeof LimitService> {
   return {
     async getLimits(_request, { values }) {

@@ -3,12 +3,12 @@ import type { Message } from "@bufbuild/protobuf";
 import { listQueryOf, type PagedList, type PageRequest, readPage } from "../domain/page.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 
-/** A list, and the message that carries some of it. */
+/** A list, and how its entries become a message. */
 export interface MessageList<Item, Status extends string, M extends Message> extends PagedList<Item, Status> {
   toMessage(items: readonly Item[], nextPageToken: string): M;
 }
 
-/** How many entries are read at a time where all are asked for: about a millisecond of the event loop. */
+/** How many entries of a whole list are read at a time: about a millisecond of the event loop. */
 const partLength = 512;
 
 /**

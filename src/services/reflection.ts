@@ -19,8 +19,8 @@ type Answer = Required<MessageInitShape<typeof ServerReflectionResponseSchema>>[
 type Question = ServerReflectionRequest["messageRequest"];
 
 /**
- * gRPC server reflection: tells tools what is served. `others` are files that no service imports, and that answers hold
- * messages of: the details of errors.
+ * gRPC server reflection: tells tools which services there are. `others` are files that no service imports, such as
+ * those of error details.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
  */
@@ -48,7 +48,7 @@ export function reflectionService(
   };
 }
 
-/** What the service tells of: the services' full names, and all files that declare or import anything of theirs. */
+/** The services' full names, and all files that declare or import something of theirs. */
 interface Served {
   readonly names: readonly string[];
   readonly files: readonly DescFile[];
@@ -72,7 +72,7 @@ function answer(question: Question, { names, files, registry }: Served): Answer 
   }
 }
 
-/** The file with all that it imports, so that a client needs to ask but once. */
+/** The file and all that it imports, so that a client asks only once. */
 function fileAnswer(file: DescFile | undefined): Answer {
   if (file === undefined) {
     return errorAnswer(Code.NotFound, "There is no such file or symbol.");
@@ -83,7 +83,7 @@ function fileAnswer(file: DescFile | undefined): Answer {
 
 const binaryFiles = new WeakMap<DescFile, Uint8Array>();
 
-/** Made once: a client may ask for the same files a thousand times. */
+/** Encodes a file once: a client may ask for it a thousand times. */
 function fileToBinary(file: DescFile): Uint8Array {
   const binary = binaryFiles.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
   binaryFiles.set(file, binary);

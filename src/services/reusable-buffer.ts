@@ -1,21 +1,20 @@
 /**
- * Bytes that are put together piece by piece, where they are to stand: pieces of their own would take as much again.
- * While they are those of a former run, they are the former run, and take no memory.
+ * Builds a buffer in place, part by part. While the output equals the former one, it reuses that, and takes no memory.
  */
 export class ReusableBuffer {
   readonly #capacity: number;
   readonly #former: Uint8Array;
-  /** Undefined while all bytes are those of the former run. */
+  /** Undefined while all bytes equal the former ones. */
   #own: Buffer | undefined;
   #length = 0;
 
-  /** `capacity`, in bytes, is better too large than too small: what is never written takes no memory. */
+  /** `capacity` is in bytes. It may be generous: the system gives memory only to what is written. */
   constructor(capacity: number, former: Uint8Array = new Uint8Array()) {
     this.#capacity = capacity;
     this.#former = former;
   }
 
-  /** Adds text in UTF-8, or bytes, and returns the bytes as they stand in the run. */
+  /** Appends bytes, or text in UTF-8. Returns the bytes in the buffer. */
   append(part: string | Uint8Array): Uint8Array {
     const bytes = typeof part === "string" ? encode(part) : part;
     const start = this.#length;
@@ -32,17 +31,17 @@ export class ReusableBuffer {
     return (this.#own ?? this.#former).subarray(start, end);
   }
 
-  /** All of the bytes. Nothing must be added afterwards. */
+  /** All of the bytes. Nothing may be appended afterwards. */
   bytes(): Uint8Array {
     const all = this.#own ?? this.#former;
     return all.length === this.#length ? all : all.subarray(0, this.#length);
   }
 }
 
-/** Text is encoded here: memory of its own for each part would have all of the heap collected again and again. */
+/** Where text is encoded: buffers for each part would trigger full garbage collections. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The bytes are good until the next call. */
+/** The bytes are valid until the next call. */
 function encode(text: string): Uint8Array {
   const length = Buffer.byteLength(text);
   return length > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text));

@@ -9,7 +9,7 @@ import {
 import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { ContentFault } from "../content-fault.ts";
 
-/** A message as a plain object, for access by the names that descriptors give. */
+/** A message as a plain object, for access by field names. */
 export type Fields = Record<string, unknown>;
 
 /** How protobuf-es holds a oneof. */
@@ -18,12 +18,12 @@ interface Oneof {
   readonly value?: unknown;
 }
 
-/** A new message, by its descriptor. */
+/** Creates an empty message. */
 export function createFields(desc: DescMessage): Fields {
   return create(desc) as Message & Fields;
 }
 
-/** The value of a field; undefined when it has presence and is not set. */
+/** Gets the value of a field; undefined when it has presence and is not set. */
 export function createGetter(field: DescField): (message: Fields) => unknown {
   const { localName, oneof } = field;
   if (oneof !== undefined) {
@@ -33,13 +33,13 @@ export function createGetter(field: DescField): (message: Fields) => unknown {
     };
   }
   if (hasPresence(field)) {
-    // Of a proto2 message the prototype holds the defaults.
+    // The prototype of a proto2 message has the defaults.
     return (message) => (Object.hasOwn(message, localName) ? message[localName] : undefined);
   }
   return (message) => message[localName];
 }
 
-/** Sets a field, in place of whatever it or its oneof held. */
+/** Sets a field. It replaces the value of the field, or of its oneof. */
 export function createSetter(field: DescField): (message: Fields, value: unknown) => void {
   const { localName, oneof } = field;
   if (oneof !== undefined) {
@@ -52,7 +52,7 @@ export function createSetter(field: DescField): (message: Fields, value: unknown
   };
 }
 
-/** Throws `ContentFault` when the field is in a oneof of which a field is set, be it this one. */
+/** Throws `ContentFault` when a field of the same oneof is set, this one included. */
 export function assertOneofUnset(field: DescField, message: Fields): void {
   const held = field.oneof === undefined ? undefined : (message[field.oneof.localName] as Oneof);
   if (held?.case !== undefined) {
@@ -66,21 +66,21 @@ export function hasPresence(field: DescField): boolean {
   return field.presence !== FeatureSet_FieldPresence.IMPLICIT;
 }
 
-/** What one value of a field is: the field's own, an item's of a list, or an entry's of a map. */
+/** The type of a field's value, of a list's item, or of a map's value. */
 export type ValueShape =
   | { readonly kind: "scalar"; readonly scalar: ScalarType; readonly longAsString: boolean }
   | { readonly kind: "enum"; readonly enum: DescEnum }
   | { readonly kind: "message"; readonly message: DescMessage; readonly boxing: Boxing };
 
 /**
- * How a message stands in its field: as a message; as its bare value, as wrappers do in singular fields; or as plain
- * JSON, as a Struct does in any field.
+ * How protobuf-es holds a message in a field: as a message; as the bare value, for wrappers in singular fields; or as
+ * plain JSON, for a Struct.
  *
  * Source: https://github.com/bufbuild/protobuf-es/blob/main/MANUAL.md, Well-known types
  */
 export type Boxing = "message" | "bare" | "json";
 
-/** The shape of a field's values. */
+/** The type of a field's values. */
 export function valueShape(field: DescField): ValueShape {
   if (field.message !== undefined) {
     return { kind: "message", message: field.message, boxing: boxing(field, field.message) };

@@ -1,13 +1,13 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { createFields, createSetter, type Fields, valueShape } from "./field-access.ts";
 
-/** Sets the value at the end of a path of fields, creating the messages on the way. */
+/** Sets the value at the end of a path, and creates the messages on the way. */
 export type PathSetter = (message: Fields, value: unknown) => void;
 
-/** A path of fields, each but the last a singular message. */
+/** A path of fields. All but the last are singular messages. */
 export interface FieldPath {
   readonly leaf: DescField;
-  /** The path by the fields' JSON names, as clients know them. */
+  /** The path by the fields' JSON names. */
   readonly jsonPath: string;
   readonly set: PathSetter;
 }
@@ -33,7 +33,7 @@ function boxingOf(field: DescField): string | undefined {
   return shape.kind === "message" ? shape.boxing : undefined;
 }
 
-/** Gives the message that a singular message field holds, and sets it to a new one where it holds none. */
+/** Gets the message in a field, and creates it where there is none. */
 export function createEntry(field: DescField & { fieldKind: "message" }): (message: Fields) => Fields {
   const { localName, oneof, message: desc } = field;
   const set = createSetter(field);

@@ -8,8 +8,8 @@ import { type ValueShape, valueShape } from "./field-access.ts";
 import { createTextReader, type TextReader } from "./text-scalar.ts";
 
 /**
- * The reader of one value of a field out of a path or a query; undefined for the fields whose values have no text:
- * messages, save wrappers and the well-known types that are strings in JSON; and maps.
+ * The reader of a field's value in a path or a query. Undefined for maps, and for messages except wrappers and the
+ * well-known types that are strings in JSON.
  */
 export function createFieldTextReader(field: DescField, policy: JsonPolicy): TextReader | undefined {
   return field.fieldKind === "map" ? undefined : createShapeReader(valueShape(field), policy, policy.bounds?.(field));

@@ -4,12 +4,12 @@ import { isNumber } from "../../exact-json/number.ts";
 import { ContentFault } from "../content-fault.ts";
 import { type Bounds, describeInteger, type IntegerType, integerTypeOf, localInteger } from "../json/integer-type.ts";
 
-/** Reads a value out of text, as a path, a query or a JSON string has it. Throws `ContentFault`. */
+/** Reads a value from the text of a path, a query or a JSON string. Throws `ContentFault`. */
 export type TextReader = (text: string) => unknown;
 
 /**
- * The reader of a scalar type. Integers are in plain decimal: no plus sign, no leading zeros, no `-0`. `bounds` are told
- * to those who miss the type: what is outside of them is for others to refuse.
+ * The reader of a scalar type. Integers are in plain decimal: no plus sign, no leading zeros, no `-0`. `bounds` appear
+ * in the error message only; validation refuses values outside of them.
  */
 export function createTextReader(scalar: ScalarType, longAsString: boolean, bounds?: Bounds): TextReader {
   const integer = integerTypeOf(scalar);
@@ -20,7 +20,7 @@ export function createTextReader(scalar: ScalarType, longAsString: boolean, boun
   return readers[scalar] ?? ((text) => text);
 }
 
-/** Those of the scalars that are neither integers nor strings. */
+/** The readers of scalars that are neither integers nor strings. */
 const readers: Partial<Record<ScalarType, TextReader>> = {
   [ScalarType.BOOL]: parseBool,
   [ScalarType.BYTES]: parseBase64,
@@ -60,7 +60,7 @@ export function parseBase64(text: string): Uint8Array {
 /** The largest finite float: IEEE 754 binary32. */
 const maxFloat = 2 ** 128 - 2 ** 104;
 
-/** Less than this above it, a number rounds to it: Go writes it as 3.4028235e+38. */
+/** Larger numbers below this round to it: Go writes it as 3.4028235e+38. */
 const halfUlp = 2 ** 103 - 2 ** 75;
 
 /** Reads a double as JSON writes numbers, or one of `NaN`, `Infinity`, `-Infinity`. Throws `ContentFault`. */
@@ -68,18 +68,18 @@ export function parseDouble(text: string): number {
   return parseSpecialNumber(text) ?? parseFinite(text, Number.MAX_VALUE);
 }
 
-/** As `parseDouble`, within the range of a float: what rounds to the largest is that, as writers of few digits mean. */
+/** Reads a float as `parseDouble` does. A number that rounds to the largest float is that one. */
 export function parseFloat32(text: string): number {
   const value = parseSpecialNumber(text) ?? parseFinite(text, maxFloat, maxFloat + halfUlp);
   return Math.abs(value) > maxFloat && Number.isFinite(value) ? Math.sign(value) * maxFloat : value;
 }
 
-/** The numbers that JSON has no number for, by the strings that ProtoJSON has for them. */
+/** The strings by which ProtoJSON writes what is not a number in JSON. */
 export function parseSpecialNumber(text: string): number | undefined {
   return text === "NaN" || text === "Infinity" || text === "-Infinity" ? Number(text) : undefined;
 }
 
-/** `limit` is what still rounds to `max`. */
+/** Numbers below `limit` round to `max`. */
 function parseFinite(text: string, max: number, limit = max): number {
   const value = isNumber(text) ? Number(text) : undefined;
   if (value === undefined || Math.abs(value) > limit) {

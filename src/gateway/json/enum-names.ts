@@ -4,11 +4,11 @@ import { ContentFault } from "../content-fault.ts";
 import { type IntegerType, integerFromJsonNumber, integerTypeOf } from "./integer-type.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
-/** The names of an enum's values under a policy, both ways. */
+/** Converts between an enum's numbers and its names under a policy. */
 export interface EnumNames {
-  /** Reads a value of JSON. Throws `ContentFault` for all that the policy does not read. */
+  /** Reads a JSON value. Throws `ContentFault` unless the policy allows it. */
   readonly parse: (json: unknown) => number;
-  /** As `parse`, for a path or a query. */
+  /** Reads the text of a path or a query, as `parse` does. */
   readonly parseText: (text: string) => number;
   /** The name; undefined for a number that has none. */
   readonly name: (value: number) => string | undefined;
@@ -50,7 +50,7 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
 
 const decimal = /^(?:0|-?[1-9][0-9]{0,9})$/;
 
-/** An enum's numbers are those of int32. */
+/** An enum number is an int32. */
 function enumNumber(json: unknown): bigint | undefined {
   const source = json instanceof JsonNumber ? json.source : json;
   const type = integerTypeOf(ScalarType.INT32) as IntegerType;
@@ -59,7 +59,7 @@ function enumNumber(json: unknown): bigint | undefined {
     : undefined;
 }
 
-/** The names to choose from, without the `_UNSPECIFIED` that AIP-126 asks every enum to begin with. */
+/** The allowed names, without `_UNSPECIFIED`, with which every enum begins. Source: AIP-126. */
 function hint(desc: DescEnum, policy: JsonPolicy): string {
   const named = desc.values.filter((value) => !value.name.endsWith("_UNSPECIFIED"));
   return named.flatMap((value) => policy.enumName(value) ?? []).join(", ");

@@ -26,12 +26,12 @@ const integerTypes: Partial<Record<ScalarType, IntegerType>> = {
   [ScalarType.FIXED64]: uint64,
 };
 
-/** The integer type of a scalar; undefined for the scalars that are no integers. */
+/** The integer type of a scalar; undefined for other scalars. */
 export function integerTypeOf(scalar: ScalarType): IntegerType | undefined {
   return integerTypes[scalar];
 }
 
-/** What the rules of a field leave of its type; undefined where they leave all of it. */
+/** The bounds that a field's rules add to its type; undefined where they add none. */
 export interface Bounds {
   readonly min?: bigint | undefined;
   readonly max?: bigint | undefined;
@@ -42,7 +42,7 @@ export function describeInteger({ bits, min, max }: IntegerType, bounds: Bounds 
   return `a ${bits}-bit integer, from ${bounds.min ?? min} to ${bounds.max ?? max}`;
 }
 
-/** The integer as messages hold it: a number for 32 bits, a bigint for 64, or a string where the field asks for it. */
+/** The integer as messages hold it: a number for 32 bits; for 64 bits a bigint, or a string where the field says so. */
 export function localInteger(value: bigint, type: IntegerType, longAsString: boolean): number | bigint | string {
   if (type.bits === 32) {
     return Number(value);
@@ -51,8 +51,8 @@ export function localInteger(value: bigint, type: IntegerType, longAsString: boo
 }
 
 /**
- * The integer that a JSON number stands for, exactly, by the number or by its source. Undefined when it is none, or
- * outside the type.
+ * The exact integer of a JSON number, given as a number or by its source. Undefined when it is not an integer, or out
+ * of the type's range.
  */
 export function integerFromJsonNumber(number: number | string, type: IntegerType): bigint | undefined {
   const value = Number.isSafeInteger(number) ? BigInt(number) : parseInteger(String(number));

@@ -25,7 +25,7 @@ export function readList(json: unknown, read: JsonReader): unknown[] {
 export function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReader {
   const readKey = createTextReader(mapKey, true);
   return (json) => {
-    // Assigned or initialized as such, a key `__proto__` would be no key.
+    // `Object.fromEntries` takes `__proto__` for a key; an assignment would not.
     const entries = Object.entries(readObject(json)).map(([key, value]): [string, unknown] => {
       const label = mapKeyLabel(key);
       return [String(readWithin(label, key, readKey)), readWithin(label, value, read)];
@@ -34,7 +34,7 @@ export function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReade
   };
 }
 
-/** Reads the part under a key, and says of its faults where they are. */
+/** Reads the value of a key. Faults get the key before their path. */
 export function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknown {
   try {
     return read(part);

@@ -1,7 +1,7 @@
 import type { DescEnumValue, DescField } from "@bufbuild/protobuf";
 import type { Bounds } from "./integer-type.ts";
 
-/** Where the gateway's JSON departs from ProtoJSON, or may. */
+/** How the gateway's JSON differs from ProtoJSON. */
 export interface JsonPolicy {
   /**
    * How 64-bit integers are written. With `number` they are exact JSON numbers, and quoted numbers are refused for
@@ -9,19 +9,18 @@ export interface JsonPolicy {
    */
   readonly int64: "number" | "string";
   /**
-   * The name of an enum value: in bodies, paths and queries alike, and the only one that is read. Undefined for a value
-   * that clients are not offered: it is not read, and written as a number.
+   * The only name of an enum value, in bodies, paths and queries. Undefined for a value without one, which is not read,
+   * and written as a number.
    */
   readonly enumName: (value: DescEnumValue) => string | undefined;
   /**
-   * Whether enum values are read by their numbers, too, as ProtoJSON has it: in bodies as JSON numbers, in paths and
-   * queries in decimal. Of an open enum that goes for values that it does not have, which are written so. By default
-   * they are not.
+   * Whether enum values are also read by their numbers, as in ProtoJSON: in bodies as JSON numbers, in paths and
+   * queries in decimal. For an open enum this includes unknown numbers. By default numbers are refused.
    */
   readonly enumNumbers?: true;
   /**
-   * The least and greatest value that the rules of an integer field allow, for messages that tell its range; either is
-   * undefined where its type alone bounds it.
+   * The least and greatest value of an integer field by its rules, for error messages. Each is undefined where the type
+   * alone bounds it.
    */
   readonly bounds?: (field: DescField) => Bounds;
   /** Whether fields without presence are written when they hold their default. */

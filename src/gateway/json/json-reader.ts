@@ -18,9 +18,8 @@ import { hasSpecialJson, toPlainJson, wellKnownReader } from "./well-known-types
 /**
  * The readers of messages, each compiled once, on first use.
  *
- * They go beyond ProtoJSON in strictness: `null` is refused everywhere but for `Value` and `NullValue`; an enum is read
- * by the policy's name alone, never by its number; and two fields of a oneof are refused. Unknown fields are ignored.
- * A field is known by its JSON name and by its proto name.
+ * They are stricter than ProtoJSON: `null` is refused except for `Value` and `NullValue`, enums are read as the policy
+ * says, and two fields of a oneof are refused. Unknown fields are ignored. A field has its JSON name or its proto name.
  */
 export class JsonReaders {
   readonly #policy: JsonPolicy;
@@ -37,7 +36,7 @@ export class JsonReaders {
     return this.#readers.get(desc) ?? this.#compileMessage(desc);
   }
 
-  /** The reader of a field's value: of the whole list or map, where it is one. */
+  /** The reader of a field's value, or of the whole list or map. */
   field(field: DescField): JsonReader {
     const read = this.#value(field);
     if (field.fieldKind === "list") {
@@ -54,7 +53,7 @@ export class JsonReaders {
     }
     const properties = new Map<string, Property>();
     const reader: JsonReader = (json) => readFields(desc, properties, json);
-    // It is there before its fields are compiled, for messages that hold themselves.
+    // It is registered before its fields are compiled, for recursive messages.
     this.#readers.set(desc, reader);
     for (const field of desc.fields) {
       const property = createProperty(field, this.field(field));
@@ -100,7 +99,7 @@ export class JsonReaders {
     return this.message(desc);
   }
 
-  /** The message is looked up by its name, whatever the host that the type's URL begins with. */
+  /** Looks the message up by its name. The host in the type's URL does not matter. */
   #readAny(json: unknown): Message {
     const object = readObject(json);
     const typeUrl = object["@type"];

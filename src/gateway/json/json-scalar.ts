@@ -12,10 +12,10 @@ import {
 } from "./integer-type.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
-/** Turns a value of `parseJson` into one that a message holds. Throws `ContentFault`. */
+/** Converts a value of `parseJson` to one that a message holds. Throws `ContentFault`. */
 export type JsonReader = (json: unknown) => unknown;
 
-/** Turns a value that a message holds into JSON text. */
+/** Converts a value that a message holds to JSON text. */
 export type JsonWriter = (value: unknown) => string;
 
 /** The reader of a scalar type. */
@@ -27,7 +27,7 @@ export function createScalarReader(scalar: ScalarType, longAsString: boolean, po
   return readerMakers[scalar]?.(policy) ?? readString;
 }
 
-/** Those of the scalars that are neither integers nor strings. */
+/** For scalars that are neither integers nor strings. */
 const readerMakers: Partial<Record<ScalarType, (policy: JsonPolicy) => JsonReader>> = {
   [ScalarType.BOOL]: () => readBool,
   [ScalarType.BYTES]: () => (json) => parseBase64(readString(json)),
@@ -92,7 +92,7 @@ export function createScalarWriter(scalar: ScalarType, policy: JsonPolicy): Json
   return writers[scalar] ?? JSON.stringify;
 }
 
-/** Those of the scalars that are neither integers nor strings. */
+/** For scalars that are neither integers nor strings. */
 const writers: Partial<Record<ScalarType, JsonWriter>> = {
   [ScalarType.BOOL]: String,
   [ScalarType.BYTES]: (value) => `"${base64Encode(value as Uint8Array)}"`,

@@ -14,9 +14,8 @@ import { createScalarWriter, type JsonWriter } from "./json-scalar.ts";
 import { hasSpecialJson, wellKnownWriter } from "./well-known-types.ts";
 
 /**
- * The writers of messages, each compiled once, on first use. They write text at once, so that 64-bit integers stay
- * exact. A field that has presence is left out when it is not set; an enum value that has no name is written as a
- * number.
+ * The writers of messages, each compiled once, on first use. They write text directly, so that 64-bit integers stay
+ * exact. An unset field with presence is left out. An enum value without a name is written as a number.
  */
 export class JsonWriters {
   readonly #policy: JsonPolicy;
@@ -33,7 +32,7 @@ export class JsonWriters {
     return this.#writers.get(desc) ?? this.#compileMessage(desc);
   }
 
-  /** The writer of a field's value: of the whole list or map, where it is one. */
+  /** The writer of a field's value, or of the whole list or map. */
   field(field: DescField): JsonWriter {
     const write = this.#value(field);
     if (field.fieldKind === "list") {
@@ -50,7 +49,7 @@ export class JsonWriters {
     }
     const properties: Property[] = [];
     const writer: JsonWriter = (message) => writeFields(properties, message as Fields);
-    // It is there before its fields are compiled, for messages that hold themselves.
+    // It is registered before its fields are compiled, for recursive messages.
     this.#writers.set(desc, writer);
     for (const field of desc.fields) {
       properties.push(createProperty(field, this.field(field), this.#policy));
@@ -110,7 +109,7 @@ export class JsonWriters {
   }
 }
 
-/** A field with its name and a colon; empty when it is to be left out. */
+/** Writes a field with its name; an empty text where it is left out. */
 type Property = (message: Fields) => string;
 
 function createProperty(field: DescField, write: JsonWriter, { implicitFields }: JsonPolicy): Property {

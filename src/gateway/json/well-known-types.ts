@@ -6,8 +6,8 @@ import type { TextReader } from "../fields/text-scalar.ts";
 import { type JsonReader, type JsonWriter, readString } from "./json-scalar.ts";
 
 /**
- * The well-known types whose JSON is not an object of their fields, save `Any`, wrappers and `NullValue`, which follow
- * the gateway's own policy. They are the same in every policy.
+ * The well-known types whose JSON is not an object of their fields, the same in every policy. `Any`, wrappers and
+ * `NullValue` follow the policy, and are elsewhere.
  *
  * Source: https://protobuf.dev/programming-guides/json/
  */
@@ -41,7 +41,7 @@ export function wellKnownWriter(desc: DescMessage): JsonWriter | undefined {
   return undefined;
 }
 
-/** Whether a message in an `Any` has its JSON under the key `value`, instead of beside `@type`. */
+/** Whether the JSON of a message in an `Any` is under the key `value` instead of beside `@type`. */
 export function hasSpecialJson(desc: DescMessage): boolean {
   const { typeName } = desc;
   return typeName in textTypes || jsonTypes.has(typeName) || typeName === "google.protobuf.Any" || isWrapperDesc(desc);
@@ -73,7 +73,7 @@ function createPlainReader(desc: DescMessage): JsonReader {
   };
 }
 
-/** Makes doubles of all numbers, in place, since that is what a `Value` holds. Throws `ContentFault`. */
+/** Converts all numbers to doubles, in place: a `Value` holds nothing else. Throws `ContentFault`. */
 export function toPlainJson(json: unknown): JsonValue {
   if (json instanceof JsonNumber) {
     return toDouble(json);
@@ -99,7 +99,7 @@ function keyLabel(holder: object, key: string): string {
   return Array.isArray(holder) ? `[${key}]` : mapKeyLabel(key);
 }
 
-/** A key that the client chose, as an error message may show it: the name if it is a plain one, else a star. */
+/** A client's key as error messages show it: itself if it is a plain name, else a star. */
 export function mapKeyLabel(key: string): string {
   return /^[A-Za-z0-9_-]{1,64}$/.test(key) ? key : "*";
 }

@@ -5,16 +5,16 @@ import { createFieldTextReader } from "../fields/field-text.ts";
 import type { TextReader } from "../fields/text-scalar.ts";
 import type { JsonPolicy } from "../json/json-policy.ts";
 
-/** A field that a parameter sets. */
+/** A field that one parameter sets. */
 export interface Leaf {
   readonly kind: "leaf";
   readonly field: DescField;
   readonly read: TextReader;
-  /** Appends to a list, or sets what is not one. */
+  /** Appends to a list, or sets another field. */
   readonly store: (message: Fields, value: unknown) => void;
 }
 
-/** A message, whose fields parameters reach by dots. */
+/** A message field. Parameters reach its fields by dots. */
 export interface Branch {
   readonly kind: "branch";
   readonly field: DescField & { fieldKind: "message" };
@@ -28,7 +28,7 @@ export interface Unsettable {
   readonly field: DescField;
 }
 
-/** What a name in a query may stand for. */
+/** A field that a parameter can name. */
 export type QueryField = Leaf | Branch | Unsettable;
 
 /** The fields of a message, by proto name and JSON name. */
@@ -50,7 +50,7 @@ export class QueryFieldSets {
 
   #compile(desc: DescMessage): QueryFields {
     const fields = new Map<string, QueryField>();
-    // It is there before its fields are compiled, for messages that hold themselves.
+    // It is registered before its fields are compiled, for recursive messages.
     this.#compiled.set(desc, fields);
     for (const field of desc.fields) {
       const compiled = this.#field(field);
@@ -84,7 +84,7 @@ function createStore(field: DescField): (message: Fields, value: unknown) => voi
   };
 }
 
-/** As `createEntry`, but never in place of another field of a oneof. */
+/** As `createEntry`, but it does not replace another field of a oneof. */
 function createBranchEntry(field: DescField & { fieldKind: "message" }): (message: Fields) => Fields {
   const get = createGetter(field);
   const enter = createEntry(field);

@@ -5,10 +5,9 @@ import type { Branch, QueryField, QueryFields } from "./query-fields.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
 
 /**
- * Sets the fields of a message from a query. Parameters that name no field are ignored, and so are those of the fields
- * in `bound` (proto names, joined by dots), which come from the path or the body. A parameter that names a field
- * which a query cannot set is refused, and so is a second one for a field that is not a list. Parameters such as
- * `a.b.c` go as deep as JSON may.
+ * Sets the fields of a message from a query. It ignores parameters that name no field, or a field in `bound` (proto
+ * names, joined by dots), which comes from the path or the body. It refuses a field that a query cannot set, and a
+ * second value for a field that is not a list. Parameters such as `a.b.c` go as deep as JSON may.
  *
  * Throws `ContentFault`.
  */

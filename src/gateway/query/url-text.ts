@@ -4,8 +4,8 @@ import { ContentFault } from "../content-fault.ts";
  *     text      = *character
  *     character = unescaped | one | two | three | four
  *
- * The last four are the sequences of UTF-8 by their length, each byte of them escaped. Each character begins in one way
- * only, so that a text is looked over once.
+ * `one` to `four` are UTF-8 sequences of that length with each byte escaped. Each alternative begins differently, so
+ * matching takes linear time.
  *
  * Source: RFC 3986, 2.1; RFC 3629, 4.
  */
@@ -17,14 +17,14 @@ const three = `%(?:E0%[AB][0-9A-F]|E[1-9A-CEF]${tail}|ED%[89][0-9A-F])${tail}`;
 const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
 const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
 
-/** Whether `percentDecode` decodes the text. An error for each of many texts would take long. */
+/** Whether `percentDecode` accepts the text. Unlike an error for each of many texts, this is fast. */
 export function isPercentEncoded(text: string): boolean {
   return plain.test(text) || encodedText.test(text);
 }
 
 /**
- * Decodes percent-encoded UTF-8 strictly. Throws `ContentFault` for an incomplete escape, for what is not UTF-8, and
- * for characters beyond ASCII, which a URI cannot hold.
+ * Decodes percent-encoded UTF-8. Throws `ContentFault` for an incomplete escape, for invalid UTF-8, and for characters
+ * beyond ASCII, which a URI cannot hold.
  *
  * Source: RFC 3986, 2.1.
  */
@@ -41,7 +41,7 @@ export function percentDecode(text: string): string {
   return decodeURIComponent(text);
 }
 
-/** As `percentDecode`, but leaves encoded slashes encoded, so that they can be told from those between segments. */
+/** As `percentDecode`, but encoded slashes stay encoded, unlike those between segments. */
 export function percentDecodeSegments(text: string): string {
   return text
     .split(encodedSlash)
@@ -72,12 +72,12 @@ function splitParameter(text: string): QueryParameter {
   return equals < 0 ? { name: text, value: "" } : { name: text.slice(0, equals), value: text.slice(equals + 1) };
 }
 
-/** Decodes a name or value, in which `+` stands for a space. Throws `ContentFault`. */
+/** Decodes a name or value, where `+` means a space. Throws `ContentFault`. */
 export function decodeQueryText(text: string): string {
   return percentDecode(text.replaceAll("+", " "));
 }
 
-/** Decodes a name; undefined when that cannot be done, as no field has such a name. */
+/** Decodes a name; undefined for a malformed one, which no field has. */
 export function decodeQueryName(text: string): string | undefined {
   return isPercentEncoded(text) ? decodeQueryText(text) : undefined;
 }

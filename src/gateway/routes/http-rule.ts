@@ -14,7 +14,7 @@ export interface HttpRule extends RuleOrigin {
 }
 
 /**
- * The rules of an RPC: that of its `google.api.http` option, and its additional bindings; none without the option.
+ * The rules of an RPC: its `google.api.http` option and the additional bindings in it.
  * Throws `RouteError`.
  */
 export function httpRules(method: DescMethod): readonly HttpRule[] {
@@ -46,7 +46,7 @@ function createRule(method: DescMethod, binding: HttpRuleOption): HttpRule {
   return rule;
 }
 
-/** The names of HTTP methods, in the case in which all registered ones are. Source: RFC 9110, 9.1 and 5.6.2. */
+/** The name of an HTTP method, in upper case. Source: RFC 9110, 9.1 and 5.6.2. */
 const token = /^[A-Z0-9!#$%&'*+\-.^_`|~]+$/;
 
 function pattern({ pattern: { case: kind, value } }: HttpRuleOption): { httpMethod: string; template: string } {
@@ -56,13 +56,13 @@ function pattern({ pattern: { case: kind, value } }: HttpRuleOption): { httpMeth
   return kind === undefined ? { httpMethod: "", template: "" } : { httpMethod: kind.toUpperCase(), template: value };
 }
 
-/** Where a rule stands: the RPC that carries it, and its path template as written. */
+/** The RPC of a rule, and its path template as written. */
 export interface RuleOrigin {
   readonly method: DescMethod;
   readonly template: string;
 }
 
-/** A `google.api.http` rule that cannot be served. It is thrown at start-up, and names the RPC and the template. */
+/** A `google.api.http` rule cannot be served. It is thrown at start-up, and names the RPC and the template. */
 export class RouteError extends Error {
   override readonly name = "RouteError";
 

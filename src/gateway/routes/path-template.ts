@@ -9,7 +9,7 @@
  *     IDENT     = ( letter | "_" ) { letter | digit | "_" } ;
  *     LITERAL   = ( unreserved | pct-encoded | sub-delims | "@" ) { … } ;
  *
- * Two things that the grammar does not say: a variable holds no variable, and `**` ends the path.
+ * The grammar leaves out two rules: a variable contains no variable, and `**` ends the path.
  *
  * Source: https://github.com/googleapis/googleapis/blob/master/google/api/http.proto; the character classes of
  * LITERAL are those of RFC 3986, 3.3, without ":", which only ever begins the verb, and without "*" and "=".
@@ -17,17 +17,17 @@
 export interface PathTemplate {
   readonly segments: readonly TemplateSegment[];
   readonly variables: readonly TemplateVariable[];
-  /** What follows the `:` at the end; empty when there is none. */
+  /** The text after the `:` at the end; empty when there is none. */
   readonly verb: string;
 }
 
-/** `any` is `*`, exactly one segment; `rest` is `**`, all that remain, be they none. */
+/** `any` is `*`, one segment; `rest` is `**`, all remaining segments, or none. */
 export type TemplateSegment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "any" }
   | { readonly kind: "rest" };
 
-/** A run of segments whose text goes into a field of the request. */
+/** Segments whose text becomes a field of the request. */
 export interface TemplateVariable {
   /** The proto names of the fields on the way, joined by dots. */
   readonly fieldPath: string;

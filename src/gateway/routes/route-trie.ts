@@ -1,7 +1,7 @@
 import type { PathTemplate } from "./path-template.ts";
 
 /**
- * What a path and a method lead to: a route with the segments of the path, or the methods that would have led there.
+ * The route for a path and a method with the segments of the path, or the methods that the path has routes for.
  */
 export type RouteMatch<T> =
   | { readonly route: T; readonly segments: readonly string[] }
@@ -12,11 +12,11 @@ type Routes<T> = Map<string, T>;
 
 interface Node<T> {
   readonly literals: Map<string, Node<T>>;
-  /** Where `*` leads. */
+  /** The child for `*`. */
   any: Node<T> | undefined;
-  /** What is served with one more `**`, by verb. */
+  /** The routes that end in `**` here, by verb. */
   readonly rest: Map<string, Routes<T>>;
-  /** What is served here, by verb; the empty verb for none. */
+  /** The routes that end here, by verb; the empty verb for none. */
   readonly here: Map<string, Routes<T>>;
 }
 
@@ -24,13 +24,13 @@ interface Search {
   readonly method: string;
   readonly verb: string;
   readonly segments: readonly string[];
-  /** The methods of every pattern that the path matches, the requested one not being among them. */
+  /** The methods of all routes for the path, if the requested one is not among them. */
   readonly methods: Set<string>;
 }
 
 /**
- * The routes by path, verb and method. A literal goes before `*`, and `*` before `**`; a verb goes before a segment
- * that holds a colon. A pattern that lacks the method gives way to a less specific one that has it.
+ * The routes by path, verb and method. A literal is tried before `*`, and `*` before `**`; a verb before a segment with
+ * a colon. Where a pattern lacks the method, a less specific one that has it is taken.
  *
  * Paths are compared as sent, without decoding. A path with an empty segment, such as one that ends in a slash, matches
  * nothing.
@@ -58,7 +58,7 @@ export class RouteTrie<T> {
     return present;
   }
 
-  /** Finds the route for a method and a path. HEAD leads where GET does, unless a route is bound to HEAD itself. */
+  /** Finds the route for a method and a path. HEAD takes the route of GET, unless it has one of its own. */
   match(method: string, path: string): RouteMatch<T> {
     const segments = splitPath(path);
     const methods = new Set<string>();
