@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
@@ -78,6 +78,19 @@ it("leaves an older store at its version", async () => {
   const before = readFileSync(file);
   expect(await previewImportInto(file, onePet)).toMatchObject(oneCreated);
   expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+it("refuses a damaged store, and one with two names, as the import does", async () => {
+  const folder = createFolder();
+  const file = join(folder, "petstore.db");
+  await openSqliteStore(file).close();
+  linkSync(file, join(folder, "other.db"));
+  await expect(previewImportInto(file, onePet)).rejects.toThrow("has 2 names");
+  rmSync(join(folder, "other.db"));
+  const driver = new Sqlite(file);
+  driver.exec("DROP INDEX pets_by_status");
+  driver.close();
+  await expect(previewImportInto(file, onePet)).rejects.toThrow("the index pets_by_status is missing");
 });
 
 it("refuses what is no store", async () => {

@@ -56,16 +56,8 @@ function openFiles(pets: string | undefined, { orders, format }: ImportOptions):
   };
 }
 
-/** Reads the files twice: the store is opened, or created, only after all of them were checked. */
 async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise<void> {
-  const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
-  // A file that only changes existing records is of no use in a new store.
-  const ifMissing = areWhole.includes(false) ? "refuse" : "create";
-  const run = dryRun ? previewImport : importInto;
-  const result = await run(db, ifMissing, {
-    pets: files.pets?.read("importing"),
-    orders: files.orders?.read("importing"),
-  }).catch((error: unknown) => {
+  const result = await runImport(db, files, dryRun === true).catch((error: unknown) => {
     throw error instanceof UnknownRecordError ? unknownRecordFailure(error, files) : error;
   });
   for (const kind of ["pets", "orders"] as const) {
@@ -74,6 +66,22 @@ async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise
     }
   }
   warnAboutStrays(result.strays);
+}
+
+/** Reads the files several times: the store is opened, created or migrated only once the import is known to succeed. */
+async function runImport(db: string, files: Files, isDryRun: boolean): Promise<ImportResult> {
+  const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
+  // A file that only changes existing records is of no use in a new store.
+  const ifMissing = areWhole.includes(false) ? "refuse" : "create";
+  const read = (action: string) => ({ pets: files.pets?.read(action), orders: files.orders?.read(action) });
+  if (isDryRun) {
+    return previewImport(db, ifMissing, read("importing"));
+  }
+  if (ifMissing === "refuse") {
+    // Some records may be unknown to the store.
+    await previewImport(db, ifMissing, read("checking"));
+  }
+  return importInto(db, ifMissing, read("importing"));
 }
 
 function importInto(db: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {

@@ -164,13 +164,15 @@ export function identify(connection: Connection, file: string): DatabaseState {
 }
 
 /** Throws `StoreFileError` for a database that is neither empty nor a store with the schema that it should have. */
-function assertUsable(connection: Connection, file: string): void {
-  connection.asOfOneMoment(() => {
-    const [fault, ...others] = identify(connection, file) === "empty" ? [] : findSchemaFaults(connection);
+export function assertUsable(connection: Connection, file: string): DatabaseState {
+  return connection.asOfOneMoment(() => {
+    const state = identify(connection, file);
+    const [fault, ...others] = state === "empty" ? [] : findSchemaFaults(connection);
     if (fault !== undefined) {
       const rest = others.length === 0 ? "" : `, and ${others.length} more, which 'petstore check' tells`;
       throw new StoreFileError(`${file}: it is not sound: ${fault}${rest}`);
     }
+    return state;
   });
 }
 

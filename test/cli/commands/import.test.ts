@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Sqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
@@ -214,6 +215,21 @@ describe("some columns alone", () => {
     expect(await petstore(["import", "--dry-run", ...args], { cwd })).toEqual(refusal);
     expect(await exported(cwd)).toBe(pets);
     expect(await exported(cwd, "--orders")).toBe(orders);
+  });
+
+  it("leave an older store at its version, and an empty file empty", async () => {
+    const cwd = createFiles({ "stock.csv": stock("99,1\n") });
+    const [older, empty] = [join(cwd, "older.db"), join(cwd, "empty.db")];
+    const driver = new Sqlite(older);
+    driver.exec(readFileSync(join(import.meta.dirname, "../../storage/schemas/v1.sql"), "utf8"));
+    driver.close();
+    writeFileSync(empty, "");
+    for (const db of [older, empty]) {
+      const before = readFileSync(db);
+      const { code, stderr } = await petstore(["import", "stock.csv", "--db", db], { cwd });
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no pet 99") });
+      expect(readFileSync(db).equals(before)).toBe(true);
+    }
   });
 
   it("make no store", async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../../../domain/import.ts";
 import { Connection } from "../connection.ts";
-import { type DatabaseOptions, identify, openDatabase, resolveDatabase, toStoreFileError } from "../database.ts";
+import { assertUsable, type DatabaseOptions, openDatabase, resolveStore, toStoreFileError } from "../database.ts";
 import { fromDriverError } from "../driver-error.ts";
 import { migrate } from "../migrations.ts";
 import { previewImport } from "./import.ts";
@@ -37,9 +37,9 @@ function openForPreview(file: string, ifMissing: "create" | "refuse"): Connectio
 
 /** Undefined for an empty file, which an import would make a store of. */
 function openExisting(file: string): Connection | undefined {
-  const connection = openDatabase(resolveDatabase(file, "refuse"));
+  const connection = openDatabase(resolveStore(file, "refuse"));
   try {
-    if (identify(connection, file) === "store") {
+    if (assertUsable(connection, file) === "store") {
       return connection;
     }
   } catch (error) {
