@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import openApi from "../../gen/openapi.json" with { type: "json" };
 import { planQuotas } from "../../src/domain/plan.ts";
 import { errorCodes } from "../support/error-codes.ts";
 import { projectRoot } from "../support/petstore.ts";
@@ -44,6 +45,20 @@ describe("the documents", () => {
     const files = globSync(["src/**/*.ts", "test/**/*.ts"], { cwd: projectRoot });
     const cites = files.flatMap((file) => [...read(file).matchAll(/docs\/\w+\.md(?:#[\w-]+)?/g)].map(([cite]) => cite));
     expect(cites.filter((cite) => !leadsSomewhere(cite))).toEqual([]);
+  });
+});
+
+describe.each(["docs/contract.md", "README.md"])("the operations in %s", (name) => {
+  const described = Object.entries(openApi.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      "x-rpc" in operation ? [{ ...operation, route: `${method.toUpperCase()} /v1${path}` }] : [],
+    ),
+  );
+
+  it.each(described)("have $x-rpc, with its route and its scope", ({ route, ...operation }) => {
+    const rpc = operation["x-rpc"].replace("petstore.v1.", "");
+    const scope = "x-scope" in operation ? `\`${operation["x-scope"]}\`` : "none";
+    expect(read(name)).toContain(`| \`${rpc}\` | \`${route}\` | ${scope} |`);
   });
 });
 
