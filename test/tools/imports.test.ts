@@ -1,0 +1,134 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, it } from "vitest";
+import { createFolder } from "../support/folder.ts";
+import { hasTools } from "../support/installed.ts";
+import { projectRoot } from "../support/petstore.ts";
+
+const biome = join(projectRoot, "tools/node_modules/.bin/biome");
+
+/** The other folders of `src` that each one may import. `server/` wires all but two. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  cli: ["domain", "records"],
+  domain: [],
+  "exact-json": [],
+  gateway: ["exact-json", "http", "rpc"],
+  http: ["scheduling"],
+  interceptors: ["domain", "http", "rpc"],
+  observability: ["domain", "http", "interceptors", "rpc", "services"],
+  "rate-limit": ["domain"],
+  records: ["domain", "exact-json"],
+  reference: ["domain", "gateway", "http", "interceptors"],
+  rpc: ["exact-json", "http"],
+  scheduling: [],
+  server: [
+    "domain",
+    "exact-json",
+    "gateway",
+    "http",
+    "interceptors",
+    "observability",
+    "rate-limit",
+    "reference",
+    "rpc",
+    "scheduling",
+    "services",
+    "storage",
+  ],
+  services: ["domain", "rpc"],
+  storage: ["domain"],
+  "storage/sqlite": ["domain", "scheduling", "storage"],
+};
+const folders = Object.keys(mayImport);
+
+/** The imports that the linter refuses, as `FILE: SPECIFIER`, in a project of these files with one import per line. */
+function refusedImports(files: Readonly<Record<string, readonly string[]>>): string[] {
+  const root = createFolder();
+  copyFileSync(join(projectRoot, "biome.imports.json"), join(root, "biome.imports.json"));
+  writeFileSync(
+    join(root, "biome.json"),
+    '{"extends": ["./biome.imports.json"], "linter": {"rules": {"preset": "none"}}}',
+  );
+  for (const [file, specifiers] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), specifiers.map((specifier) => `import "${specifier}";\n`).join(""));
+  }
+  const { stdout } = spawnSync(biome, ["lint", "--reporter=json", "--max-diagnostics=none"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: Diagnostic[] };
+  return diagnostics.map(({ location: { path, start } }) => `${path}: ${files[path]?.[start.line - 1]}`);
+}
+
+interface Diagnostic {
+  readonly location: { readonly path: string; readonly start: { readonly line: number } };
+}
+
+function specifierOf(from: string, to: string): string {
+  const path = relative(from, to);
+  return `${path.startsWith(".") ? path : `./${path}`}/other.ts`;
+}
+
+it("knows every folder of src", () => {
+  const present = readdirSync(join(projectRoot, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.filter((folder) => !folder.includes("/"))).toEqual(present.map(({ name }) => name).sort());
+});
+
+it.skipIf(!hasTools)("refuses each import that the table does not allow (skipped without npm run tools)", () => {
+  const others = (folder: string) => folders.filter((other) => other !== folder);
+  const files = folders.map((folder) => {
+    const specifiers = others(folder).map((other) => specifierOf(folder, other));
+    return [`src/${folder}/probe.ts`, specifiers] as const;
+  });
+  const expected = folders.flatMap((folder) =>
+    others(folder)
+      .filter((other) => mayImport[folder]?.includes(other) === false)
+      .map((other) => `src/${folder}/probe.ts: ${specifierOf(folder, other)}`),
+  );
+  expect(refusedImports(Object.fromEntries(files)).sort()).toEqual(expected.sort());
+});
+
+const probes: [file: string, allowed: string[], refused: string[]][] = [
+  ["src/main.ts", ["./cli/program.ts"], ["./server/server.ts"]],
+  ["src/domain/probe.ts", ["./key.ts", "node:crypto"], ["node:fs", "pino", "../../gen/petstore/v1/pet_pb.ts"]],
+  ["src/http/node-faults/probe.ts", ["../body.ts", "node:http2"], ["../../rpc/endpoint.ts", "../../domain/key.ts"]],
+  ["src/gateway/routes/probe.ts", ["../json/print.ts", "../../rpc/endpoint.ts"], ["../../services/pets.ts"]],
+  ["src/services/probe.ts", ["../../gen/petstore/v1/pet_pb.ts"], ["better-sqlite3", "../storage/sqlite/store.ts"]],
+  ["src/observability/probe.ts", ["prom-client"], ["../storage/sqlite/files/space.ts", "better-sqlite3"]],
+  ["src/storage/sqlite/writer/probe.ts", ["../../../domain/key.ts", "better-sqlite3"], ["../../../services/pets.ts"]],
+  ["src/server/probe.ts", ["../storage/key-cache.ts"], ["../storage/sqlite/store.ts", "../cli/failure.ts"]],
+  ["src/server/backend.ts", ["../storage/sqlite/store.ts"], ["../cli/store-file.ts"]],
+  ["src/cli/store-file.ts", ["../storage/sqlite/store.ts"], ["../server/server.ts"]],
+  ["src/cli/ops-client.ts", ["node:http"], ["../storage/sqlite/store.ts"]],
+  [
+    "src/cli/commands/keys/probe.ts",
+    ["../../print/table.ts", "../../../server/server.ts"],
+    ["../../../storage/sqlite/store.ts", "../../../server/api.ts", "node:http"],
+  ],
+  ["src/reference/chapters/probe.ts", ["../html/code-block.ts"], ["../../server/api.ts", "../../storage/key-cache.ts"]],
+  ["src/reference/assets/key/probe.js", ["../html.js"], ["../../asset.ts", "node:fs", "pino"]],
+  ["client/src/probe.ts", ["./gen/api.ts", "@bufbuild/protobuf"], ["node:fs", "../../src/domain/key.ts"]],
+];
+
+it.skipIf(!hasTools)("knows which file may do what the others of its folder may not", () => {
+  const files = probes.map(([file, allowed, refused]) => [file, [...allowed, ...refused]] as const);
+  const expected = probes.flatMap(([file, , refused]) => refused.map((specifier) => `${file}: ${specifier}`));
+  expect(refusedImports(Object.fromEntries(files)).sort()).toEqual(expected.sort());
+});
+
+it.skipIf(!hasTools)("refuses no import of the source", () => {
+  const { status, stdout, stderr } = spawnSync(
+    biome,
+    ["lint", "--only=style/noRestrictedImports", "src", "client/src"],
+    {
+      cwd: projectRoot,
+      encoding: "utf8",
+    },
+  );
+  expect({ status, output: stdout + stderr }).toEqual({
+    status: 0,
+    output: expect.stringMatching(/^Checked \d+ files/),
+  });
+});
