@@ -11,7 +11,12 @@ const answeredMs = 20;
 /** How long it may be silent once it has been left, in milliseconds: it may have a stream to go on with. */
 const silenceMs = 300;
 
-const internalError = /HTTP\/1\.[01] 500|"INTERNAL"|"internal"|grpc-status: (?:13|2)\r/;
+/** By the specification of gRPC, a message that is compressed without a name is `internal`, and the client's fault. */
+const unnamedCompression = "[^]{0,40}marked(?: |%20)as(?: |%20)compressed";
+
+const internalError = new RegExp(
+  `HTTP/1\\.[01] 500|"INTERNAL"|"internal"(?!${unnamedCompression})|grpc-status: (?:13(?!${unnamedCompression})|2)\r`,
+);
 
 /**
  * Writes bytes to a connection of their own, in one piece or several, and waits until it is closed. Expects that no
