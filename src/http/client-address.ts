@@ -3,18 +3,18 @@ import ipaddr from "ipaddr.js";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
-/** Tells which client a request comes from, behind proxies that are trusted to say so. */
+/** Finds the address of the client behind trusted proxies. */
 export interface ClientAddress {
   /** Whether requests from this peer come through a trusted proxy. */
   isTrusted(peer: string): boolean;
   /**
-   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`, which is
-   * read from its end, as each proxy adds the peer that it saw: what the client itself wrote there is never reached.
+   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`. They are read
+   * from the end, where each proxy adds its peer, so that what the client itself wrote there is never reached.
    */
   resolve(peer: string, forwardedFor: readonly string[]): string;
 }
 
-/** `trustedProxies` are networks such as `10.0.0.0/8`, or single addresses. Throws when one is neither. */
+/** `trustedProxies` are networks such as `10.0.0.0/8`, or single addresses. Throws if one is neither. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   const networks = trustedProxies.map(parseNetwork);
 
@@ -47,8 +47,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 }
 
 /**
- * The network that stands for one client when requests are counted: an IPv4 address, or the /64 of an IPv6 address,
- * which is what one subscriber is given.
+ * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, as one subscriber is given.
+ * Returns a text that is no address as it is.
  */
 export function clientNetwork(address: string): string {
   const parsed = parseAddress(address);
@@ -66,7 +66,7 @@ function parseNetwork(text: string): Network {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** An IPv4 address in IPv6 form is taken as IPv4. Undefined when it is no address. */
+/** Takes an IPv4 address in IPv6 form as IPv4. Returns undefined if the text is no address. */
 function parseAddress(text: string): Address | undefined {
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
   return isAddress ? ipaddr.process(text) : undefined;

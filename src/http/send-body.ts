@@ -8,17 +8,17 @@ export function isStream(body: Answer["body"]): body is AsyncIterable<Uint8Array
   return typeof body === "object" && Symbol.asyncIterator in body;
 }
 
-/** The length of a body that is whole, in bytes; 0 when there is none. */
+/** The length of a body, in bytes; 0 for none. */
 export function byteLength(body: string | Uint8Array | undefined): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-/** The largest piece of a body, in bytes, that is written at once where connections are shared. */
+/** The largest piece of a body, in bytes, that is written at once to a shared connection. */
 const pieceBytes = 256 * 1024;
 
 /**
- * Any body in small pieces, so that a large one is written no faster than the client reads, and one of many that share
- * a connection holds no more than a piece of it: past `maxSessionMemory` Node refuses all further streams.
+ * Yields a body in small pieces, so that a large one is written no faster than the client reads. Of the many that share
+ * a connection, each then holds one piece at most: past `maxSessionMemory` Node refuses all further streams.
  */
 export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   for await (const bytes of chunks(body)) {
@@ -28,7 +28,7 @@ export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array
   }
 }
 
-/** Any body as it comes. */
+/** Yields a body as it comes. */
 export async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   if (isStream(body)) {
     yield* body;
@@ -43,9 +43,9 @@ export function isLarge(body: string | Uint8Array | undefined): boolean {
 }
 
 /**
- * Writes a body and a trailer, and ends the target; resolves when all has been handed over, or the client has gone
- * away, to the number of bytes that were written. The body is pulled no faster than the client reads. When it throws,
- * the target is destroyed with its error.
+ * Writes a body and a trailer, and ends the target. Resolves to the number of bytes that were written, when all of them
+ * have been handed to the system or the client has gone away. Pulls the body no faster than the client reads. If the
+ * body throws, the target is destroyed with its error.
  */
 export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>, trailer?: Headers): Promise<number> {
   const closed = new Promise<void>((resolve) => target.once("finish", resolve).once("close", resolve));

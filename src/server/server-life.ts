@@ -1,4 +1,4 @@
-/** From a server's start to its end: its clock, what it holds, and how it stops. */
+/** What the parts of a server share from its start to its end: the clock, what is held, and how it stops. */
 export class ServerLife {
   readonly clock = Date.now;
   /** Releases what the server holds, in the reverse order of its opening. */
@@ -21,12 +21,13 @@ export class ServerLife {
     return this.#broken.signal;
   }
 
-  /** Starts the time that is left for running calls. */
+  /** Tells the parts to stop, and starts the grace for running calls. */
   stop(): void {
     this.grace.start();
     this.#stopping.abort();
   }
 
+  /** To be called when the server cannot go on. */
   break(): void {
     this.#broken.abort();
   }

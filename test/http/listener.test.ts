@@ -11,9 +11,9 @@ import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { until } from "../support/deadline.ts";
 
 let listener: Listener;
-/** Those that wait for their answers. */
+/** The exchanges that wait for their answers. */
 let waiting: Exchange[];
-/** Whose connections were ended for the many calls that they began at once. */
+/** The peers whose connections were ended, because they began too many calls at once. */
 let bursts: string[];
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
   onTestFinished(() => listener.close(0));
 });
 
-/** Answers what waits, and what comes of that, each after the last. */
+/** Answers what waits, and what is begun then, one after the other. */
 async function answerAll(): Promise<void> {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     await next.respond({ status: 200, header: new Headers(), body: next.path });
@@ -79,7 +79,7 @@ describe("a listener that is closed", () => {
     const client = await open();
     const paths = Array.from({ length: 20 }, (_, index) => `/${index}`);
     client.socket.write(paths.map(get).join(""));
-    // So many of one connection are under way at a time.
+    // 8 requests of a connection are begun at a time.
     await until(async () => waiting.length === 8, 1_000);
     const closed = listener.close(5_000);
     await answerAll();
@@ -114,39 +114,39 @@ describe("a connection that closes while its requests wait", () => {
   });
 });
 
-describe("what is no HTTP", () => {
+describe("bytes that are no HTTP", () => {
   it.each<[where: string, bytes: string, answers: string[]]>([
-    ["alone is refused", "BAD\r\n\r\n", ["400!"]],
-    ["behind a request leaves that request its answer", `${get("/a")}BAD\r\n\r\n`, ["/a!"]],
-    ["behind two requests leaves them theirs", `${get("/a")}${get("/b")}BAD\r\n\r\n`, ["/a", "/b!"]],
+    ["alone are refused", "BAD\r\n\r\n", ["400!"]],
+    ["behind a request leave that request its answer", `${get("/a")}BAD\r\n\r\n`, ["/a!"]],
+    ["behind two requests leave them theirs", `${get("/a")}${get("/b")}BAD\r\n\r\n`, ["/a", "/b!"]],
     [
-      "in the body of a request leaves those before it theirs",
+      "in the body of a request leave those before it theirs",
       `${get("/a")}${post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n")}`,
       ["/a!"],
     ],
-    ["in the body of the first request is refused", post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n"), ["400!"]],
+    ["in the body of the first request are refused", post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n"), ["400!"]],
     [
-      "as CONNECT leaves the request before it its answer",
+      "as CONNECT leave the request before it its answer",
       `${get("/a")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
       ["/a!"],
     ],
     [
-      "as CONNECT leaves the request with chunks before it its answer",
+      "as CONNECT leave the request with chunks before it its answer",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
       ["/a!"],
     ],
     [
-      "and much of it behind a body in chunks leaves that request its answer",
+      "and many of them behind a body in chunks leave that request its answer",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}${"BAD\r\n\r\n".repeat(9_000)}`,
       ["/a!"],
     ],
     [
-      "and much of it in the chunks of the first request is refused once",
+      "and many of them in the chunks of the first request are refused once",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")}${"XYZ\r\n\r\n".repeat(9_000)}`,
       ["400!"],
     ],
     [
-      "behind a body in chunks leaves that request its answer",
+      "behind a body in chunks leave that request its answer",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}BAD\r\n\r\n`,
       ["/a!"],
     ],
