@@ -4,13 +4,13 @@ import { countIn, minute, type Window, windowAt } from "./window.ts";
 /** How many requests without a valid key one client address may make in a minute. Source: docs/contract.md#addresses */
 const anonymousLimit = 300;
 
-/** What becomes of a request without a valid key, and of the count of its address. */
+/** The decision on a request without a valid key, and the window of its network. */
 export type DecisionWithWindow = RateLimitDecision & {
-  /** The window of the address from now on. */
+  /** The window after the decision. */
   readonly window: Window;
 };
 
-/** Judges one request without a valid key, by what its address has used. Strangers are refused, but never banned. */
+/** Decides on a request without a valid key by what its network has used. It may be refused, but never bans. */
 export function decideAnonymous(window: Window | undefined, nowMs: number): DecisionWithWindow {
   const current = windowAt(window, minute.lengthMs, nowMs);
   if (current !== undefined && current.count >= anonymousLimit) {

@@ -16,7 +16,7 @@ const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
 /** The highest step: bans last no longer than its own. */
 export const lastBanStep = lengthsMs.length;
 
-/** Each such time without a new ban takes one step back. */
+/** Each such period without a new ban takes one step back. */
 const cleanMs = 24 * hourMs;
 
 /** Bans a key from now on: for longer than the last time, unless it has been clean since. */
@@ -26,8 +26,8 @@ export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
 }
 
 /**
- * The ban as it stands at `nowMs`. It is the same, unless the clock was put back: no ban goes on for longer than its
- * whole length. (One that had ended may be in force again, for as long as the clock was put back.)
+ * The ban at `nowMs`. It changes only when the clock was put back: a ban never lasts longer than its whole length. (A ban
+ * that had ended may be in force again, for as long as the clock was put back.)
  */
 export function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
   if (ban === undefined) {

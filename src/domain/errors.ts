@@ -33,13 +33,13 @@ interface DomainErrorOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number;
 }
 
-/** A failure that the service means, as against a bug. Its message is shown to clients. */
+/** An expected failure, as opposed to a bug. Its message is shown to clients. */
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: ErrorCode;
-  /** Set when single fields are to blame. */
+  /** Set when the error is in single fields. */
   readonly fieldViolations: readonly FieldViolation[];
-  /** Set when it is known how long the caller has to wait. */
+  /** How long the caller has to wait, where that is known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: DomainErrorOptions) {
@@ -115,12 +115,12 @@ export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
 }
 
-/** A bug: what it was is for the log alone. */
+/** A bug. The cause is for the log alone. */
 export function internal(cause: unknown): DomainError {
   return new DomainError("INTERNAL", "The service failed. Try again later.", { cause });
 }
 
-/** The caller's deadline has passed, and nothing has been done. */
+/** The caller's deadline has passed, and nothing was changed. */
 export function deadlineExceeded(): DomainError {
   return new DomainError("DEADLINE_EXCEEDED", "The deadline has passed. Nothing was changed; allow more time.");
 }

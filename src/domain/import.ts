@@ -1,10 +1,10 @@
 import type { Order } from "./order.ts";
 import type { StockedPet } from "./pet.ts";
 
-/** What is imported of a record: all of it, or its id and the fields that are to change in the one that exists. */
+/** A record to import: a whole one, or its id and the fields that change in the existing one. */
 export type RecordChange<Item extends { readonly id: bigint }> = Pick<Item, "id"> & Partial<Item>;
 
-/** What to put into the store. The pets are read to their end before the first order is asked for. */
+/** What to import. All pets are read before the first order. */
 export interface Imports {
   readonly pets?: Records<StockedPet>;
   readonly orders?: Records<Order>;
@@ -22,13 +22,13 @@ export interface ImportResult {
   readonly strays: StrayOrders;
 }
 
-/** How many records an import has put in; each id counts once. */
+/** The number of imported records; each id counts once. */
 export interface ImportCounts {
-  /** Those that were not there before. */
+  /** Records that did not exist before. */
   readonly created: number;
-  /** Those that were there, and came with all of their fields. */
+  /** Existing records that came with all of their fields. */
   readonly replaced: number;
-  /** Those that were there, and of which only some fields came. */
+  /** Existing records of which only some fields came. */
   readonly changed: number;
 }
 
@@ -40,10 +40,10 @@ export interface StrayOrders {
   readonly petIds: readonly bigint[];
 }
 
-/** No more pets of stray orders are named. */
+/** The most pets of stray orders that are named. */
 export const maxStrayPets = 5;
 
-/** Some fields alone were given of a record that does not exist: the first such of an import. */
+/** An import has only some fields of a record that does not exist. It names the first such record. */
 export class UnknownRecordError extends Error {
   override readonly name = "UnknownRecordError";
   readonly kind: "pets" | "orders";

@@ -19,19 +19,19 @@ export function mintSecret(randomBytes: RandomBytes): string {
 }
 
 /**
- * Whether a text has the form of a secret, its check characters included. It tells mistyped and made-up keys without
- * asking the store; it does not tell that the key exists.
+ * Whether a text has the form of a secret, including its check characters. It finds mistyped keys without asking the
+ * store; it does not say that the key exists.
  */
 export function isSecret(text: string): boolean {
   return shape.test(text) && text.endsWith(checkOf(text.slice(prefix.length, -checkLength)));
 }
 
-/** Whether a secret may stand in a text, be it mistyped or cut off: what must not be shown then, nor logged. */
+/** Whether a text may contain a secret, even a mistyped or truncated one. Such a text is never shown or logged. */
 export function mayHoldSecret(text: string): boolean {
   return text.includes(prefix);
 }
 
-/** The SHA-256 of a secret, in 32 bytes: all that is kept of it. */
+/** The SHA-256 of a secret, in 32 bytes. Nothing else of a secret is stored. */
 export function hashSecret(secret: string): Uint8Array {
   return hash("sha256", secret, "buffer");
 }

@@ -20,14 +20,14 @@ export interface Key {
   readonly expiresAtMs: number | undefined;
   readonly lastUsedAtMs: number | undefined;
   readonly revokedAtMs: number | undefined;
-  /** How often the key has been unbanned: a ban that was imposed before the last time is void. */
+  /** How often the key has been unbanned. A ban from before the last unban is void. */
   readonly unbans: number;
 }
 
-/** What of a key may change later on. The rest is settled at its creation, or comes of its use. */
+/** The fields of a key that can be changed. The others are set at its creation, or follow from its use. */
 export type KeySettings = Pick<Key, "name" | "plan" | "customQuota" | "scopes" | "expiresAtMs">;
 
-/** The settings of a key, without the rest of it. */
+/** The settings of a key alone. */
 export function settingsOf({ name, plan, customQuota, scopes, expiresAtMs }: KeySettings): KeySettings {
   return { name, plan, customQuota, scopes, expiresAtMs };
 }
@@ -44,7 +44,7 @@ export function mintKeyId(randomBytes: RandomBytes): string {
   return `key_${drawBase62(16, randomBytes)}`;
 }
 
-/** What is settled when a key is created. */
+/** The fields that are set when a key is created. */
 type NewKey = Pick<Key, "id" | "name" | "plan" | "createdAtMs"> &
   Partial<Pick<Key, "customQuota" | "scopes" | "expiresAtMs">>;
 

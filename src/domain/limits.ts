@@ -11,13 +11,13 @@ import {
 import { afterUnbans, type Usage } from "./usage.ts";
 import { countIn, day, minute, windowAt } from "./window.ts";
 
-/** What becomes of a request, and of the usage of its key. */
+/** The decision on a request, and the usage of its key. */
 export type DecisionWithUsage = RateLimitDecision & {
-  /** The usage from now on; the same object when nothing has changed. */
+  /** The usage after the decision; the same object when it has not changed. */
   readonly usage: Usage;
 };
 
-/** What a request is judged by. */
+/** What a decision depends on, besides usage and time. */
 export interface Allowance {
   readonly quota: Quota;
   /** The key's present `unbans`. */
@@ -44,25 +44,25 @@ export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number
   return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
 }
 
-/** How a key stands with its limits while it makes no request. */
+/** The state of a key's limits, without a request. */
 export interface Limits {
-  /** The windows as they are, which a ban leaves so. */
+  /** The windows as they are: a ban does not change them. */
   readonly minute: WindowState;
   readonly day: WindowState;
-  /** The refusals of late, of which so many remain until a ban. */
+  /** The recent refusals: `remaining` more lead to a ban. */
   readonly strikes: WindowState;
   /** The ban that is in force. */
   readonly ban: Ban | undefined;
-  /** What the headers of an answer tell of it. */
+  /** What the headers of an answer say. */
   readonly decision: RateLimitDecision;
 }
 
-/** The same, with the plan that they come from. */
+/** The limits of a key, with its plan. */
 export interface KeyLimits extends Limits {
   readonly plan: Plan;
 }
 
-/** Tells how a key stands at `nowMs`, and charges nothing. */
+/** Describes the limits of a key at `nowMs`, and charges nothing. */
 export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Limits {
   const current = usageAt(usage, unbans, nowMs);
   const [minuteState, dayState] = describeWindows(current, quota, nowMs);
@@ -75,7 +75,7 @@ export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs
   };
 }
 
-/** What a request would be told that is not charged. */
+/** The decision that a request would get, without a charge. */
 function decisionOf(usage: Usage, quota: Quota, nowMs: number): RateLimitDecision {
   const windows = describeWindows(usage, quota, nowMs);
   const ban = banInForce(usage, nowMs);

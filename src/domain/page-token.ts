@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib";
 import { invalidPageToken } from "./errors.ts";
 
-/** A place in a list: after which id the next page begins, and of which list and filter. */
+/** A position in a list with a filter: the next page begins after an id. */
 export interface PagePosition {
   /** The list's name: a token of one list is not valid for another. */
   readonly list: string;
-  /** The filter. Their order, and repeated ones, make no difference. */
+  /** The filter. Order and repetition make no difference. */
   readonly statuses: readonly string[];
   readonly after: bigint;
 }
@@ -27,8 +27,8 @@ export function issuePageToken(position: PagePosition): string {
 }
 
 /**
- * Reads after which id the page begins. Throws `INVALID_PAGE_TOKEN` for whatever was not issued, letter by letter, for
- * this list and filter.
+ * Returns the id after which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued, letter by
+ * letter, for this list and filter.
  */
 export function parsePageToken(token: string, belongsTo: Omit<PagePosition, "after">): bigint {
   const bytes = Buffer.from(token, "base64url");

@@ -1,14 +1,14 @@
 import { issuePageToken, parsePageToken } from "./page-token.ts";
 import type { ListQuery } from "./pet-store.ts";
 
-/** The largest page; who asks for a larger one gets this. Source: docs/contract.md#lists */
+/** The largest page. A larger page size is cut to this. Source: docs/contract.md#lists */
 export const maxPageSize = 10_000;
 
 /** Which page of a list a client asks for. */
 export interface PageRequest<Status extends string> {
   /** Only entries with one of these; empty for all. */
   readonly statuses: readonly Status[];
-  /** 1 or more, which the request's field rules have seen to. Undefined for all that remains. */
+  /** At least 1: the request's field rules say so. Undefined for all remaining entries. */
   readonly pageSize: number | undefined;
   /** Undefined for the first page. */
   readonly pageToken: string | undefined;
@@ -48,7 +48,7 @@ export async function readPage<Item, Status extends string>(
   return { items: items.slice(0, query.limit), nextPageToken: issuePageToken(position) };
 }
 
-/** The entries that a page asks for, its token read and its size cut to the largest. Throws `INVALID_PAGE_TOKEN`. */
+/** Turns a page request into a list query: reads its token, and cuts its size. Throws `INVALID_PAGE_TOKEN`. */
 export function listQueryOf<Status extends string>(
   list: string,
   { statuses, pageSize, pageToken }: PageRequest<Status>,

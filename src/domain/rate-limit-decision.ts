@@ -1,6 +1,6 @@
 import type { Window, WindowKind } from "./window.ts";
 
-/** One window of a caller, as it stands once the request is judged: what `RateLimit` and `RateLimit-Policy` show. */
+/** One window of a caller after the decision: what `RateLimit` and `RateLimit-Policy` show. */
 export interface WindowState {
   readonly name: WindowKind["name"];
   readonly lengthSeconds: number;
@@ -13,7 +13,7 @@ export interface WindowState {
   readonly resetAfterSeconds: number;
 }
 
-/** What the `X-RateLimit-…` headers say. */
+/** The values of the `X-RateLimit-…` headers. */
 export interface LimitHeaderValues {
   readonly limit: number;
   readonly remaining: number;
@@ -21,7 +21,7 @@ export interface LimitHeaderValues {
   readonly resetSeconds: number;
 }
 
-/** What every answer tells of the limits: of an admitted request, or of one that is not, and how long to wait. */
+/** The decision on a request, as its answer shows it: admitted, or refused, and how long to wait. */
 export type RateLimitDecision = Admission | RateLimitRefusal;
 
 interface Admission extends Described {
@@ -31,7 +31,7 @@ interface Admission extends Described {
 
 interface RateLimitRefusal extends Described {
   readonly outcome: "refused" | "banned";
-  /** Whole seconds, rounded up: a client that waits so long is admitted. */
+  /** Whole seconds, rounded up. A client that waits for this long is admitted. */
   readonly retryAfterSeconds: number;
 }
 
@@ -40,7 +40,7 @@ interface Described {
   readonly windows: readonly WindowState[];
 }
 
-/** Tells how a window stands; one that is not in force has all of its limit left. */
+/** Describes a window. A window that is not in force has its whole limit left. */
 export function describeWindow(
   kind: WindowKind,
   window: Window | undefined,
@@ -79,8 +79,8 @@ export function refused(windows: readonly WindowState[]): RateLimitDecision {
 }
 
 /**
- * A request of a banned key: nothing remains in any window until the ban ends, or later, when a window that is used up
- * closes.
+ * A request of a banned key. Nothing remains in any window until the ban ends, or until a used-up window closes, if that
+ * is later.
  */
 export function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
@@ -114,7 +114,7 @@ function headerValuesOf({ limit, remaining, resetAtMs }: WindowState): LimitHead
   return { limit, remaining, resetSeconds: secondsUp(resetAtMs) };
 }
 
-/** Rounded up, so that the moment named is never before the one meant. */
+/** Rounded up, so that the time shown is never too early. */
 function secondsUp(ms: number): number {
   return Math.ceil(ms / 1_000);
 }

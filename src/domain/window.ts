@@ -15,8 +15,8 @@ export interface Window {
  * The window that is in force at `nowMs`, or undefined when there is none: it was never opened, or it has closed. A
  * window closes at the millisecond that is `lengthMs` after its opening.
  *
- * A window that lies in the future tells that the clock was put back. It is moved to begin now, and keeps its count: so
- * no more is admitted than without the change, and nobody waits longer than one window.
+ * A window in the future means that the clock was put back. It is moved to begin now, and keeps its count: so no more
+ * requests are admitted than without the change, and nobody waits longer than one window.
  */
 export function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
   if (window === undefined || nowMs >= window.openedAtMs + lengthMs) {

@@ -1,16 +1,16 @@
 import Sqlite from "better-sqlite3";
 
-/** What SQLite stores and gives back. Integers come as bigint, exact over all of int64. */
+/** A value of SQLite. Integers are read as bigint, exact over all of int64. */
 export type Value = bigint | number | string | Uint8Array | null;
 
 export interface ConnectionOptions {
-  /** How long to wait for a lock that somebody else holds, in milliseconds; 5,000 by default. */
+  /** How long to wait for the lock of another process, in milliseconds; 5,000 by default. */
   readonly busyTimeoutMs?: number | undefined;
 }
 
 const defaultBusyTimeoutMs = 5_000;
 
-/** One connection to a SQLite file. Each statement is prepared when it is first run, and kept. */
+/** A connection to a SQLite file. Each statement is prepared once. */
 export class Connection {
   readonly #driver: Sqlite.Database;
   readonly #statements = new Map<string, Sqlite.Statement<Value[]>>();
@@ -38,19 +38,19 @@ export class Connection {
   }
 
   /**
-   * The first row of a query. It is for reading only: on an `UPDATE … RETURNING` outside a transaction the driver's
-   * `get` keeps the write-ahead log from ever being checkpointed.
+   * Returns the first row of a query. For reading only: the driver's `get` on an `UPDATE … RETURNING` outside a
+   * transaction blocks all checkpoints of the write-ahead log.
    */
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** The rows one by one. The connection can do nothing else until they have been read, or left. */
+  /** Returns the rows one by one. The connection is busy until the iterator has ended. */
   iterate<Row>(sql: string, ...values: Value[]): IterableIterator<Row> {
     return this.#prepare(sql).iterate(...values) as IterableIterator<Row>;
   }
 
-  /** Runs statements that need not be kept, such as those of a migration. */
+  /** Runs statements once, such as those of a migration. */
   execute(sql: string): void {
     this.#driver.exec(sql);
   }
@@ -60,19 +60,19 @@ export class Connection {
     return this.#driver.pragma(text, { simple: true }) as Value;
   }
 
-  /** Does all of the work in one transaction, or none of it. Within a transaction it is a savepoint. */
+  /** Runs the work in a transaction; within another transaction, in a savepoint. */
   atomically<T>(work: () => T): T {
     return this.#transact.immediate(work) as T;
   }
 
-  /** Has all of the reading see the same moment, whatever others write meanwhile. */
+  /** Runs reads that all see the same moment, whatever others write meanwhile. */
   asOfOneMoment<T>(read: () => T): T {
     return this.#transact.deferred(read) as T;
   }
 
   /**
-   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on.
-   * `afterPiece` is told each time how many pages are done, and of how many.
+   * Copies what this connection sees to another file, some pages at a time, so that the event loop goes on. Calls
+   * `afterPiece` after each piece with the number of pages that are done, and the total.
    */
   async copyTo(file: string, afterPiece: (done: number, total: number) => void): Promise<void> {
     const progress = ({ totalPages, remainingPages }: Sqlite.BackupMetadata) => {
@@ -96,5 +96,5 @@ export class Connection {
   }
 }
 
-/** Some 1 MB: a millisecond or so of the event loop. */
+/** About 1 MB: a millisecond of the event loop. */
 const pagesPerPiece = 250;

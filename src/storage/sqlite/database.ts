@@ -1,24 +1,17 @@
-import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { isSameFile } from "./files/file-system.ts";
-import { keptFileOf } from "./files/sidecar-files.ts";
+import { StoreFileError, toStoreFileError } from "./files/store-file-error.ts";
+import { resolveStore } from "./files/store-path.ts";
 import { applicationId, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
 
 export interface DatabaseOptions extends ConnectionOptions {
-  /** What to do when there is no such file: to create it, and its folders (the default), or to refuse. */
+  /** What to do when the file is missing: create it and its folders (the default), or refuse. */
   readonly ifMissing?: "create" | "refuse" | undefined;
 }
 
-/** Why a file cannot be used as the store. Its message is one line for the operator. */
-export class StoreFileError extends Error {
-  override readonly name = "StoreFileError";
-}
-
 /**
- * Makes a file ready to be used as the store: created where it is missing, of the present schema, in WAL mode. Returns
- * its one true path, with all symbolic links resolved. Throws `StoreFileError`, having changed nothing.
+ * Prepares a file to be used as the store: creates a missing one, migrates an older one, and sets WAL mode. Returns its
+ * real path, without symbolic links. Throws `StoreFileError`, and has changed nothing then.
  */
 export function prepareDatabase(file: string, options: DatabaseOptions = {}): string {
   try {
@@ -37,11 +30,6 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
   }
 }
 
-/** The error that tells why a file cannot be used. */
-export function toStoreFileError(error: unknown, file: string): StoreFileError {
-  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
-}
-
 /** Opens a prepared file. */
 export function openDatabase(path: string, options: ConnectionOptions = {}): Connection {
   const connection = new Connection(path, options);
@@ -49,105 +37,20 @@ export function openDatabase(path: string, options: ConnectionOptions = {}): Con
   // On macOS a plain fsync does not reach the disk.
   connection.pragma("fullfsync = ON");
   connection.pragma("foreign_keys = ON");
-  // A damaged page is noticed as soon as it is read, and not by what its parts lead to.
+  // A damaged page is noticed as soon as it is read.
   connection.pragma("cell_size_check = ON");
-  // The log is written back every 16 MB, and not every 4: each time costs the writers two syncs and many scattered
+  // The log is written back every 16 MB, not every 4 MB: each time costs the writers two syncs and many scattered
   // writes.
   connection.pragma("wal_autocheckpoint = 4000");
-  // A long export or backup lets the log grow: it is cut down again once they are done.
+  // The log grows during a long export or backup. It is cut down to this size afterwards.
   connection.pragma("journal_size_limit = 67108864");
   return connection;
 }
 
-/**
- * The one true path of a database file, which is created (empty, for its owner alone) where it is missing. Throws
- * `StoreFileError`.
- */
-export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): string {
-  try {
-    return resolve(file, ifMissing);
-  } catch (error) {
-    throw toStoreFileError(error, file);
-  }
-}
-
-function resolve(file: string, ifMissing: "create" | "refuse"): string {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
-    if (ifMissing === "refuse") {
-      throw new StoreFileError(`${file}: there is no such store`);
-    }
-    makeFolderOf(file);
-    // Only where it is missing: to close a file drops the locks that this process holds on it.
-    closeSync(openSync(file, "a", 0o600));
-  }
-  if (!statSync(file).isFile()) {
-    throw new StoreFileError(`${file}: not a file`);
-  }
-  const path = realpathSync(file);
-  // The driver would take the white space away, and open another file.
-  if (path !== path.trim()) {
-    throw new StoreFileError(`${file}: the name of a store must not end in white space`);
-  }
-  return path;
-}
-
-function makeFolderOf(file: string): void {
-  try {
-    makeFolder(dirname(file));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === "EEXIST" || code === "ENOTDIR"
-      ? new StoreFileError(`${file}: a file stands where its folder should be; name another path`)
-      : error;
-  }
-}
-
-/**
- * Makes a folder, and the folders above it. Node's own recursive `mkdir` takes ENOENT for a missing parent and tries
- * again for ever where the parent exists but takes no folders, as /proc does.
- */
-function makeFolder(folder: string): void {
-  if (isFolder(folder)) {
-    return;
-  }
-  const parent = dirname(folder);
-  if (parent !== folder) {
-    makeFolder(parent);
-  }
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    // Another process may have made it in the meantime.
-    if (!isFolder(folder)) {
-      throw error;
-    }
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/**
- * As `resolveDatabase`, for a store that is to be written to. A file with a second name (a hard link) is refused:
- * SQLite keeps a log beside each name, and with two of them the store is soon corrupt. What a restore that was cut
- * short has left is let through, since nobody opens the other name.
- *
- * Source: https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
- */
-export function resolveStore(file: string, ifMissing: "create" | "refuse"): string {
-  const path = resolveDatabase(file, ifMissing);
-  const names = statSync(path).nlink - (isSameFile(path, keptFileOf(path)) ? 1 : 0);
-  if (names > 1) {
-    throw new StoreFileError(`${file}: has ${names} names (hard links), and may have one; remove the others`);
-  }
-  return path;
-}
-
-/** What a database is, by its marks alone: a pet store, or the empty file that is to become one. */
+/** What a database is by its marks: a pet store, or an empty file that can become one. */
 export type DatabaseState = "store" | "empty";
 
-/** Throws `StoreFileError` when a database is not ours, or of a newer version. `file` is what messages call it. */
+/** Throws `StoreFileError` when a database is not ours, or is of a newer version. `file` is its name in messages. */
 export function identify(connection: Connection, file: string): DatabaseState {
   return connection.asOfOneMoment(() => {
     const id = Number(connection.pragma("application_id"));
@@ -163,7 +66,7 @@ export function identify(connection: Connection, file: string): DatabaseState {
   });
 }
 
-/** Throws `StoreFileError` for a database that is neither empty nor a store with the schema that it should have. */
+/** As `identify`. Throws `StoreFileError` for a store whose schema is not that of its version, too. */
 export function assertUsable(connection: Connection, file: string): DatabaseState {
   return connection.asOfOneMoment(() => {
     const state = identify(connection, file);
@@ -174,17 +77,4 @@ export function assertUsable(connection: Connection, file: string): DatabaseStat
     }
     return state;
   });
-}
-
-/** What SQLite's own messages leave in the dark. Source: https://sqlite.org/rescode.html */
-const reasons: Readonly<Record<string, string>> = {
-  SQLITE_NOTADB: "not a SQLite database",
-  SQLITE_CANTOPEN: "cannot be opened; see that whoever runs this may read and write it, and its folder",
-  SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
-};
-
-function reasonOf(error: unknown): string {
-  const { code = "", message } = error as Error & { readonly code?: string };
-  const [primary = ""] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
-  return reasons[primary] ?? message;
 }

@@ -5,7 +5,7 @@ import { toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { getKey, hasSecret } from "./keys.ts";
 
-/** Adds a secret to a key, and has the others end, at the latest, at the time given. */
+/** Adds a secret to a key. The other secrets end at the given time, unless they end sooner. */
 export function rotateKey(
   connection: Connection,
   id: string,
@@ -27,7 +27,6 @@ export function rotateKey(
   });
 }
 
-/** Marks a key as revoked. */
 export function revokeKey(connection: Connection, id: string, revokedAtMs: number): KeyOutcome {
   return change(connection, id, () => {
     connection.run(`UPDATE keys SET revoked_at_ms = ? WHERE id = ?`, BigInt(revokedAtMs), id);
@@ -35,7 +34,6 @@ export function revokeKey(connection: Connection, id: string, revokedAtMs: numbe
   });
 }
 
-/** Adds one to the unbans of a key. */
 export function unbanKey(connection: Connection, id: string): KeyOutcome {
   return change(connection, id, () => {
     connection.run(`UPDATE keys SET unbans = unbans + 1 WHERE id = ?`, id);
@@ -43,7 +41,7 @@ export function unbanKey(connection: Connection, id: string): KeyOutcome {
   });
 }
 
-/** Gives a key other settings, unless it has others than `former` by now. */
+/** Changes the settings of a key, unless they differ from those of `former` by now. */
 export function updateKey(connection: Connection, former: Key, settings: KeySettings): KeyOutcome {
   return change(connection, former.id, (key) => {
     if (!isDeepStrictEqual(settingsOf(key), settingsOf(former))) {
@@ -63,7 +61,7 @@ export function updateKey(connection: Connection, former: Key, settings: KeySett
   });
 }
 
-/** Changes a key that is not revoked, and reads it again. `apply` tells whether it has changed the key. */
+/** Changes a key that is not revoked, and reads it again. `apply` returns the outcome. */
 function change(connection: Connection, id: string, apply: (key: Key) => "done" | "stale" | "taken"): KeyOutcome {
   return connection.atomically(() => {
     const key = getKey(connection, id);

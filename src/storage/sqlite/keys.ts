@@ -50,11 +50,11 @@ export function hasSecret(connection: Connection, secretHash: Uint8Array): boole
 }
 
 /*
- * In the joins a parameter is written `+?`. SQLite would otherwise plan the query anew each time another value is
- * bound, since a plan might depend on it (SQLITE_ENABLE_STAT4): ten times the cost of the look-up.
+ * In joins a parameter is written `+?`. Otherwise SQLite plans the query again for each newly bound value, since the
+ * best plan might depend on it (SQLITE_ENABLE_STAT4). That costs ten times as much as the look-up.
  */
 
-/** The key that has a secret, live or not, found by the primary index of the secrets. */
+/** Finds the key of a secret, live or not. */
 export function findKey(connection: Connection, secretHash: Uint8Array): FoundKey | undefined {
   const row = connection.get<KeyRow & { secret_expires_at_ms: bigint | null }>(
     `SELECT keys.*, last_used_at_ms, secrets.expires_at_ms AS secret_expires_at_ms

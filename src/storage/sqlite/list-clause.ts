@@ -2,7 +2,7 @@ import type { ListQuery } from "../../domain/pet-store.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import type { Value } from "./connection.ts";
 
-/** The end of a SELECT, and the values that it takes. */
+/** The end of a SELECT, and its values. */
 export interface ListClause {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -18,8 +18,8 @@ export function createListClause({ statuses, after, limit }: ListQuery<string>):
 }
 
 /**
- * One status is found by its index, whose entries are sorted by id within. Of several, SQLite would have to sort all
- * that match before the first is returned: the `+` keeps it from the index, so that it goes through the ids in order.
+ * For one status SQLite uses the index, which is sorted by id within a status. For several statuses it would have to
+ * sort all matches first: the `+` keeps it from the index, so that it goes through the ids in order.
  */
 function filterSql(count: number): string {
   if (count === 0) {

@@ -89,7 +89,7 @@ const migrations: readonly string[] = [
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */
 export const schemaVersion = migrations.length;
 
-/** Tells our files from other SQLite files: SQLite's `application_id`, "pets" in ASCII. */
+/** Marks our files among SQLite files: SQLite's `application_id`, "pets" in ASCII. */
 export const applicationId = 0x70657473;
 
 /** The steps that lead to a version of the schema, which may be an older one. */
@@ -97,16 +97,16 @@ export function stepsTo(version: number): readonly string[] {
   return migrations.slice(0, version);
 }
 
-/** Brings a file to the present schema: all of the steps that it lacks, or none. Throws where it cannot be written. */
+/** Brings a file to the present schema, in one transaction. Throws where the file cannot be written. */
 export function migrate(connection: Connection): void {
   const present = versionOf(connection);
   if (present >= schemaVersion) {
-    // Nothing of this stays, or servers would take it for a change; but where nothing can be written, it fails.
+    // Fails where the file cannot be written. It is rolled back, so that servers do not see a change.
     connection.execute(`BEGIN IMMEDIATE; PRAGMA user_version = ${present}; ROLLBACK`);
     return;
   }
   connection.atomically(() => {
-    // Read again within the transaction: another process may have done it in the meantime.
+    // Read again within the transaction: another process may have migrated the file meanwhile.
     const version = versionOf(connection);
     for (const step of migrations.slice(version)) {
       connection.execute(step);

@@ -29,7 +29,7 @@ export function listInventory(connection: Connection, query: ListQuery<PetStatus
 
 /**
  * Sets the stock count of a pet, and returns the pet's status; undefined when there is no such pet. Throws
- * `DamagedRowError` when it is none.
+ * `DamagedRowError`.
  */
 export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
   const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;

@@ -4,15 +4,15 @@ import { schemaVersion, stepsTo } from "./migrations.ts";
 interface SchemaRow {
   readonly type: string;
   readonly name: string;
-  /** The table that an index or a trigger is of. */
+  /** The table of an index or a trigger. */
   readonly table: string;
   readonly sql: string;
 }
 
 /**
- * What keeps a store from having the schema of the version that it is marked with, a line for each: what is missing or
- * different, what only a later version has, and what others have added. SQLite would run a trigger of theirs with our
- * own updates. Their tables, such as Litestream's, are left alone.
+ * Returns how a store differs from the schema of its version, a line for each difference: what is missing, what is not
+ * the same, what only a later version has, and what others have added. A trigger of theirs would run with our updates.
+ * Tables of other programs, such as Litestream's, are allowed.
  */
 export function findSchemaFaults(connection: Connection): string[] {
   return connection.asOfOneMoment(() => {
@@ -21,12 +21,12 @@ export function findSchemaFaults(connection: Connection): string[] {
       return [`it is marked as version ${version} of the schema; there are 1 to ${schemaVersion}`];
     }
     const [expected, last, present] = [expectedSchema(version), expectedSchema(schemaVersion), schemaOf(connection)];
-    const strangers = present.filter((row) => rowLike(row, expected) === undefined);
+    const others = present.filter((row) => rowLike(row, expected) === undefined);
     return [
       ...expected.flatMap((row) => tellDifference(row, rowLike(row, present))),
-      ...strangers.flatMap((row) =>
+      ...others.flatMap((row) =>
         rowLike(row, last) === undefined
-          ? tellStranger(row, last)
+          ? describeForeign(row, last)
           : `${describe(row)} is of a later version than ${version}, as which the store is marked`,
       ),
     ];
@@ -40,8 +40,8 @@ function tellDifference(expected: SchemaRow, present: SchemaRow | undefined): st
   return [`${describe(expected)} is ${present === undefined ? "missing" : "not as petstore makes it"}`];
 }
 
-/** Others may have tables of their own with indexes, and nothing else. */
-function tellStranger(row: SchemaRow, ours: readonly SchemaRow[]): string[] {
+/** Other programs may have tables of their own with indexes, and nothing else. */
+function describeForeign(row: SchemaRow, ours: readonly SchemaRow[]): string[] {
   const isTheirs = row.type === "table" || (row.type === "index" && !ours.some(({ name }) => name === row.table));
   return isTheirs ? [] : [`${describe(row)} is not petstore's`];
 }
@@ -54,7 +54,7 @@ function rowLike({ name }: SchemaRow, rows: readonly SchemaRow[]): SchemaRow | u
   return rows.find((row) => row.name === name);
 }
 
-/** The schema as the migrations make it. */
+/** The schema that the migrations make. */
 function expectedSchema(version: number): SchemaRow[] {
   const connection = new Connection(":memory:");
   try {
@@ -67,7 +67,7 @@ function expectedSchema(version: number): SchemaRow[] {
   }
 }
 
-/** What SQLite makes by itself, such as the index of a primary key, has no SQL. */
+/** Without the objects that SQLite makes itself, such as the index of a primary key: they have no SQL. */
 function schemaOf(connection: Connection): SchemaRow[] {
   return connection.all<SchemaRow>(
     `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`,

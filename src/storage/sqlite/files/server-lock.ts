@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "../connection.ts";
-import { resolveDatabase, resolveStore, toStoreFileError } from "../database.ts";
 import { isBusy } from "../driver-error.ts";
 import { lockFileOf } from "./sidecar-files.ts";
+import { toStoreFileError } from "./store-file-error.ts";
+import { resolveDatabase, resolveStore } from "./store-path.ts";
 
-/** Another process serves this store already. */
+/** Another process serves this store. */
 export class StoreHeldError extends Error {
   override readonly name = "StoreHeldError";
-  /** The process id of the one that does. */
+  /** The id of that process. */
   readonly pid: number;
 
   constructor(file: string, pid: number) {
@@ -16,18 +17,18 @@ export class StoreHeldError extends Error {
   }
 }
 
-/** The right to serve a store, which one process has at a time. */
+/** The right to serve a store. One process has it at a time. */
 export interface ServerLock {
   release(): void;
 }
 
 /**
- * Takes the right to serve a store, by whatever path it is named. The system gives it back when the process ends, in
- * whatever way. Throws `StoreHeldError` and `StoreFileError`.
+ * Takes the right to serve a store, by any of its paths. The system releases it when the process ends, however that
+ * happens. Throws `StoreHeldError` and `StoreFileError`.
  *
- * The lock is SQLite's own, on a small file beside the store, which is never removed: whoever has a write transaction
- * open on it is the server. The holder is written down and committed before that, since others see only what is
- * committed; another one may come in between, so that it is done again until the holder that stands there is oneself.
+ * The lock is an open write transaction on a small database beside the store, which is never removed. The process first
+ * commits its id there, since others see only what is committed. Another process may do so in between: so this repeats
+ * until the transaction is open and the id is its own.
  */
 export function acquireServerLock(file: string): ServerLock {
   const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
@@ -66,7 +67,7 @@ function hold(connection: Connection, file: string): void {
   }
 }
 
-/** Whether the write lock could be had. */
+/** Whether the write transaction could be opened. */
 function begin(connection: Connection): boolean {
   try {
     connection.run("BEGIN IMMEDIATE");

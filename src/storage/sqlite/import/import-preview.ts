@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../../../domain/import.ts";
 import { Connection } from "../connection.ts";
-import { assertUsable, type DatabaseOptions, openDatabase, resolveStore, toStoreFileError } from "../database.ts";
+import { assertUsable, type DatabaseOptions, openDatabase } from "../database.ts";
 import { fromDriverError } from "../driver-error.ts";
+import { toStoreFileError } from "../files/store-file-error.ts";
+import { resolveStore } from "../files/store-path.ts";
 import { migrate } from "../migrations.ts";
 import { previewImport } from "./import.ts";
 
 /**
- * Tells what an import into the store in a file would do, and changes nothing: a missing store is not made, and an older
- * one stays as it is. Throws what the import would, and `StoreFileError`.
+ * Returns what an import into the store in a file would do, and changes nothing: creates no store, and migrates none.
+ * Throws what the import would throw, and `StoreFileError`.
  */
 export async function previewImportInto(
   file: string,
@@ -25,7 +27,7 @@ export async function previewImportInto(
   }
 }
 
-/** Where the import would create the store, an empty one in memory stands for it. */
+/** Opens the store. Where the import would create one, opens an empty store in memory. */
 function openForPreview(file: string, ifMissing: "create" | "refuse"): Connection {
   try {
     const isToBeMade = ifMissing === "create" && !existsSync(file);
@@ -35,7 +37,7 @@ function openForPreview(file: string, ifMissing: "create" | "refuse"): Connectio
   }
 }
 
-/** Undefined for an empty file, which an import would make a store of. */
+/** Undefined for an empty file. */
 function openExisting(file: string): Connection | undefined {
   const connection = openDatabase(resolveStore(file, "refuse"));
   try {

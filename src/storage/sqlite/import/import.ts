@@ -48,7 +48,7 @@ function describe(connection: Connection): ImportResult {
   };
 }
 
-/** An order that comes without its pet keeps the one that it has, of which nothing is said. */
+/** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
 function findStrays(connection: Connection): StrayOrders {
   const rows = connection.all<{ pet_id: bigint; orders: bigint }>(
     `SELECT pet_id, count(*) AS orders FROM staged_orders

@@ -1,16 +1,16 @@
 import { type ImportCounts, UnknownRecordError } from "../../../domain/import.ts";
 import type { Connection, Value } from "../connection.ts";
 
-/** How records of one kind are kept, for importing them. */
+/** The table of one kind of records, for imports. */
 export interface ImportTable<Item> {
   readonly table: "pets" | "orders";
-  /** All columns but the id, with their types. In the store none of them is ever null. */
+  /** All columns but the id, with their types. None of them is ever null in the store. */
   readonly columns: Readonly<Record<string, "TEXT" | "INTEGER">>;
-  /** The values of the columns, in their order; null for those that a record leaves as they are. */
+  /** The values of the columns, in their order; null for a field that the record does not change. */
   readonly toValues: (item: Item) => Value[];
 }
 
-/** Gathers records in a temporary table, which is made first. Of several with the same id the later go over the former. */
+/** Gathers records in a new temporary table. Of several records with one id the later fields win. */
 export async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
   { table, columns, toValues }: ImportTable<Item>,
@@ -38,8 +38,8 @@ interface CountsRow {
 }
 
 /**
- * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first that has only some
- * fields, and is not in the store.
+ * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first record that has only
+ * some fields and is not in the store.
  */
 export function countStaged(connection: Connection, { table, columns }: ImportTable<never>): ImportCounts {
   const isWhole = isWholeSql(columns);
@@ -58,7 +58,7 @@ export function countStaged(connection: Connection, { table, columns }: ImportTa
   return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
 }
 
-/** Puts the gathered records into the store: whole ones in the place of those that exist, of others what they have. */
+/** Merges the gathered records: a whole one replaces the stored one, another one changes the fields that it has. */
 export function mergeStaged(connection: Connection, { table, columns }: ImportTable<never>): void {
   const names = Object.keys(columns);
   const isWhole = isWholeSql(columns);

@@ -2,21 +2,20 @@ import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
-import { StoreFileError } from "../database.ts";
-import { isTaken } from "../files/file-system.ts";
+import { isTaken, syncFile, syncFolder } from "../files/file-system.ts";
 import { belongsToStore } from "../files/sidecar-files.ts";
-import { syncFile, syncFolder } from "../sync.ts";
+import { StoreFileError } from "../files/store-file-error.ts";
 import { PacedFsync } from "./paced-fsync.ts";
 
 /**
- * Copies what a connection sees to a new file, which is whole, alone (no log beside it) and readable by its owner only.
- * It gets its name when it is complete. Throws `StoreFileError` when that is taken, and the file system's errors.
+ * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets
+ * its name when it is complete. Throws `StoreFileError` when the name is taken, and the file system's errors.
  *
- * The connection is the copy's own: it reads from one moment throughout, so that writers do not make it start again.
+ * The copy needs a connection of its own. It reads as of one moment, so that writers do not restart it.
  */
 export async function backUp(connection: Connection, file: string, report?: ReportProgress): Promise<void> {
   assertFree(file);
-  // From the root on: the driver would take white space at the beginning away, and write another file.
+  // An absolute path: the driver trims leading white space, and would write another file.
   const draft = `${resolve(file)}.${process.pid}.tmp`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
@@ -42,14 +41,14 @@ async function copyPaced(connection: Connection, draft: string, report: ReportPr
   });
 }
 
-/** Throws `StoreFileError` for a name that belongs to the store itself, which is given by its true path. */
+/** Throws `StoreFileError` for a name that belongs to the store at a real path. */
 export function assertOutside(path: string, file: string): void {
   if (belongsToStore(file, path)) {
     throw new StoreFileError(`${file}: belongs to the store itself; name another file`);
   }
 }
 
-/** SQLite would take a log or a journal that is left of another file for the copy's own. */
+/** SQLite would take the leftover log or journal of another file for the copy's own. */
 function assertFree(file: string): void {
   if (isTaken(file)) {
     throw new StoreFileError(`${file}: exists already; name a new file`);
@@ -62,7 +61,7 @@ function assertFree(file: string): void {
   }
 }
 
-/** Takes the copy out of WAL mode, in which it would want a second file as soon as it is opened. */
+/** Takes the copy out of WAL mode: in that mode SQLite makes more files as soon as it opens one. */
 function detachLog(file: string): void {
   const connection = new Connection(file);
   try {

@@ -1,28 +1,26 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { ReportProgress } from "../../../domain/store-maintenance.ts";
+import type { CheckDepth, ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
-import { identify, resolveDatabase, StoreFileError, toStoreFileError } from "../database.ts";
+import { identify } from "../database.ts";
+import { StoreFileError, toStoreFileError } from "../files/store-file-error.ts";
+import { resolveDatabase } from "../files/store-path.ts";
 import { findSchemaFaults } from "../schema.ts";
 import { invariants } from "./invariants.ts";
 
-/** A quick check passes over what takes longest: whether the indexes agree with their tables. */
-export type CheckDepth = "quick" | "full";
-
-/** No more faults of one kind are told. */
+/** The most faults of one kind that are reported. */
 const maxFaults = 100;
 
-/** One thing to look at. It gives a line for each fault. */
+/** One part of the check. It returns a line for each fault. */
 interface Step {
   readonly subject: string;
   readonly findFaults: (connection: Connection) => readonly string[];
 }
 
 /**
- * Looks for whatever is wrong in a store: in its pages, its schema, its references and what the service relies on.
- * Gives a line for each fault, and changes nothing of what it holds; where nobody has the store open, SQLite writes its
- * log back. Others may go on reading and writing. Throws `StoreFileError` when the file cannot be read as a store at
- * all.
+ * Looks for faults in a store: in its pages, schema, references and invariants. Returns a line for each fault. Changes
+ * no data; SQLite writes the log back when nobody else has the store open. Others may read and write meanwhile. Throws
+ * `StoreFileError` when the file cannot be read as a store at all.
  */
 export async function checkDatabase(file: string, depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
   const connection = openForReading(file);
@@ -31,7 +29,7 @@ export async function checkDatabase(file: string, depth: CheckDepth, report?: Re
     const steps = stepsOf(depth);
     for (const [done, step] of steps.entries()) {
       report?.(done, steps.length);
-      // Each of them may take long: what shows the progress is to have its turn between them.
+      // Each step may take long: the progress is shown between two.
       await setImmediate();
       faults.push(...run(step, connection));
     }
@@ -39,11 +37,11 @@ export async function checkDatabase(file: string, depth: CheckDepth, report?: Re
   } finally {
     connection.close();
   }
-  // Not before: to close a file takes back the process's own locks on it.
+  // Only now: closing the file drops the locks that this process has on it.
   return [...findHeaderFaults(file), ...faults];
 }
 
-/** Opens a store that is not to be changed, migrated neither. Throws `StoreFileError`. */
+/** Opens a store for reading, and does not migrate it. Throws `StoreFileError`. */
 export function openForReading(file: string): Connection {
   try {
     const connection = new Connection(resolveDatabase(file, "refuse"));
@@ -76,7 +74,7 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
   ];
 }
 
-/** A store whose pages are damaged may fail anywhere: that is a fault as well. */
+/** A store with damaged pages may fail anywhere: that is a fault, too. */
 function run({ subject, findFaults }: Step, connection: Connection): readonly string[] {
   try {
     return findFaults(connection);
@@ -86,7 +84,7 @@ function run({ subject, findFaults }: Step, connection: Connection): readonly st
 }
 
 /**
- * SQLite reads a file of which a later version must do the writing, and says nothing of that.
+ * SQLite silently reads a file that only a later version may write.
  *
  * Source: https://sqlite.org/fileformat2.html#file_format_version_numbers
  */

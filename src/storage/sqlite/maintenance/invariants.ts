@@ -3,16 +3,16 @@ import { scopes } from "../../../domain/key.ts";
 import { maxTimestampMs, minTimestampMs } from "../../../domain/ranges.ts";
 import type { Value } from "../connection.ts";
 
-/** What must hold of all rows, and that the schema itself cannot demand. */
+/** A rule for rows that the schema cannot express. */
 export interface Invariant {
-  /** What is looked at, for progress and for errors. */
+  /** What the rule is about, for error messages. */
   readonly subject: string;
-  /** Gives one row, with a `fault`, for each that is wrong. */
+  /** Selects a `fault` for each row that breaks the rule. */
   readonly sql: string;
   readonly values?: readonly Value[];
 }
 
-/** All that the service relies on. */
+/** All rules that the service relies on. */
 export const invariants: readonly Invariant[] = [
   {
     subject: "the pets' lists",
@@ -58,14 +58,14 @@ export const invariants: readonly Invariant[] = [
   },
 ];
 
-/** The functions for JSON throw for what is none, so that this must be asked first. */
+/** The JSON functions throw for invalid JSON, so `json_valid` comes first. */
 function isListOfTexts(column: string): string {
   return `CASE WHEN json_valid(${column})
             THEN json_type(${column}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE type <> 'text')
             ELSE false END`;
 }
 
-/** A time that is not there is none that is wrong. */
+/** NULL is valid. */
 function isNoTime(column: string): string {
   return `ifnull(${column} NOT BETWEEN ${minTimestampMs} AND ${maxTimestampMs}, false)`;
 }

@@ -1,21 +1,20 @@
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 
 /**
- * Keeps whoever writes a large file from holding up others that write to the same disk. What has been written is synced
- * piece by piece: a server's next sync would otherwise wait for all of it at once. And the disk is left alone for as
- * long as each piece took.
+ * Writes a large file without holding up others that write to the same disk. Each piece is synced by itself: otherwise
+ * a server's next sync would wait for the whole file. After each piece the disk is left alone for as long as that took.
  */
 export class PacedFsync implements Disposable {
   readonly #descriptor: number;
   readonly #sleeper = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #startedAtMs = performance.now();
 
-  /** Takes the file that somebody else writes. */
+  /** Takes the file that is being written. */
   constructor(file: string) {
     this.#descriptor = openSync(file, "r+");
   }
 
-  /** To be called after each piece. It blocks its thread, a command's own. */
+  /** Call it after each piece. It blocks the thread, which is a command's own. */
   pause(): void {
     fdatasyncSync(this.#descriptor);
     const tookMs = performance.now() - this.#startedAtMs;
@@ -28,5 +27,5 @@ export class PacedFsync implements Disposable {
   }
 }
 
-/** On a machine that is very busy a backup is to come to its end all the same. */
+/** A backup comes to its end on a very busy machine, too. */
 const longestPauseMs = 100;

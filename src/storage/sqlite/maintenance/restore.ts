@@ -2,25 +2,24 @@ import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, r
 import { dirname } from "node:path";
 import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
-import { StoreFileError, toStoreFileError } from "../database.ts";
 import { isBusy, isMediumFailure } from "../driver-error.ts";
-import { isSameFile, isTaken } from "../files/file-system.ts";
+import { isSameFile, isTaken, syncFolder } from "../files/file-system.ts";
 import { acquireServerLock } from "../files/server-lock.ts";
 import { keptFileOf, sqliteSuffixes } from "../files/sidecar-files.ts";
-import { syncFolder } from "../sync.ts";
+import { StoreFileError, toStoreFileError } from "../files/store-file-error.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
 
-/** How long to wait for another process to leave the store, in milliseconds. */
+/** How long to wait for another process to close the store, in milliseconds. */
 const busyTimeoutMs = 1_000;
 
 /**
- * Puts a copy of a backup in the place of a store, once the copy is known to be sound. The store that stood there is
- * kept beside it; returns its name, or undefined when there was none. Until that moment nothing changes, and whatever
- * happens meanwhile, one of the two whole stores stands there.
+ * Replaces a store with a copy of a backup, once the copy is known to be sound. Keeps the former store beside it, and
+ * returns the name of that; undefined when there was none. A crash at any moment leaves one of the two stores in place,
+ * whole.
  *
- * Throws `StoreHeldError` while the store is served; `StoreFileError` while another process uses it, for a backup that
- * is not sound, and where a store that was kept before would be lost.
+ * Throws `StoreHeldError` while the store is served. Throws `StoreFileError` while another process uses the store, for
+ * a backup that is not sound, and where a store kept by an earlier restore would be lost.
  */
 export async function restoreDatabase(
   backup: string,
@@ -36,7 +35,7 @@ export async function restoreDatabase(
   const lock = acquireServerLock(file);
   const path = realpathSync(file);
   if (!wasThere) {
-    // The lock has made an empty one.
+    // The lock has created an empty file.
     undo.defer(() => rmSync(path, { force: true }));
   }
   undo.defer(() => lock.release());
@@ -54,11 +53,11 @@ export async function restoreDatabase(
   return keptAs;
 }
 
-/** Copies a backup, and checks the copy, which is what will be used. */
+/** Copies a backup, and checks the copy. */
 async function copySound(backup: string, draft: string, report: ReportProgress): Promise<void> {
   const connection = openForReading(backup);
   try {
-    // It is half of the work; the other half is the check.
+    // The copy is half of the work, the check the other half.
     await backUp(connection, draft, (done, total) => report(done, 2 * total));
   } catch (error) {
     throw isMediumFailure(error) ? toStoreFileError(error, draft) : error;
@@ -72,7 +71,7 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
   }
 }
 
-/** Replaces a store by the draft of another one, in one step. */
+/** Replaces a store with the draft of another one, in one step. */
 function replace(path: string, draft: string, keptAs: string | undefined): void {
   const held = keptAs === undefined ? undefined : keep(path, keptAs);
   try {
@@ -89,15 +88,15 @@ function replace(path: string, draft: string, keptAs: string | undefined): void 
 }
 
 /**
- * Sees to it that a store and its log can be kept: the log is written back into the store, which is held so that nobody
- * else uses it. A store that is too damaged for that keeps its log as it is, beside the other name. Gives what holds
- * the store. Throws `StoreFileError` while somebody else uses it.
+ * Prepares a store to be kept: writes its log back, and locks it. Returns the connection that has the lock. A store that
+ * is too damaged for that keeps its log beside the new name; then the result is undefined. Throws `StoreFileError` while
+ * another process uses the store.
  */
 function keep(path: string, keptAs: string): Connection | undefined {
   for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {
-    // A restore that was cut short may have left the name of an older one.
+    // An interrupted restore may have left an older one.
     rmSync(keptAs + end, { force: true });
-    // SQLite removes the log of a store that it cannot make anything of.
+    // SQLite removes the log of a store that it cannot read.
     linkSync(path + end, keptAs + end);
   }
   const connection = new Connection(path, { busyTimeoutMs });
@@ -116,14 +115,14 @@ function keep(path: string, keptAs: string): Connection | undefined {
   }
 }
 
-/** SQLite would take what is left of another file for a part of this one. */
+/** SQLite would take the leftovers of another file for a part of this one. */
 function removeLogs(file: string): void {
   for (const end of sqliteSuffixes) {
     rmSync(file + end, { force: true });
   }
 }
 
-/** The server that may use the one store is to be able to use the other. */
+/** The server that may use the former store may use the new one. */
 function takeOwner(draft: string, path: string): void {
   const { mode, uid, gid } = statSync(path);
   chmodSync(draft, mode);

@@ -1,21 +1,21 @@
-/** How many updates can wait at a time: a power of two, far more than arrive while a group is committed. */
+/** The most updates that can wait: a power of two, and far more than arrive during one commit. */
 const capacity = 4096;
 
 const bytesPerUpdate = 2 * BigInt64Array.BYTES_PER_ELEMENT;
 
-/** Where the positions stand. They count all updates there ever were, and wrap around with 32 bits. */
+/** The indexes of the positions. A position counts all updates ever made, and wraps around at 32 bits. */
 const putPosition = 0;
 const takenPosition = 1;
-/** 1 while the thread that takes sleeps, and must be woken. */
+/** 1 while the taking thread sleeps and has to be woken. */
 const sleeping = 2;
 const positionCount = 3;
 
 /**
- * The stock updates on their way to the writing thread, in memory that both threads share: to send them as messages
- * would cost the serving thread as much as all else that it does for an update. One thread puts, the other one takes.
+ * A queue of stock updates for the writing thread, in memory that both threads share. One thread puts, the other takes.
+ * Sending them as messages would double the work of the serving thread for an update.
  */
 export class UpdateQueue {
-  /** What the other thread is given, to make its end of the queue of. */
+  /** The other thread makes its end of the queue from this. */
   readonly memory: SharedArrayBuffer;
   readonly #positions: Int32Array;
   readonly #values: BigInt64Array;
@@ -26,7 +26,7 @@ export class UpdateQueue {
     this.#positions = new Int32Array(memory, capacity * bytesPerUpdate, positionCount);
   }
 
-  /** Puts an update behind all others; false when there is no room. */
+  /** Appends an update. False when the queue is full. */
   put(petId: bigint, quantity: bigint): boolean {
     const position = Atomics.load(this.#positions, putPosition);
     if (((position - Atomics.load(this.#positions, takenPosition)) | 0) === capacity) {
@@ -39,7 +39,7 @@ export class UpdateQueue {
     return true;
   }
 
-  /** Takes all updates that there are: pet id and quantity in turn. */
+  /** Takes all waiting updates: pet id and quantity in turn. */
   take(): BigInt64Array {
     const start = Atomics.load(this.#positions, takenPosition);
     const end = Atomics.load(this.#positions, putPosition);
@@ -51,14 +51,14 @@ export class UpdateQueue {
     return updates;
   }
 
-  /** Says that the thread that takes goes to sleep; false when there is something to take. */
+  /** Announces that the taking thread goes to sleep. False when updates wait. */
   sleep(): boolean {
     Atomics.store(this.#positions, sleeping, 1);
     const isEmpty = Atomics.load(this.#positions, putPosition) === Atomics.load(this.#positions, takenPosition);
     return isEmpty || Atomics.exchange(this.#positions, sleeping, 0) === 0;
   }
 
-  /** Whether the thread that takes sleeps, and is to be woken by whoever is told so. */
+  /** Whether the taking thread sleeps. The caller that gets true has to wake it. */
   mustWake(): boolean {
     return Atomics.load(this.#positions, sleeping) === 1 && Atomics.exchange(this.#positions, sleeping, 0) === 1;
   }

@@ -2,9 +2,10 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import type { ChangeTopic } from "../../../domain/store.ts";
 import { DamagedRowError } from "../column-values.ts";
 import type { Connection, ConnectionOptions } from "../connection.ts";
-import { openDatabase, StoreFileError } from "../database.ts";
+import { openDatabase } from "../database.ts";
 import { isMediumFailure } from "../driver-error.ts";
-import { FileIdentity } from "../files/file-identity.ts";
+import { StoreFileError } from "../files/store-file-error.ts";
+import { FileIdentity } from "../files/store-path.ts";
 import { updateQuantity } from "../pets.ts";
 import { ChangeTracker, countChange } from "./change-counters.ts";
 import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
@@ -38,7 +39,7 @@ port.on("message", (first: WriterMessage) => {
   }
 });
 
-/** What was sent while the last group was committed. */
+/** The messages that arrived during the last commit. */
 function* waitingMessages(): Generator<WriterMessage> {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     yield next.message;

@@ -101,7 +101,7 @@ export class Writer {
     return this.#updates.length > 0 || this.#tasks.length > 0;
   }
 
-  /** Updates that are made together are to share the first group. */
+  /** Updates of the same turn share the first group. */
   #wakeSoon(): void {
     if (!this.#willWake) {
       this.#willWake = true;
@@ -130,7 +130,7 @@ export class Writer {
     // TypeScript in a checkout, JavaScript in the package.
     const file = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
     const workerData: WriterThreadData = { path: this.#path, options: this.#options, updates: this.#queue.memory };
-    // The process's own flags are not for the thread: with `--input-type` among them it would not start.
+    // Without the process's own flags: with `--input-type` the thread would not start.
     const thread = new Worker(file, { workerData, execArgv: [] });
     thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));
     thread.on("error", (error: Error) => this.#replaceThread(error));
@@ -167,7 +167,7 @@ export class Writer {
   }
 
   #noteExit(thread: Worker, code: number): void {
-    // A thread that was closed, or has failed with an error, is not ours any more.
+    // A thread that was closed, or has failed, has been replaced already.
     if (this.#thread === thread) {
       const error = new Error(`the writing thread has ended with code ${code}`);
       this.#replaceThread(error);
@@ -175,7 +175,7 @@ export class Writer {
     }
   }
 
-  /** A thread that has died is replaced by the next write. Of what it was sent, nobody knows what has been done. */
+  /** The next write starts a new thread. Nobody knows which writes a dead thread has done. */
   #replaceThread(error: Error): void {
     const waiters = [...this.#updates, ...this.#tasks];
     this.#updates = [];
@@ -186,15 +186,15 @@ export class Writer {
   }
 }
 
-/** From so many milliseconds on a sync is slow. */
+/** A sync is slow from this many milliseconds on. */
 const slowSyncMs = 10;
 
-/** Over so many turns of the event loop, at most, those are spread who have waited for a slow sync. */
+/** The callers that have waited for a slow sync are answered over this many turns of the event loop at most. */
 const spreadTurns = 64;
 
 /**
- * How many of a group's updates are settled in one turn of the event loop. While a disk is slow there is time, and many
- * wait for it: all of their answers at once, and what they ask for next, would keep the reads waiting.
+ * How many updates of a group are settled in one turn of the event loop. Many callers wait for a slow disk: settling
+ * them all at once, and taking their next requests, would delay reads.
  */
 function settledAtOnce({ updates, syncMs }: CommittedTasks): number {
   return syncMs < slowSyncMs ? updates.length : Math.ceil(updates.length / spreadTurns);

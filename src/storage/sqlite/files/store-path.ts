@@ -1,0 +1,117 @@
+import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { identityOf, isSameFile } from "./file-system.ts";
+import { keptFileOf } from "./sidecar-files.ts";
+import { StoreFileError, toStoreFileError } from "./store-file-error.ts";
+
+/**
+ * Returns the real path of a database file, without symbolic links. A missing file is created: empty, and readable by
+ * its owner alone. Throws `StoreFileError`.
+ */
+export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): string {
+  try {
+    return resolve(file, ifMissing);
+  } catch (error) {
+    throw toStoreFileError(error, file);
+  }
+}
+
+function resolve(file: string, ifMissing: "create" | "refuse"): string {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
+    if (ifMissing === "refuse") {
+      throw new StoreFileError(`${file}: there is no such store`);
+    }
+    makeFolderOf(file);
+    // Only where it is missing: closing a file drops all POSIX locks that this process holds on it.
+    closeSync(openSync(file, "a", 0o600));
+  }
+  if (!statSync(file).isFile()) {
+    throw new StoreFileError(`${file}: not a file`);
+  }
+  const path = realpathSync(file);
+  // The driver trims the name, and would open another file.
+  if (path !== path.trim()) {
+    throw new StoreFileError(`${file}: the name of a store must not end in white space`);
+  }
+  return path;
+}
+
+function makeFolderOf(file: string): void {
+  try {
+    makeFolder(dirname(file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === "EEXIST" || code === "ENOTDIR"
+      ? new StoreFileError(`${file}: a file stands where its folder should be; name another path`)
+      : error;
+  }
+}
+
+/**
+ * Makes a folder, and the folders above it. Node's own recursive `mkdir` takes ENOENT for a missing parent. Where the
+ * parent exists but takes no folders, such as /proc, it never returns.
+ */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) {
+    return;
+  }
+  const parent = dirname(folder);
+  if (parent !== folder) {
+    makeFolder(parent);
+  }
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it in the meantime.
+    if (!isFolder(folder)) {
+      throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/**
+ * As `resolveDatabase`, for a store that is to be written to. A file with a second name (a hard link) is refused:
+ * SQLite keeps a log beside each name, and two logs corrupt the store. The second name that an interrupted restore has
+ * left is accepted, since nobody opens it.
+ *
+ * Source: https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
+ */
+export function resolveStore(file: string, ifMissing: "create" | "refuse"): string {
+  const path = resolveDatabase(file, ifMissing);
+  const names = statSync(path).nlink - (isSameFile(path, keptFileOf(path)) ? 1 : 0);
+  if (names > 1) {
+    throw new StoreFileError(`${file}: has ${names} names (hard links), and may have one; remove the others`);
+  }
+  return path;
+}
+
+/**
+ * Remembers which file a path led to. When an open file is moved, deleted or replaced, SQLite goes on writing to the
+ * old one, and what it writes is lost with the process.
+ */
+export class FileIdentity {
+  readonly #path: string;
+  readonly #opened: string | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#opened = identityOf(path);
+  }
+
+  /** Throws `StoreFileError` unless the path is known to lead to the same file as at first. */
+  assertUnmoved(): void {
+    try {
+      if (identityOf(this.#path) !== this.#opened) {
+        throw new StoreFileError(
+          `${this.#path} is not the file that was opened: put that back, or start the server again`,
+        );
+      }
+    } catch (error) {
+      throw toStoreFileError(error, this.#path);
+    }
+  }
+}
