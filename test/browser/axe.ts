@@ -9,7 +9,7 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** What axe finds wrong with a page for those who do not see it, or use no mouse: one line a fault. */
+/** The accessibility faults that axe finds in a page, one per line. */
 export async function axeFaults(page: Page): Promise<string[]> {
   await page.evaluate(source);
   const { violations } = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as {

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-/** Where Debian has its Chromium; `CHROMIUM` names another. */
+/** The Chromium of Debian, unless `CHROMIUM` names another. */
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Why there is no browser to test with; undefined where there is one. */
+/** Why there is no browser to test with; undefined if there is one. */
 export const browserMissing = existsSync(executablePath)
   ? undefined
   : `there is no browser at ${executablePath}: install Chromium, or name one by CHROMIUM`;
 
-/** Starts the browser, without anything that would call its maker. */
+/** Starts the browser, without any calls to its vendor. */
 export function launchBrowser(): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"];
   return chromium.launch({ executablePath, args: ["--no-sandbox", ...quiet] });

@@ -25,9 +25,9 @@ const script = '<img src="x" onerror="globalThis.harmed = true">';
 const isHarmed = (page: Page) =>
   page.evaluate("globalThis.harmed === true || document.querySelector('main img') !== null");
 
-// A page of this size takes its time where several tests share a core.
-describe.skipIf(browserMissing !== undefined)("the reference, where others mean harm,", { timeout: 60_000 }, () => {
-  it("takes what addresses and answers hold for text", async () => {
+// A page of this size is slow when tests share a core.
+describe.skipIf(browserMissing !== undefined)("the reference under attack", { timeout: 60_000 }, () => {
+  it("shows addresses and answers as text", async () => {
     const { page, complaints } = await visit(
       reader,
       `${server.origin}/docs?url=//evil.example/x.json#/%E0%A4%A/${script}`,
@@ -45,7 +45,7 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
     }
   });
 
-  it("takes what the reader enters for text", async () => {
+  it("shows input as text", async () => {
     const { page, complaints } = await visit(reader, `${server.origin}/docs`);
     await operation(page, "updateInventory").getByLabel("petId").fill(script);
     await operation(page, "updateInventory").locator("textarea").fill(`{"quantity": "${script}'; rm"}`);
@@ -53,7 +53,7 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
     expect(await shownSample(page, "updateInventory")).toContain("'\\''; rm");
   });
 
-  it("runs no script that somebody has put into it, and stands in no frame", async () => {
+  it("runs no injected script, and loads in no frame", async () => {
     const { page } = await visit(reader, `${server.origin}/docs`);
     await page.evaluate(`document.body.insertAdjacentHTML("beforeend", '${script}<iframe src="/docs">')`);
     await page.evaluate(
@@ -66,7 +66,7 @@ describe.skipIf(browserMissing !== undefined)("the reference, where others mean 
     await expect.poll(() => page.frames()[1]?.url()).toMatch(/^chrome-error:/);
   });
 
-  it("keeps the key out of addresses, of what other pages can read, and of what is shown", async () => {
+  it("keeps the key out of URLs, of shared storage, and of the page", async () => {
     const { key } = await server.store.mintKey();
     const { page } = await visit(reader, `${server.origin}/docs`);
     const requests: string[] = [];

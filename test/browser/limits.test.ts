@@ -29,7 +29,7 @@ const keyNote = (page: Page) => page.locator("#key-note").textContent();
 const plan = (page: Page) => page.locator(".plan").textContent();
 
 describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeout: 60_000 }, () => {
-  it("is shown with its plan and what is left of it, and costs nothing to enter", async () => {
+  it("is shown with its plan and remaining requests, and is free to enter", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, key);
     expect(await plan(page)).toMatch(/^Pro300 of 300 left this minute · 10,000 of 10,000 left todayForget key$/);
@@ -43,7 +43,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     ["", "Enter your API key first."],
     ["psk_wrong", "This is not a whole API key: it is cut off or mistyped."],
     [`psk_${"0".repeat(36)}`, "This is not a whole API key: it is cut off or mistyped."],
-  ])("is refused in one line, and not sent, where it is none: %j", async (text, line) => {
+  ])("is refused in one line, and not sent: %j", async (text, line) => {
     const { page } = await visit(reader, docs);
     const sentTo: string[] = [];
     page.on("request", (request) => sentTo.push(request.url()));
@@ -52,7 +52,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     expect(sentTo.filter((url) => url.includes("/v1/"))).toEqual([]);
   });
 
-  it("is said to be unknown, revoked or expired where it is", async () => {
+  it("is reported as unknown, revoked or expired", async () => {
     const { page } = await visit(reader, docs);
     const revoked = await server.store.mintKey();
     await server.store.run("keys", "revoke", revoked.id);
@@ -66,7 +66,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     expect(await page.locator("form.key").isVisible()).toBe(true);
   });
 
-  it("is said to be revoked by what it is sent with later", async () => {
+  it("is reported as revoked by the next call", async () => {
     const { page } = await visit(reader, docs);
     const { id, key: short } = await server.store.mintKey();
     await useKey(page, short);
@@ -75,7 +75,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     expect(await notice(page, "listInventory")).toMatch(/API_KEY_REVOKED.*This key has been revoked\. Forget it/s);
   });
 
-  it("is asked for where one is needed to send", async () => {
+  it("is asked for when an operation needs one", async () => {
     const fresh = await createReader(browser);
     const { page } = await visit(fresh, docs);
     await sendButton(page, "listInventory").click();
@@ -84,7 +84,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     await fresh.close();
   });
 
-  it("stays in the tab alone, through a reload, and is forgotten when told so", async () => {
+  it("stays in its tab through a reload, until it is forgotten", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, key);
     expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(key);
@@ -100,7 +100,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
 });
 
 describe.skipIf(browserMissing !== undefined)("a limit in the reference", { timeout: 60_000 }, () => {
-  it("is shown for what it is when it is exceeded, and nothing more is sent until the wait is over", async () => {
+  it("is shown when exceeded, and blocks calls until the wait is over", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, (await server.store.mintQuota(1, 100)).key);
     expect(await sent(page, "listInventory")).toBe(200);
@@ -119,13 +119,13 @@ describe.skipIf(browserMissing !== undefined)("a limit in the reference", { time
     await operation(page, "updateInventory").getByLabel("petId").press("Enter");
     expect(calls).toEqual([]);
     expect(await notice(page, "listInventory")).toMatch(/Time left/);
-    // What is free is answered meanwhile.
+    // Operations that are free of charge work meanwhile.
     expect(await sent(page, "getLimits")).toBe(200);
     await useKey(page, key);
     await expect.poll(() => sendButton(page, "listInventory").textContent()).toBe("Send");
   });
 
-  it("is sent against again when the wait is over", async () => {
+  it("allows calls again when the wait is over", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, key);
     const refusal = { code: "RATE_LIMIT_EXCEEDED", message: "Wait.", status: 429 };
@@ -141,7 +141,7 @@ describe.skipIf(browserMissing !== undefined)("a limit in the reference", { time
     expect(await sent(page, "listInventory")).toBe(200);
   });
 
-  it("has banned a key that went on, which is told when the key is entered, too", async () => {
+  it("shows the ban of a key, also when the key is entered", async () => {
     const small = (await server.store.mintQuota(1, 100)).key;
     const { page } = await visit(reader, docs);
     await useKey(page, small);

@@ -1,16 +1,16 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
-/** How far below the head of the page the target of a link may stand, in pixels. */
+/** The largest distance of a link target from the page header, in pixels. */
 const maxGap = 40;
 
-/** As far down it may be at the end of the page, which cannot be scrolled any further. */
+/** The largest distance at the end of the page, which cannot be scrolled further. */
 const maxGapAtEnd = 250;
 
-/** Where an element stands on the screen. */
+/** The position of an element on the screen. */
 interface Place {
   readonly id: string;
-  /** How far its top is below the head of the page, in pixels. */
+  /** The distance of its top from the page header, in pixels. */
   readonly gap: number;
   readonly isAtEnd: boolean;
 }
@@ -27,15 +27,15 @@ async function placeOf(page: Page, id: string): Promise<Place> {
   })()`)) as Place;
 }
 
-/** Fails unless the target of a link stands at the top of the screen, and not under the head of the page. */
+/** Fails unless the target of a link is at the top of the screen, below the page header. */
 export async function expectInSight(page: Page, id: string): Promise<void> {
-  // What is smooth takes its time, and would be seen to have stopped short.
+  // Smooth scrolling takes time, and would be measured before its end.
   await expect
     .poll(() => placeOf(page, id), { timeout: 3_000, interval: 20 })
     .toSatisfy(({ gap, isAtEnd }: Place) => gap >= 0 && gap <= (isAtEnd ? maxGapAtEnd : maxGap));
 }
 
-/** The targets of all links within the page; of the error codes, which are alike, the first and the last. */
+/** The targets of all links within the page. Of the error codes, only the first and the last. */
 export async function anchorsOf(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => {
     const ids = [...document.querySelectorAll('main a[href^="#"], nav a[href^="#"]')].map(({ hash }) => hash.slice(1));

@@ -30,7 +30,7 @@ const readers = Object.entries(screens).flatMap(([screen, options]) =>
   (["no-preference", "reduce"] as const).map((reducedMotion) => ({ screen, reducedMotion, options })),
 );
 
-/** Clicks a link as a reader does; one in the folded navigation once that is open. */
+/** Clicks a link as a reader does. Opens the navigation first if it is closed. */
 async function clickInNavigation(page: Page, href: string): Promise<void> {
   const menu = page.getByRole("button", { name: "Menu" });
   if (await menu.isVisible()) {
@@ -51,7 +51,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
 
     afterAll(() => reader?.close());
 
-    it("has its target in sight when it is clicked, and is one entry in the history", async () => {
+    it("scrolls to its target when clicked, and adds one history entry", async () => {
       const { page } = await visit(reader, docs);
       await page.evaluate(`
         globalThis.entries = [];
@@ -75,7 +75,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
       }
     });
 
-    it("has its target in sight when it is opened at first", async () => {
+    it("scrolls to its target when it is opened first", async () => {
       const { page } = await visit(reader, docs);
       const anchors = await anchorsOf(page);
       expect(anchors.length).toBeGreaterThan(35);
@@ -92,7 +92,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
       ["operations-tag-PetService", "operations"],
       ["overview-good-to-know", "conventions"],
       ["errors-in-which-order-a-request-is-judged", "errors-the-order-of-checks"],
-    ])("leads from its former anchor %s to where that is now", async (former, id) => {
+    ])("redirects its former anchor %s", async (former, id) => {
       const { page } = await visit(reader, `${docs}#${former}`);
       await expectInSight(page, id);
       expect(new URL(page.url()).hash).toBe(`#${id}`);
@@ -114,7 +114,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
       await expect.poll(() => page.evaluate("scrollY")).toBe(700);
     });
 
-    it("marks in the navigation what it leads to", async () => {
+    it("marks its target in the navigation", async () => {
       const { page } = await visit(reader, docs);
       const marked = () =>
         page.locator("nav [aria-current]").evaluateAll((links) => links.map((link) => link.getAttribute("href")));

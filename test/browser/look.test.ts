@@ -28,7 +28,7 @@ const light = "rgb(255, 255, 255)";
 const schemes = ["light", "dark"] as const;
 const widths = [390, 768, 1440, 1920];
 
-/** Has the page show all that it can show: answers of all kinds, what is folded up, and what is wrong with a field. */
+/** Makes the page show everything: all kinds of answers, collapsed parts, and the error of a field. */
 async function showAll(page: Page): Promise<void> {
   await enterKey(page, "psk_wrong");
   await useKey(page, (await server.store.mintQuota(2, 100)).key);
@@ -43,14 +43,14 @@ async function showAll(page: Page): Promise<void> {
   });
 }
 
-/** Where something reaches beyond the page's edge, though the page itself cannot be scrolled there. */
+/** Elements that reach beyond the page's edge, even where the page cannot be scrolled. */
 const overhang = `[...document.querySelectorAll("main *")].filter((element) => {
   const { right, width } = element.getBoundingClientRect();
   return width > 0 && right > innerWidth && !element.closest("pre, .scroll, [role=tablist]");
 }).map((element) => element.outerHTML.slice(0, 120))`;
 
 describe.skipIf(browserMissing !== undefined)("the look of the reference", { timeout: 120_000 }, () => {
-  it.each(schemes)("can be used by everybody, and fits, at every width, in %s colours", async (colorScheme) => {
+  it.each(schemes)("is accessible, and fits every width, in %s colours", async (colorScheme) => {
     const { page } = await visit(await createReader(browser, { colorScheme }), `${server.origin}/docs`);
     await showAll(page);
     for (const width of widths) {
@@ -64,7 +64,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     }
   });
 
-  it.each(schemes)("can be used by everybody with its dialogs open, in %s colours", async (colorScheme) => {
+  it.each(schemes)("is accessible with its dialogs open, in %s colours", async (colorScheme) => {
     const reader = await createReader(browser, { ...phone, colorScheme });
     const { page } = await visit(reader, `${server.origin}/docs`);
     await page.getByRole("button", { name: "Menu" }).click();
@@ -92,7 +92,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     }
   });
 
-  it("keeps the call in sight while its explanation is read", async () => {
+  it("keeps the sample call in view beside its description", async () => {
     const { page } = await visit(
       await createReader(browser, { viewport: { width: 1440, height: 900 } }),
       `${server.origin}/docs`,
@@ -128,7 +128,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     expect(await page.evaluate(ground)).toBe(light);
   });
 
-  it("lets a keyboard skip the navigation, and shows where it is", async () => {
+  it("lets the keyboard skip the navigation, and shows the focus", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
@@ -155,7 +155,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
     expect(await page.getByRole("navigation").isVisible()).toBe(true);
   });
 
-  it("is printed with all that is read, and nothing that is clicked", async () => {
+  it("is printed in full, without controls", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await page.emulateMedia({ media: "print" });
     expect(await page.locator("button:visible, input:visible, nav:visible").count()).toBe(0);

@@ -5,7 +5,7 @@ export function operation(page: Page, operationId: string): Locator {
   return page.locator(`#${operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
 }
 
-/** Enters an API key, in the place of the one in use, and waits until the service has accepted it. */
+/** Enters an API key in place of the one in use, and waits until the service has accepted it. */
 export async function useKey(page: Page, key: string): Promise<void> {
   await openKeyPanel(page);
   const forget = page.getByRole("button", { name: "Forget key" });
@@ -16,14 +16,14 @@ export async function useKey(page: Page, key: string): Promise<void> {
   await page.locator("form.key[hidden]").waitFor({ state: "attached" });
 }
 
-/** Enters what may be no key at all. */
+/** Enters any text as a key. */
 export async function enterKey(page: Page, key: string): Promise<void> {
   await openKeyPanel(page);
   await page.getByLabel("Your API key").fill(key);
   await page.getByRole("button", { name: "Use key" }).click();
 }
 
-/** On a narrow screen the key has its place behind a button. */
+/** On a narrow screen, a button opens the key bar. */
 async function openKeyPanel(page: Page): Promise<void> {
   const toggle = page.locator(".key-toggle");
   if ((await toggle.isVisible()) && (await toggle.getAttribute("aria-expanded")) === "false") {
@@ -36,7 +36,7 @@ export function sendButton(page: Page, operationId: string): Locator {
   return operation(page, operationId).locator("button[type=submit]");
 }
 
-/** Sends an operation as it is filled in, and tells the status of the answer once that is shown. */
+/** Sends an operation as it is filled in. Returns the status of the answer once it is shown. */
 export async function sent(page: Page, operationId: string): Promise<number> {
   const answered = page.waitForResponse(
     (response) => new URL(response.url()).pathname.startsWith("/v1/") && response.request().method() !== "OPTIONS",
@@ -49,18 +49,18 @@ export async function sent(page: Page, operationId: string): Promise<number> {
   return status;
 }
 
-/** The body of an operation's answer, as it is shown. */
+/** The body of an operation's answer, as shown. */
 export async function shownBody(page: Page, operationId: string): Promise<string> {
   return (await operation(page, operationId).locator(".answer .body code").textContent()) ?? "";
 }
 
-/** The sample of an operation that is shown. */
+/** The visible sample of an operation. */
 export async function shownSample(page: Page, operationId: string): Promise<string> {
   const panels = operation(page, operationId).getByRole("tabpanel");
   return (await panels.filter({ visible: true }).locator("code").textContent()) ?? "";
 }
 
-/** What the page says about the failed answer of an operation. */
+/** The notice about the failed answer of an operation. */
 export async function notice(page: Page, operationId: string): Promise<string> {
   return (await operation(page, operationId).locator(".notice").textContent()) ?? "";
 }

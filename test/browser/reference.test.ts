@@ -31,13 +31,13 @@ if (browserMissing !== undefined) {
   console.warn(`the tests of the reference in a browser are skipped: ${browserMissing}`);
 }
 
-/** The stock entries, by the API itself. */
+/** The stock entries, from the API. */
 async function inventoryText(): Promise<string> {
   const response = await fetch(`${server.origin}/v1/inventory`, { headers: { authorization: `Bearer ${key}` } });
   return response.text();
 }
 
-// A page of this size takes its time where several tests share a core: all of these look at one, in turn.
+// A page of this size is slow when tests share a core, so these tests share one page.
 describe.skipIf(browserMissing !== undefined)("the reference in a browser", { timeout: 60_000 }, () => {
   let visited: Visit;
   let page: Page;
@@ -47,7 +47,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     page = visited.page;
   });
 
-  it("marks what is not stable, and by when what is deprecated may end", async () => {
+  it("marks unstable operations, and the sunset of deprecated ones", async () => {
     const badges = (operationId: string) => operation(page, operationId).locator("h3 .badge").allTextContents();
     expect(await badges("listInventory")).toEqual(["stable"]);
     expect(await badges("updateInventory")).toEqual(["experimental"]);
@@ -56,7 +56,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     expect(await badges("listOrders")).toEqual(["stable"]);
   });
 
-  it("has nothing to enter or to send for the orders, and says so", async () => {
+  it("says that the orders cannot be sent from the page", async () => {
     const orders = operation(page, "listOrders");
     expect(await orders.locator("input, textarea, button[type=submit]").count()).toBe(0);
     expect(await orders.locator(".untriable").textContent()).toBe("This operation cannot be sent from this page.");
@@ -70,7 +70,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     expect((await shownBody(page, "listInventory")).replaceAll(/\s/g, "")).toBe(await inventoryText());
   });
 
-  it("tells of an answer its time, its size and its headers", async () => {
+  it("shows the duration, size and headers of an answer", async () => {
     const answer = operation(page, "listInventory").locator(".answer");
     const bytes = Buffer.byteLength(await inventoryText());
     expect(await answer.locator(".facts").textContent()).toMatch(
@@ -89,7 +89,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     expect(await inventoryText()).toContain(`{"petId":${beyondDouble},"quantity":${beyondDouble + 2n},`);
   });
 
-  it("sends what is chosen and entered as the query and the headers", async () => {
+  it("sends the input as query and headers", async () => {
     const panel = operation(page, "listInventory");
     await panel.getByLabel("sold").check();
     await panel.getByLabel("pending").check();
@@ -103,7 +103,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     await page.reload();
   });
 
-  it("loads and answers without a complaint, and without a request to another host", () => {
+  it("loads and answers without an error, and without a request to another host", () => {
     expect(visited.complaints).toEqual([]);
     expect([...visited.origins]).toEqual([server.origin]);
   });
@@ -120,24 +120,27 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
       /^quantity: must be a 64-bit integer/,
     ],
     ["a body that is no JSON", "updateInventory", "JSON to send", "{", /must be valid JSON/],
-  ])("says what is wrong with %s beside it, and leads there", async (_title, operationId, field, value, message) => {
-    const { page } = await visit(reader, docs);
-    await useKey(page, key);
-    const panel = operation(page, operationId);
-    const control = panel.getByLabel(field);
-    await control.fill(value);
-    expect(await sent(page, operationId)).toBe(400);
-    const fault = panel.locator(".fault");
-    expect(await fault.textContent()).toMatch(message);
-    expect(await control.getAttribute("aria-describedby")).toBe(await fault.getAttribute("id"));
-    expect(await control.evaluate((element) => element.matches(":focus"))).toBe(true);
-    expect(await control.getAttribute("aria-invalid")).toBe("true");
-    expect(await panel.locator(".notice").count()).toBe(0);
-    await control.fill("7");
-    expect(await fault.count()).toBe(0);
-  });
+  ])(
+    "shows the error of %s beside it, and moves the focus there",
+    async (_title, operationId, field, value, message) => {
+      const { page } = await visit(reader, docs);
+      await useKey(page, key);
+      const panel = operation(page, operationId);
+      const control = panel.getByLabel(field);
+      await control.fill(value);
+      expect(await sent(page, operationId)).toBe(400);
+      const fault = panel.locator(".fault");
+      expect(await fault.textContent()).toMatch(message);
+      expect(await control.getAttribute("aria-describedby")).toBe(await fault.getAttribute("id"));
+      expect(await control.evaluate((element) => element.matches(":focus"))).toBe(true);
+      expect(await control.getAttribute("aria-invalid")).toBe("true");
+      expect(await panel.locator(".notice").count()).toBe(0);
+      await control.fill("7");
+      expect(await fault.count()).toBe(0);
+    },
+  );
 
-  it("takes the former answer away when it refuses to send, and when it sends again", async () => {
+  it("removes the former answer when it refuses to send, and when it sends again", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, key);
     const panel = operation(page, "updateInventory");
@@ -154,7 +157,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     expect(await sendButton(page, "updateInventory").textContent()).toBe("Sending …");
   });
 
-  it("says of a request that gets no answer where it went, and what to check", async () => {
+  it("says where an unanswered request went, and what to check", async () => {
     const { page } = await visit(reader, docs);
     await useKey(page, key);
     await page.route("**/v1/inventory", (route) => route.abort(), { times: 1 });
@@ -165,7 +168,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
     );
   });
 
-  it("shows the beginning of a long answer, and saves all of it", async () => {
+  it("shows the start of a long answer, and saves all of it", async () => {
     const items = Array.from(
       { length: 50_000 },
       (_, i) => `{"petId":${beyondDouble + BigInt(i)},"quantity":1,"status":"sold"}`,

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(browserMissing !== undefined)("the samples in the reference", { timeout: 60_000 }, () => {
-  it("are in the language that was chosen, everywhere and the next time, by mouse and by keyboard", async () => {
+  it("are all in the selected language, also at the next visit, by mouse and by keyboard", async () => {
     const { page } = await visit(reader, docs);
     const tabs = operation(page, "updateInventory");
     await tabs.getByRole("tab", { name: "Python" }).click();
@@ -41,7 +41,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     await tabs.getByRole("tab", { name: "curl", exact: true }).click();
   });
 
-  it("stay where they are on the screen when the language is chosen", async () => {
+  it("stay in place on the screen when the language is selected", async () => {
     const { page } = await visit(await createReader(browser, { viewport: { width: 390, height: 844 } }), docs);
     const tab = operation(page, "listOrders").getByRole("tab", { name: "Go" });
     await tab.scrollIntoViewIfNeeded();
@@ -57,7 +57,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     ["Go", [`/v1/inventory/${beyondDouble}"`, `strings.NewReader(\`{"quantity": ${beyondDouble + 2n}}\`)`]],
     ["grpcurl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
     ["buf curl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
-  ])("in %s follow what is entered, with all digits", async (language, texts) => {
+  ])("in %s follow the input, with all digits", async (language, texts) => {
     const { page } = await visit(reader, docs);
     const panel = operation(page, "updateInventory");
     await panel.getByRole("tab", { name: language, exact: true }).click();
@@ -94,7 +94,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     expect(await panel.getByRole("button", { name: "Copied" }).count()).toBe(1);
   });
 
-  it("call the server that is chosen, which does not get the key of the other", async () => {
+  it("call the selected server, which does not get the key of the other", async () => {
     const flags = ["--base-url", "https://api.pets.example/v1", "--staging-base-url", `${server.origin}/v1`];
     const other = await serve(new TestStore(), { flags });
     onTestFinished(() => other.stop());
@@ -107,7 +107,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
   });
 
-  it("have the address by which the reader has come", async () => {
+  it("have the address in the reader's address bar", async () => {
     const { page } = await visit(reader, docs.replace("127.0.0.1", "localhost"));
     const panel = operation(page, "listInventory");
     expect(await shownSample(page, "listInventory")).toContain(`curl http://localhost:${server.port}/v1/inventory`);

@@ -23,7 +23,7 @@ afterAll(async () => {
 const results = (page: Page) => page.getByRole("option").locator("span").allTextContents();
 
 describe.skipIf(browserMissing !== undefined)("the search in the reference", { timeout: 60_000 }, () => {
-  it("finds operations, guides and error codes, and goes there by keyboard", async () => {
+  it("finds operations, guides and error codes by keyboard", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await page.keyboard.press("/");
     await page.keyboard.type("banned");
@@ -42,7 +42,7 @@ describe.skipIf(browserMissing !== undefined)("the search in the reference", { t
     await expectInSight(page, "API_KEY_BANNED");
   });
 
-  it("is left by Escape, and says that nothing is found", async () => {
+  it("says that nothing is found, and closes with Escape", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await page.getByRole("button", { name: "Search" }).click();
     await page.keyboard.type("<b>elephant");
@@ -51,7 +51,7 @@ describe.skipIf(browserMissing !== undefined)("the search in the reference", { t
     expect(await page.locator("dialog").isVisible()).toBe(false);
   });
 
-  it("leaves a slash to what is being entered", async () => {
+  it("ignores a slash while the reader types", async () => {
     const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
     await operation(page, "listInventory").getByLabel("pageToken").press("/");
     expect(await page.locator("dialog").isVisible()).toBe(false);

@@ -1,21 +1,21 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 
-/** A reader's visit to the reference, and what went on behind it. */
+/** A reader's visit to the reference, with its console and requests. */
 export interface Visit {
   readonly page: Page;
-  /** What the browser complained of: errors and warnings on the console, and errors that nothing caught. */
+  /** Errors and warnings on the console, and uncaught errors. */
   readonly complaints: readonly string[];
   /** The origins of all requests. */
   readonly origins: ReadonlySet<string>;
 }
 
-/** Somebody with a browser: tabs share what is cached and chosen. Nothing moves by itself. */
+/** A browser profile. Its tabs share cache and storage. Animations are off. */
 export function createReader(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   return browser.newContext({ reducedMotion: "reduce", ...options });
 }
 
-/** As `openReference`, in a tab that the end of the test closes. */
+/** As `openReference`, in a tab that closes when the test ends. */
 export async function visit(reader: BrowserContext, address: string): Promise<Visit> {
   const visited = await openReference(reader, address);
   onTestFinished(() => visited.page.close());

@@ -7,7 +7,7 @@ import { until } from "../support/deadline.ts";
 import { createFolder } from "../support/folder.ts";
 import { startPetstore } from "../support/petstore.ts";
 
-/** A folder with a store of some 60 MB, whose copy takes a while, and a backup of it. */
+/** Creates a folder with a store of some 60 MB, whose copy takes a while, and a backup of it. */
 async function createStore(): Promise<string> {
   const cwd = createFolder();
   const store = openSqliteStore(join(cwd, "data/petstore.db"));
@@ -27,7 +27,7 @@ it.for<[args: string, signal: NodeJS.Signals, code: number]>([
   ["backup copy.db", "SIGTERM", 143],
   ["restore backup.db", "SIGINT", 130],
   ["restore backup.db", "SIGHUP", 129],
-])("leaves nothing half-done behind: petstore %s, ended by %s", async ([args, signal, code]) => {
+])("leaves nothing half-done: petstore %s, ended by %s", async ([args, signal, code]) => {
   const cwd = await createStore();
   const command = startPetstore(args.split(" "), { cwd });
   await until(async () => namesIn(cwd).some((name) => /\.(tmp|restore)$/.test(name)), 20_000);

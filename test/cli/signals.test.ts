@@ -9,7 +9,7 @@ import { until } from "../support/deadline.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore, type Running, startPetstore } from "../support/petstore.ts";
 
-/** Starts a command that is ended with the test at the latest. */
+/** Starts a command. It ends with the test at the latest. */
 function start(command: readonly string[], cwd: string): Running {
   const running = startPetstore(command, { cwd });
   onTestFinished(async () => void (await running.end("SIGKILL")));
@@ -18,19 +18,19 @@ function start(command: readonly string[], cwd: string): Running {
 
 const serve = ["serve", "--port", "0", "--ops-port", "0"];
 
-/** Starts a command that comes no further than its configuration file, until `goOn` is called. */
+/** Starts a command that waits for its configuration file until `goOn` is called. */
 async function startHeldUp(command: readonly string[]) {
   const cwd = createFolder();
   const file = join(cwd, "held.yaml");
   execFileSync("mkfifo", [file]);
   const running = start([...command, "--config", file], cwd);
-  // Nobody can open a pipe to write before the other end is open to read.
+  // A pipe opens for writing only when it is open for reading.
   const pipe = await open(file, "w");
   return { ...running, goOn: () => pipe.close() };
 }
 
 describe("a signal that comes while the server starts", () => {
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends it with 0, unannounced: %s", async (signal) => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends it with 0 before it is announced: %s", async (signal) => {
     const server = await startHeldUp(serve);
     process.kill(server.pid, signal);
     await server.goOn();
@@ -38,7 +38,7 @@ describe("a signal that comes while the server starts", () => {
     expect(await server.end()).toBe(0);
   });
 
-  it("has it log at debug, as soon as it logs", async () => {
+  it("turns the log level debug on from the start", async () => {
     const server = await startHeldUp(serve);
     process.kill(server.pid, "SIGUSR2");
     await server.goOn();
@@ -48,13 +48,13 @@ describe("a signal that comes while the server starts", () => {
   });
 });
 
-it("leaves signals to the system in commands that serve nothing", async () => {
+it("keeps the default signal actions in other commands", async () => {
   const command = await startHeldUp(["keys", "list"]);
   expect(await command.end("SIGTERM")).toBe("SIGTERM");
   await command.goOn();
 });
 
-it("takes SIGUSR1 for no debugger, and goes on", async () => {
+it("opens no debugger on SIGUSR1, and goes on", async () => {
   const server = start(serve, createFolder());
   await server.nextLine();
   process.kill(server.pid, "SIGUSR1");
@@ -70,7 +70,7 @@ it("ends with 0 on SIGHUP", async () => {
   expect(server.log()).toContain("the server has stopped");
 });
 
-/** Starts a server, has a call run on it, and tells it to stop. `finish` ends the call. */
+/** Starts a server with a running call, and tells it to stop. `finish` ends the call. */
 async function stopWithCall() {
   const cwd = createFolder();
   const { key } = JSON.parse((await petstore(["keys", "create", "--plan", "pro", "--json"], { cwd })).stdout);
@@ -83,13 +83,13 @@ async function stopWithCall() {
   await once(call, "continue");
   process.kill(server.pid, "SIGTERM");
   await until(async () => (await fetch(`${opsUrl}/readyz`)).status === 503, 5_000);
-  // Until then a signal is the same one, which npm has passed on.
+  // Until then, a second signal counts as the first one, which npm passed on.
   const toldAtMs = performance.now();
   await until(async () => performance.now() - toldAtMs > 600, 5_000);
   return { ...server, finish: () => call.end('{"quantity":1}') };
 }
 
-it("ends at once, and says so, when it is told a second time", async () => {
+it("ends at once, and says so, at the second signal", async () => {
   const server = await stopWithCall();
   expect(await server.end("SIGTERM")).toBe(143);
   expect(JSON.parse(server.log().trim().split("\n").at(-1) ?? "")).toMatchObject({
@@ -99,7 +99,7 @@ it("ends at once, and says so, when it is told a second time", async () => {
   });
 });
 
-it("ends with 0 whatever signals come once it has stopped", async () => {
+it("ends with 0 whatever signals come after it has stopped", async () => {
   const server = await stopWithCall();
   let hasEnded = false;
   const end = server.end().finally(() => {

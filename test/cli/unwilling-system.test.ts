@@ -7,7 +7,7 @@ import { createPet } from "../storage/samples.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore } from "../support/petstore.ts";
 
-/** A folder with a store of some 700 KB, and a backup of it. */
+/** Creates a folder with a store of some 700 KB, and a backup of it. */
 async function createStore(): Promise<string> {
   const cwd = createFolder();
   const store = openSqliteStore(join(cwd, "data/petstore.db"));
@@ -19,12 +19,12 @@ async function createStore(): Promise<string> {
   return cwd;
 }
 
-/** A command that must fail, and how. */
+/** A command that must fail, and its failure. */
 interface Failure {
   readonly args: string;
-  /** Part of the one line that it must say. */
+  /** Part of its only line on stderr. */
   readonly line: string;
-  /** What happens to the folder before; nothing by default. */
+  /** Changes the folder before; nothing by default. */
   readonly prepare?: Prepare | undefined;
   /** A program with its first arguments, which runs the command. */
   readonly by?: readonly string[];
@@ -32,7 +32,7 @@ interface Failure {
 
 type Prepare = (cwd: string) => void;
 
-/** What is in the command's way, and its failure. */
+/** An obstacle, the command, and its failure. */
 type Row = readonly [what: string, args: string, line: string, prepare?: Prepare];
 
 /** Expects that a command fails with one line, and leaves no part of a copy behind. */
@@ -50,7 +50,7 @@ async function check({ args, line, prepare, by = [] }: Failure): Promise<void> {
   expect(names.filter((name) => /\.(tmp|restore)$/.test(name))).toEqual([]);
 }
 
-/** Gives a file or a folder other rights. */
+/** Changes the mode of a file or a folder. */
 function allow(path: string, mode: number): Prepare {
   return (cwd) => chmodSync(join(cwd, path), mode);
 }
@@ -60,7 +60,7 @@ function createFolderAt(path: string, mode?: number): Prepare {
 }
 
 describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
-  /** No file may come to have more than so many blocks of 512 bytes, as on a disk that is full. */
+  /** Limits the size of files to a number of blocks of 512 bytes, as on a full disk. */
   const withBlocks = (count: number) => ["sh", "-c", `ulimit -f ${count}; exec "$0" "$@"`];
 
   it.for<[args: string, line: string, blocks: number]>([
@@ -74,7 +74,7 @@ describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
   });
 });
 
-/** What has root obey the modes of files, as all others do. */
+/** Makes root obey the modes of files, as other users do. */
 const asOrdinaryUser =
   process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : ["env"];
 
@@ -114,7 +114,7 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
 });
 
 describe.skipIf(process.platform !== "linux")("a file that cannot be read on", () => {
-  // Nothing is mapped where a process's memory begins.
+  // Nothing is mapped at the start of a process's memory.
   const prepare: Prepare = (cwd) => symlinkSync("/proc/self/mem", join(cwd, "pets.csv"));
 
   it.for(["import pets.csv", "import --orders pets.csv"])("is named: petstore %s", async (args) => {
@@ -137,7 +137,7 @@ describe.skipIf(process.platform !== "linux")("where nothing can be made", () =>
   });
 });
 
-describe("where something else stands", () => {
+describe("in place of a file", () => {
   const lock = "data/petstore.db.lock";
   const isThere = "exists already; name a new file\n";
 

@@ -22,7 +22,7 @@ const baseUrlForm =
   "It must be a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
-describe.concurrent("a command that was not understood", () => {
+describe.concurrent("wrong usage", () => {
   it.for<[string, string]>([
     ["fly", "unknown command 'fly'"],
     ...["backup ", "restore ", "import "].map((command): [string, string] => [

@@ -33,7 +33,7 @@ describe("compose.yaml", () => {
     },
   );
 
-  it.each(services)("confines %s, and has only this machine reach it", (_name, service) => {
+  it.each(services)("confines %s, and publishes it to this machine only", (_name, service) => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
     expect(service.ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
   });
@@ -43,7 +43,7 @@ describe("compose.yaml", () => {
     expect(parseDuration(stop_grace_period)).toBeGreaterThan(settings.shutdownGrace.byDefault);
   });
 
-  it("mounts files that there are, and volumes that it has", () => {
+  it("mounts existing files, and declared volumes", () => {
     const sources = services.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(":", 1)[0] ?? ""));
     expect(sources).toContain("./ops/prometheus.yml");
     expect(sources.filter((source) => !isThere(source))).toEqual([]);

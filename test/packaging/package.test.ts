@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { projectRoot } from "../support/petstore.ts";
 
-/** A folder outside of the project, whose owner has installed the package. */
+/** A folder outside of the project in which the package is installed. */
 const consumer = mkdtempSync(join(tmpdir(), "petstore-consumer-"));
 const installed = join(consumer, "node_modules/petstore-inventory");
-/** Without what npm tells its scripts, its paths among it: it would be meant for the npm of the consumer, too. */
+/** Without the variables that npm sets for scripts, which would affect the npm of the consumer. */
 const environment = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
   PATH: process.env.PATH?.split(delimiter)
@@ -23,7 +23,7 @@ const environment = {
 let packed: string[];
 let packedBytes: number;
 
-/** What `npm pack` tells. */
+/** The output of `npm pack`. */
 interface Packed {
   readonly filename: string;
   readonly files: readonly { readonly path: string }[];
@@ -45,13 +45,13 @@ beforeAll(async () => {
   packedBytes = size;
   writeFileSync(join(consumer, "package.json"), '{"private": true, "type": "module"}');
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", join(consumer, filename)]);
-  // Where the packages are not at hand yet, npm loads them from the registry.
+  // npm loads packages that it has not cached from the registry.
 }, 300_000);
 
 afterAll(() => rmSync(consumer, { recursive: true, force: true }));
 
 describe("the npm package", () => {
-  it("has what runs, the protos and the papers, and no source", () => {
+  it("has the bundle, the protos and the documents, and no source", () => {
     const papers = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENSES"];
     expect(new Set(packed.map((path) => path.split("/")[0]))).toEqual(
       new Set([...papers, "bin", "lib", "package.json", "proto"]),
@@ -67,7 +67,7 @@ describe("the npm package", () => {
     expect(optionalDependencies).toEqual(manifest.optionalDependencies);
   });
 
-  it("passes on the licenses of what is in its bundle", () => {
+  it("includes the licenses of the bundled packages", () => {
     const licenses = readFileSync(join(installed, "THIRD-PARTY-LICENSES"), "utf8");
     expect(licenses).toContain(`## commander ${manifest.dependencies.commander}, MIT\n\n(The MIT License)`);
     expect(licenses).toContain(`## @connectrpc/connect ${manifest.dependencies["@connectrpc/connect"]}, Apache-2.0`);
@@ -88,7 +88,7 @@ describe("the npm package", () => {
     expect(await run("npx", ["petstore", "check", "--db", "kept.db"])).toBe("kept.db is sound\n");
   });
 
-  it("is where the systemd unit looks for it", async () => {
+  it("is where the systemd unit expects it", async () => {
     const unit = readFileSync(join(projectRoot, "ops/petstore.service"), "utf8").replaceAll("/opt/petstore", consumer);
     const [, program = ""] = /^ExecStart=(\S+) serve$/m.exec(unit) ?? [];
     // As systemd sets it.
@@ -96,7 +96,7 @@ describe("the npm package", () => {
     expect((await promisify(execFile)(program, ["--version"], { env })).stdout).toBe(`${manifest.version}\n`);
   });
 
-  it("serves, and keeps what it is told", async () => {
+  it("serves, and stores updates", async () => {
     const bin = join(consumer, "node_modules/.bin/petstore");
     const flags = ["--demo", "--port", "0", "--ops-port", "0", "--db", "served.db"];
     const serving = spawn(bin, ["serve", ...flags], { cwd: consumer, env: environment });
@@ -121,7 +121,7 @@ describe("the npm package", () => {
   });
 });
 
-/** What a process has in memory, in megabytes; 0 where the system does not tell by `/proc`. */
+/** The memory of a process, in megabytes; 0 on a system without `/proc`. */
 function residentMegabytes(pid: number | undefined): number {
   const file = `/proc/${pid}/status`;
   return existsSync(file) ? Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1]) / 1000 : 0;

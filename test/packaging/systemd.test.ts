@@ -19,24 +19,24 @@ describe("the systemd unit", () => {
   });
 
   describe.skipIf(!isInstalled("systemd-analyze"))("(skipped without systemd-analyze)", () => {
-    it("has nothing that systemd objects to", async () => {
+    it("passes the check of systemd", async () => {
       const { stdout, stderr } = await verify(unit);
       expect(stdout + stderr).toBe("");
     });
 
-    it("would not pass with a name that systemd does not know", async () => {
+    it("would fail the check with an unknown name", async () => {
       const { stderr } = await verify(unit.replace("ProtectHome=", "ProtectHouse="));
       expect(stderr).toContain("ProtectHouse");
     });
 
-    it("leaves the service little that it could do harm with", async () => {
+    it("confines the service", async () => {
       // In tenths: systemd calls up to 2.0 "OK", and beyond 5.0 "exposed".
       await run("systemd-analyze", ["security", "--offline=true", "--threshold=20", "--no-pager", file]);
     });
   });
 });
 
-/** Has systemd judge a unit, as if the program was where the unit says. */
+/** Lets systemd check a unit, as if the program was where the unit says. */
 function verify(text: string) {
   const folder = createFolder();
   const program = join(folder, "petstore");

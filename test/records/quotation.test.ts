@@ -3,7 +3,7 @@ import { describeJson, quote } from "../../src/records/quotation.ts";
 
 describe("a text in quotes", () => {
   it.each<[what: string, text: string, quoted: string]>([
-    ["shows what can be shown", "Zoë's 猫", '"Zoë\'s 猫"'],
+    ["shows visible characters", "Zoë's 猫", '"Zoë\'s 猫"'],
     ["moves no cursor", "\u001b[2J\u009b2J\u007f", String.raw`"\u001b[2J\u009b2J\u007f"`],
     ["is one line", "a\nb\u2028c\u2029d\u0085", String.raw`"a\nb\u2028c\u2029d\u0085"`],
     ["changes the direction of no text", "a\u202eb\u2066c\u200fd\u061ce", String.raw`"a\u202eb\u2066c\u200fd\u061ce"`],

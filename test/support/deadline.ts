@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Tries again and again until the condition holds. Throws past the deadline. */
+/** Waits until a condition holds. Throws after the deadline. */
 export async function until(condition: () => Promise<boolean>, deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
   while (!(await condition())) {
@@ -11,5 +11,5 @@ export async function until(condition: () => Promise<boolean>, deadlineMs: numbe
   }
 }
 
-/** Short beside any deadline, and long enough not to use up a key's quota. */
+/** Short compared with the deadlines, but long enough not to use up a key's quota. */
 const pollIntervalMs = 20;

@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Those that run. One listener for all of them: Node takes more than ten for a leak, and says so. */
+/** The running children. They share one listener, because Node warns about more than ten. */
 const running = new Set<ChildProcess>();
 
-/** Kills a child at the latest when this process ends. */
+/** Kills a child when this process ends, if it still runs. */
 export function endWithProcess(child: ChildProcess): void {
   if (running.size === 0) {
     process.on("exit", killAll);

@@ -1,4 +1,4 @@
-/** What a code of the API stands for: the HTTP status over REST, and the canonical code over gRPC and Connect. */
+/** The HTTP status of an API error code over REST, and its canonical code over gRPC and Connect. */
 export interface ErrorMeaning {
   readonly http: number;
   readonly canonical: string;

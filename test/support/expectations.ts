@@ -10,7 +10,7 @@ export function expectSuccess<O extends Operation>({ message, failure }: Outcome
   return message as Output<O>;
 }
 
-/** Expects a refusal with this code, with all that the protocol owes it. */
+/** Expects a refusal with this code, complete for its protocol. */
 export function expectFailure({ failure, headers }: Outcome, code: ErrorCode): void {
   const { http, canonical } = errorCodes[code];
   if (failure?.http === undefined) {
@@ -30,7 +30,7 @@ export function expectErrorBody(answer: Pick<HttpAnswer, "status" | "headers" | 
   expect(answer.headers.get("content-type")).toBe("application/json");
 }
 
-/** The three headers that stand on every answer, as numbers. */
+/** The three limit headers of every answer, as numbers. */
 export interface LimitHeaders {
   readonly limit: number;
   readonly remaining: number;
@@ -38,7 +38,7 @@ export interface LimitHeaders {
   readonly reset: number;
 }
 
-/** Expects the limit headers, each once and whole, and those of the draft beside them. */
+/** Expects the limit headers, each once and complete, and those of the IETF draft. */
 export function expectLimits(headers: Headers): LimitHeaders {
   for (const name of ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
     expect(headers.get(name), name).toMatch(/^\d+$/);

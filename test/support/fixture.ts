@@ -65,7 +65,7 @@ function order(id: bigint, fields: Partial<OrderRow>): OrderRow {
   return { id, ...common, ...fields } as OrderRow;
 }
 
-/** Puts the fixture into the store in a file, which is made if it is missing. */
+/** Imports the fixture into the store in a file, which is created if it is missing. */
 export async function importFixture(db: string): Promise<void> {
   if (existsSync(db)) {
     await importInto(db);

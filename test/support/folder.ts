@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder of the test's own, which goes when the test does. */
+/** Creates a folder, which is removed when the test ends. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "petstore-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

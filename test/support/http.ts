@@ -19,7 +19,7 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** A plain HTTP client of one version, which neither follows redirects nor normalises anything. */
+/** An HTTP client of one version. It follows no redirects, and normalises nothing. */
 export interface HttpClient {
   send(request: HttpRequest): Promise<HttpAnswer>;
   close(): void;
@@ -53,7 +53,7 @@ export function createHttp1Client({ origin, ca }: Target): HttpClient {
   };
 }
 
-/** A client over HTTP/2, with prior knowledge where the origin is cleartext. What has been closed is opened anew. */
+/** A client over HTTP/2, with prior knowledge for a cleartext origin. It reopens a closed session. */
 export function createHttp2Client({ origin, ca }: Target): HttpClient {
   // Lets a test send two `Authorization` headers.
   const options = { ...(ca === undefined ? {} : { ca }), strictSingleValueFields: false };
@@ -63,7 +63,7 @@ export function createHttp2Client({ origin, ca }: Target): HttpClient {
     close: () => session.destroy(),
     send: ({ method, path, headers, body }) =>
       new Promise((resolve, reject) => {
-        // A server ends a session over which nothing has been said for long.
+        // A server closes an idle session.
         session = session.closed || session.destroyed ? open() : session;
         const stream = session.request(
           { ":method": method, ":path": path, ...headers },

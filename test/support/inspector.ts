@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { until } from "./deadline.ts";
 
-/** The variables with which a process lets itself be inspected, on a port of its choice. */
+/** The variables that open the inspector of a process, on any free port. */
 export const inspectable = { NODE_OPTIONS: "--inspect=127.0.0.1:0" };
 
 interface Result {
@@ -16,8 +16,8 @@ interface Message {
 }
 
 /**
- * Has code run on the only other thread of an inspectable process, and resolves when it has been sent there. `log` is
- * what stands on the process's stderr.
+ * Runs code on the only other thread of an inspectable process. Resolves when the code was sent there. `log` is the stderr
+ * of the process.
  *
  * Source: https://github.com/nodejs/node/blob/main/src/inspector/node_protocol.pdl
  */
@@ -31,18 +31,18 @@ export async function evaluateOnThread(log: () => string, expression: string): P
   socket.close();
 }
 
-/** Has an inspectable process collect all its garbage, and resolves when it has. */
+/** Runs a full garbage collection in an inspectable process. */
 export async function collectGarbage(log: () => string): Promise<void> {
   await ask(log, "HeapProfiler.collectGarbage");
 }
 
-/** Has code run in an inspectable process, and resolves to its value when that is there. */
+/** Runs code in an inspectable process, and resolves to its value. */
 export async function evaluate(log: () => string, expression: string): Promise<unknown> {
   const { result } = await ask(log, "Runtime.evaluate", { expression, awaitPromise: true });
   return result?.value;
 }
 
-/** Sends one command, and resolves to its result. */
+/** Sends a command, and resolves to its result. */
 async function ask(log: () => string, method: string, params: object = {}): Promise<Result> {
   const socket = await inspect(log);
   const answered = new Promise<Result>((resolve, reject) => {

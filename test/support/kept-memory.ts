@@ -2,7 +2,7 @@ import { collectGarbage } from "./inspector.ts";
 import { readMetrics } from "./metrics.ts";
 import type { TestServer } from "./server.ts";
 
-/** What the objects and buffers of an inspectable server take, in megabytes, once its garbage has been collected. */
+/** The memory of the objects and buffers of an inspectable server after a garbage collection, in megabytes. */
 export async function keptMegabytes(server: TestServer): Promise<number> {
   await collectGarbage(() => server.log);
   const metrics = await readMetrics(server);

@@ -17,7 +17,7 @@ export type Operation = keyof typeof operations;
 export type Input<O extends Operation> = MessageInitShape<(typeof operations)[O]["input"]>;
 export type Output<O extends Operation> = MessageShape<(typeof operations)[O]["output"]>;
 
-/** An operation with an input that the fixture answers with success, and the scope that it takes, if it takes one. */
+/** An operation with an input that succeeds on the fixture, and the scope that it needs, if any. */
 export interface Sample<O extends Operation = Operation> {
   readonly operation: O;
   readonly input: Input<O>;

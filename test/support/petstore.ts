@@ -9,31 +9,31 @@ import { amount } from "./long.ts";
 /** The root of the project, from which users run the command line. */
 export const projectRoot = join(import.meta.dirname, "..", "..");
 
-/** Where a command runs, and what it is given. */
+/** The options of a command. */
 export interface Surroundings {
   /** The root of the project by default. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What stands on stdin; nothing by default. */
+  /** The content of stdin; empty by default. */
   readonly input?: string;
-  /** A program with its first arguments, which runs the command that comes after them. */
+  /** A program, with its first arguments, that runs the command. */
   readonly by?: readonly string[];
 }
 
 /** The exit code of a process, or the name of the signal that ended it. */
 export type Exit = number | NodeJS.Signals;
 
-/** What a command left behind. */
+/** The result of a command. */
 export interface CommandResult {
   readonly code: Exit;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Less than a test may take: a command that should have refused to serve must not outlive its test. */
+/** Less than the time limit of a test, because a command that serves by mistake must not outlive its test. */
 const maxRunMs = amount(25_000, 240_000);
 
-/** Runs `petstore …` to its end, in a process of its own. */
+/** Runs `petstore …` to its end, in another process. */
 export async function petstore(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
   const child = start(args, surroundings);
   const timer = setTimeout(() => child.kill("SIGKILL"), maxRunMs);
@@ -43,7 +43,7 @@ export async function petstore(args: readonly string[], surroundings: Surroundin
   return { code, stdout, stderr };
 }
 
-/** As `petstore`, but throws when the command fails. Returns what stood on stdout. */
+/** As `petstore`, but throws when the command fails. Returns its stdout. */
 export async function mustRun(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await petstore(args);
   if (code !== 0) {
@@ -52,18 +52,18 @@ export async function mustRun(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** A command that goes on running. Whoever starts one ends it; at the latest it ends with this process. */
+/** A running command. The test that starts it ends it; at the latest it ends with this process. */
 export interface Running {
   readonly pid: number;
   /** The next line of stdout; undefined when there are no more. */
   nextLine(): Promise<string | undefined>;
-  /** All that has stood on stderr. */
+  /** The stderr so far. */
   log(): string;
-  /** Sends signals one right after the other, and waits for the end. */
+  /** Sends signals one after the other, and waits for the end. */
   end(...signals: NodeJS.Signals[]): Promise<Exit>;
 }
 
-/** Starts a command that goes on running. */
+/** Starts a command. */
 export function startPetstore(args: readonly string[], surroundings: Surroundings = {}): Running {
   const child = start(args, surroundings);
   const exit = exitOf(child);
@@ -109,7 +109,7 @@ export function interceptedBy(name: string): Record<string, string> {
   return { TEST_INTERCEPTORS: name, NODE_OPTIONS: `--import=${preload}` };
 }
 
-/** The environment, without the settings that would reach the service from outside of the test. */
+/** The environment, without settings of the service from outside of the test. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PETSTORE_")));
 }

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The memory of a process, in bytes: what it holds (`VmRSS`), or the most that it has held (`VmHWM`). */
+/** The memory of a process, in bytes: the current (`VmRSS`), or the peak (`VmHWM`). */
 export function memoryBytes(pid: number, measure: "VmRSS" | "VmHWM" = "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`${measure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
 }
 
-/** How many files, sockets and the like a process has open. */
+/** The number of open file descriptors of a process. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
@@ -14,7 +14,7 @@ export function openFiles(pid: number): number {
 /** The CPU time that a process has used, in milliseconds. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The command's name stands in parentheses, and may hold anything.
+  // The name of the command is in parentheses, and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }

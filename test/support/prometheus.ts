@@ -9,13 +9,13 @@ import { endWithProcess } from "./end-with-process.ts";
 import { readAlertFile } from "./ops-files.ts";
 import { projectRoot } from "./petstore.ts";
 
-/** One series of an answer, as it stands now. */
+/** One series of an answer, with its current value. */
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** An alert that is not at rest. */
+/** An alert that is pending or fires. */
 export interface Alert {
   readonly labels: Readonly<Record<string, string>>;
   readonly state: "pending" | "firing";
@@ -30,7 +30,7 @@ export interface EvaluatedRule {
   readonly alerts: readonly Alert[];
 }
 
-/** A Prometheus in a process of its own, with the project's configuration and alerts, made quick. */
+/** A Prometheus process with the project's configuration and alerts, at a faster pace. */
 export class Prometheus {
   readonly #process: ChildProcess;
   readonly #origin: string;
@@ -40,10 +40,10 @@ export class Prometheus {
     this.#origin = origin;
   }
 
-  /** Starts one that keeps what it has in a folder, and scrapes `target`, a host and a port. */
+  /** Starts one that stores its data in a folder, and scrapes `target`, a host and a port. */
   static async start(folder: string, target: string): Promise<Prometheus> {
     const config = join(folder, "prometheus.yml");
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(config, JSON.stringify(quickConfig(folder, target)));
     const storage = `--storage.tsdb.path=${join(folder, "data")}`;
     const args = [`--config.file=${config}`, storage, "--web.listen-address=127.0.0.1:0"];
@@ -64,7 +64,7 @@ export class Prometheus {
     throw new Error(`Prometheus has ended: ${log}`);
   }
 
-  /** What an expression gives at present. Throws for one that Prometheus does not take. */
+  /** The current value of an expression. Throws for a bad expression. */
   async query(expression: string): Promise<readonly Sample[]> {
     const { result } = await this.#ask<{ result: { metric: Sample["metric"]; value: [number, string] }[] }>(
       `query?query=${encodeURIComponent(expression)}`,
@@ -99,13 +99,13 @@ export class Prometheus {
   }
 }
 
-/** How long it may take to be ready, on a busy machine. */
+/** How long it may take to be ready on a busy machine, in milliseconds. */
 const readyMs = 30_000;
 
-/** How often this Prometheus scrapes and judges. */
+/** How often this Prometheus scrapes, and evaluates its rules. */
 const interval = "250ms";
 
-/** The configuration in `ops/`, with another target, and with nothing to wait for. */
+/** The configuration in `ops/`, with another target and short intervals. */
 function quickConfig(folder: string, target: string) {
   const config = parse(readFileSync(join(projectRoot, "ops/prometheus.yml"), "utf8"));
   const alerts = join(folder, "alerts.json");
@@ -118,7 +118,7 @@ function quickConfig(folder: string, target: string) {
   };
 }
 
-/** The alerts in `ops/`, which wait for two seconds before they fire: a busy machine may miss a scrape. */
+/** The alerts in `ops/`. They wait two seconds before they fire, because a busy machine may miss a scrape. */
 function quickAlerts() {
   const groups = readAlertFile().groups.map((group) => ({
     ...group,

@@ -1,4 +1,4 @@
-/** Pseudo-random choices that a seed repeats. The generator is mulberry32, whose period of 2^32 no case comes near. */
+/** Pseudo-random choices by a seed. The generator is mulberry32, with a period of 2^32. */
 export class Random {
   #state: number;
 
@@ -14,22 +14,22 @@ export class Random {
     return (mixed ^ (mixed >>> 14)) >>> 0;
   }
 
-  /** An integer from 0 to below `end`; 0 where there is none. */
+  /** An integer from 0 to below `end`; 0 if there is none. */
   below(end: number): number {
     return Math.floor((this.next() / 2 ** 32) * end);
   }
 
-  /** True once in so many times. */
+  /** True once in a number of times, on average. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }
 
-  /** One of the entries, of which there must be some. */
+  /** One of the entries, which must not be empty. */
   pick<T>(entries: readonly T[]): T {
     return entries[this.below(entries.length)] as T;
   }
 
-  /** An int64 that is small, at a boundary of some integer, or anything. */
+  /** An int64 that is small, at the boundary of an integer type, or any. */
   int64(): bigint {
     const small = BigInt(this.below(21) - 10);
     const power = 1n << BigInt(this.below(64));

@@ -12,8 +12,8 @@ export interface RawAnswer {
 const defaultDeadlineMs = 10_000;
 
 /**
- * Writes these bytes to a fresh connection, and reads one answer. The connection is left open meanwhile, so that what
- * is incomplete stays so. Throws when no whole answer comes.
+ * Writes bytes to a new connection, and reads one answer. The connection stays open meanwhile, so that an incomplete
+ * request stays incomplete. Throws when no whole answer comes.
  */
 export async function sendRaw(target: Target, bytes: string | Uint8Array): Promise<RawAnswer> {
   const socket = openSocket(target);
@@ -25,13 +25,13 @@ export async function sendRaw(target: Target, bytes: string | Uint8Array): Promi
   }
 }
 
-/** Opens a connection to the server, on which nothing has been said. */
+/** Opens a connection to the server, and sends nothing. */
 export function openSocket({ origin }: Target): Socket {
   const { hostname, port } = new URL(origin);
   return connect({ host: hostname, port: Number(port) });
 }
 
-/** Reads one answer, to its end. */
+/** Reads one whole answer. */
 export function readAnswer(socket: Socket, deadlineMs = defaultDeadlineMs): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let received = "";
@@ -56,7 +56,7 @@ export function readAnswer(socket: Socket, deadlineMs = defaultDeadlineMs): Prom
   });
 }
 
-/** Undefined while the answer is not whole. `ended` says that no more will come. */
+/** Undefined while the answer is not whole. `ended` means that no more data will come. */
 function parseAnswer(received: string, ended: boolean): RawAnswer | undefined {
   const end = received.indexOf("\r\n\r\n");
   if (end < 0) {

@@ -6,7 +6,7 @@ import { failureFromConnectError } from "./clients/failure.ts";
 import { mergeHeaders } from "./clients/headers.ts";
 import type { HttpAnswer } from "./http.ts";
 
-/** A message with the five bytes that gRPC, gRPC-Web and Connect's streams put in front of it. */
+/** A message with the five bytes of the envelope that gRPC, gRPC-Web and Connect's streams use. */
 export function envelope(message: Uint8Array, { flags = 0, length = message.byteLength } = {}): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags, 0);
@@ -21,7 +21,7 @@ export function readConnectOutcome(answer: Pick<HttpAnswer, "status" | "headers"
   return { failure: failureFromConnectError(error), headers: answer.headers };
 }
 
-/** The failure in the answer to a call of gRPC, be it in trailers or, without a body, in the headers. */
+/** The failure in the answer to a gRPC call: in the trailers or, without a body, in the headers. */
 export function readGrpcOutcome({ headers, trailers }: HttpAnswer): Outcome {
   const all = mergeHeaders(headers, trailers);
   const error = findTrailerError(all);

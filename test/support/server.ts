@@ -10,17 +10,17 @@ import { type Exit, mustRun, type Running, type Surroundings, startPetstore } fr
 
 export type { MintedKey } from "./keys.ts";
 
-/** A store in a directory of its own, and the commands that work on it. */
+/** A store in its own directory, and the commands that use it. */
 export class TestStore {
   readonly directory = mkdtempSync(join(tmpdir(), "petstore-api-"));
   readonly db = join(this.directory, "petstore.db");
 
-  /** Creates a key, as the flags of `keys create` say; without flags one of the business plan, with all scopes. */
+  /** Creates a key by the flags of `keys create`. By default it has the business plan and all scopes. */
   async mintKey(...flags: readonly string[]): Promise<MintedKey> {
     return mintKey(this.db, flags);
   }
 
-  /** Creates an enterprise key with these numbers, to be used up by a test. */
+  /** Creates an enterprise key with these limits. */
   mintQuota(perMinute: number, perDay: number): Promise<MintedKey> {
     return this.mintKey("--plan", "enterprise", "--per-minute", String(perMinute), "--per-day", String(perDay));
   }
@@ -35,14 +35,14 @@ export class TestStore {
   }
 }
 
-/** A server that runs in a process of its own, started as users start it. */
+/** A server in its own process, started as users start it. */
 export class TestServer implements Target {
   readonly store: TestStore;
   readonly origin: string;
-  /** The operator's port. */
+  /** The origin of the operator port. */
   readonly opsOrigin: string;
   readonly ca: string | undefined;
-  /** The line by which the server said that it is ready. */
+  /** The line that said that the server is ready. */
   readonly readyLine: string;
   readonly #process: Running;
   readonly #clients = new Map<Protocol, ApiClient>();
@@ -64,7 +64,7 @@ export class TestServer implements Target {
     return this.#process.pid;
   }
 
-  /** All that has stood on stderr: the log. */
+  /** The log: the stderr so far. */
   get log(): string {
     return this.#process.log();
   }
@@ -73,7 +73,7 @@ export class TestServer implements Target {
     return Number(new URL(this.origin).port);
   }
 
-  /** Calls an operation over a protocol; the connections are kept for the next call. */
+  /** Calls an operation over a protocol. Connections are kept for the next call. */
   call<O extends Operation>(protocol: Protocol, operation: O, input: Input<O>, options?: CallOptions) {
     let client = this.#clients.get(protocol);
     if (client === undefined) {
@@ -88,7 +88,7 @@ export class TestServer implements Target {
     return this.#process.end();
   }
 
-  /** Ends the server, its store kept. Resolves to its exit code, or the name of the signal that killed it. */
+  /** Ends the server, and keeps its store. Resolves to its exit code, or the name of the signal that killed it. */
   end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<Exit> {
     this.closeClients();
     return this.#process.end(signal);
@@ -124,14 +124,14 @@ export async function startServerWith(
   return serve(store, { flags, env });
 }
 
-/** What a server is started with, beside its store and ports of its own. */
+/** The options of a server, beside its store and ports. */
 interface Start extends Surroundings {
   readonly flags?: readonly string[];
   /** The certificate that its clients are to trust, in PEM. */
   readonly ca?: string;
 }
 
-/** Starts a server on a store. Throws when it ends before it is ready, with what it said. */
+/** Starts a server on a store. Throws with its output when it ends before it is ready. */
 export async function serve(store: TestStore, { flags = [], ca, ...surroundings }: Start = {}): Promise<TestServer> {
   const args = ["serve", "--port", "0", "--ops-port", "0", "--db", store.db, ...flags];
   const running = startPetstore(args, surroundings);

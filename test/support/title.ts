@@ -1,7 +1,7 @@
-/** The longest text that stands in a title whole. */
+/** The longest text that a title shows in full. */
 const maxLength = 60;
 
-/** A text as it may stand in a test's title, which is one line of the report, and no longer than people read. */
+/** Shortens a text for the title of a test, which is one line of the report. */
 export function titleOf(text: string): string {
   return JSON.stringify(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
 }

@@ -7,7 +7,7 @@ import { settingKeys } from "../../../src/cli/settings/resolve.ts";
 import { type Setting, settings } from "../../../src/cli/settings/settings.ts";
 import { petstore, projectRoot } from "../../support/petstore.ts";
 
-/** Tests that run at the same time cannot have vitest remove it. */
+/** Concurrent tests cannot let vitest remove the folder. */
 function createFolder() {
   return mkdtempDisposableSync(join(tmpdir(), "petstore-config-"));
 }
@@ -18,7 +18,7 @@ interface Given {
   readonly flags?: string[];
 }
 
-/** What `petstore config` says of a setting. */
+/** A setting as `petstore config` prints it. */
 async function shown({ file = "", env = {}, flags = [] }: Given, name: string): Promise<unknown> {
   using folder = createFolder();
   const cwd = folder.path;
@@ -87,7 +87,7 @@ describe.concurrent("a setting", () => {
       "petstore.yaml:1",
     ],
     ["counts as unset when the file gives it no value", { file: "host:" }, "host", "127.0.0.1", "default", null],
-    ["is not shown when it is secret", { file: "tls-key: a.pem" }, "tls-key", "********", "file", "petstore.yaml:1"],
+    ["is masked when it is secret", { file: "tls-key: a.pem" }, "tls-key", "********", "file", "petstore.yaml:1"],
     ["may be absent", {}, "tls-key", null, "default", null],
     ["is the store's file too", { file: "db: my.db" }, "db", "my.db", "file", "petstore.yaml:1"],
   ])("%s", async ([, given, name, value, source, place]) => {
@@ -111,7 +111,7 @@ describe.concurrent("a setting", () => {
 });
 
 describe.concurrent("a configuration file that is wrong", () => {
-  /** Lists of lists of lists, each of which names the former one nine times: 9^12 values in all. */
+  /** Nested lists that each name the former one nine times: 9^12 values in all. */
   const bomb = Array.from("bcdefghijklm", (name, index) => {
     const former = String.fromCharCode("a".charCodeAt(0) + index);
     return `&${name} [${`*${former}, `.repeat(9)}]`;
@@ -158,7 +158,7 @@ describe.concurrent("a configuration file that is wrong", () => {
       `1: value 'https://********@example.com' of 'base-url' is invalid. ${baseUrlForm}`,
     ],
     ["- port", "1: it must hold one setting per line, such as 'port: 8080'"],
-  ])("is told in one line, with its place: %j", async ([text, line]) => {
+  ])("is reported in one line, with its place: %j", async ([text, line]) => {
     using folder = createFolder();
     const cwd = folder.path;
     writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
@@ -173,9 +173,9 @@ describe.concurrent("a configuration file that is wrong", () => {
   });
 
   it.for<[what: string, text: string]>([
-    ["is larger than any that means something", "#".repeat(2 ** 20 + 1)],
-    ["has more lines than there are settings", "port: 1\n".repeat(60_000)],
-  ])("is told soon when it %s", async ([, text]) => {
+    ["is too large", "#".repeat(2 ** 20 + 1)],
+    ["has too many lines", "port: 1\n".repeat(60_000)],
+  ])("is refused soon when it %s", async ([, text]) => {
     using folder = createFolder();
     writeFileSync(join(folder.path, "a.yaml"), text);
     const { code, stderr } = await petstore(["config", "--config", "a.yaml"], { cwd: folder.path });
@@ -185,7 +185,7 @@ describe.concurrent("a configuration file that is wrong", () => {
     );
   });
 
-  it("is told when it cannot be read", async () => {
+  it("is reported when it cannot be read", async () => {
     using folder = createFolder();
     expect(await petstore(["config", "--config", "none.yaml"], { cwd: folder.path })).toEqual({
       code: 1,
@@ -206,7 +206,7 @@ it("serves every command the store that the file names", async () => {
 describe("docs/operations.md", () => {
   const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
 
-  it("has a row for every setting, and says of it what the settings say", () => {
+  it("has a row for every setting, with its description", () => {
     const rows = settingKeys.map((key) => {
       const { type, description, byDefault } = settings[key] as Setting<unknown>;
       const isSet = byDefault !== undefined && byDefault !== false && !Array.isArray(byDefault);
@@ -219,7 +219,7 @@ describe("docs/operations.md", () => {
     expect(table).toBe(rows.join("\n"));
   });
 
-  it("has an example of the file that is taken", async () => {
+  it("has an example file that is accepted", async () => {
     const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(operations) ?? [];
     const names = [...file.matchAll(/^([a-z-]+):/gm)].map(([, name]) => name ?? "");
     expect(names.length).toBeGreaterThan(3);
@@ -247,7 +247,7 @@ describe.concurrent("a variable", () => {
       "option '--base-url <url>' value 'https://********@example.com/v1' from env 'PETSTORE_BASE_URL' is invalid. It must be " +
         "a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.",
     ],
-  ])("that is wrong is told in one line: %s", async ([name, value, line]) => {
+  ])("that is wrong is reported in one line: %s", async ([name, value, line]) => {
     expect(await petstore(["config"], { env: { [name]: value } })).toEqual({
       code: 2,
       stdout: "",
@@ -259,13 +259,13 @@ describe.concurrent("a variable", () => {
     [["PETSTORE_PROT"], "PETSTORE_PROT (did you mean PETSTORE_PORT?)"],
     [["PETSTORE_LOGLEVEL", "PETSTORE_TLS"], "PETSTORE_LOGLEVEL (did you mean PETSTORE_LOG_LEVEL?), PETSTORE_TLS"],
     [["PETSTORE_OPS_PROT_\u001b"], "PETSTORE_OPS_PROT_\ufffd"],
-  ])("that names no setting is warned of: %j", async ([names, line]) => {
+  ])("that names no setting causes a warning: %j", async ([names, line]) => {
     const env = Object.fromEntries(names.map((name) => [name, "1"]));
     const { code, stderr } = await petstore(["config"], { env });
     expect([code, stderr]).toEqual([0, `petstore: warning: no setting has the variable ${line}\n`]);
   });
 
-  it("that others set under this name is passed over", async () => {
+  it("that other programs set is ignored", async () => {
     const env = {
       PETSTORE_SERVICE_HOST: "10.0.0.7",
       PETSTORE_SERVICE_PORT: "8080",

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
 
-it("ends silently when its reader has seen enough", async () => {
+it("ends silently when its reader closes the pipe", async () => {
   const cwd = createFolder();
   const rows = Array.from({ length: 20_000 }, (_, index) => `${index},A pet with a name,dog,,,available,1\n`);
   writeFileSync(join(cwd, "pets.csv"), `id,name,category,photoUrls,tags,status,quantity\n${rows.join("")}`);

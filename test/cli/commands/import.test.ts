@@ -12,7 +12,7 @@ const orders = `${orderColumns}1,7,2,2026-06-01T12:00:00.250Z,placed,false\r\n`;
 
 const pet = { id: 7, name: "R", category: "", photoUrls: [], tags: [], status: "sold", quantity: 0 };
 
-/** Writes files into a folder of their own. */
+/** Writes files into a new folder. */
 function createFiles(files: Record<string, string>): string {
   const cwd = createFolder();
   for (const [name, content] of Object.entries(files)) {

@@ -11,7 +11,7 @@ import { startServer, type TestServer } from "../../support/server.ts";
 
 const id = "key_4kD0aT7uLw2QxYzB";
 
-/** A store in a folder of its own, with one key. */
+/** Creates a store with one key, in a new folder. */
 async function createStore(settings: Partial<Key>): Promise<string> {
   const cwd = createFolder();
   const key = newKey({ id, name: "Old", plan: "free", createdAtMs: Date.now(), ...settings });
@@ -28,7 +28,7 @@ async function inStore<R>(cwd: string, use: (store: Store) => Promise<R>): Promi
   }
 }
 
-/** The key of `createStore`, as it is by now. */
+/** The current state of the key of `createStore`. */
 function readKey(cwd: string): Promise<Key | undefined> {
   return inStore(cwd, (store) => store.getKey(id));
 }
@@ -98,7 +98,7 @@ describe("an update of a key", () => {
     expect(await readKey(cwd)).toEqual({ ...before, ...changed });
   });
 
-  it("gives one that has expired an end, from now on", async () => {
+  it("extends an expired key from now on", async () => {
     const cwd = await createStore({ expiresAtMs: Date.now() - 5_000 });
     const beforeMs = Date.now();
     const { stdout } = await update(cwd, "--expires-in 30d");
@@ -121,7 +121,7 @@ describe("an update of a key", () => {
     expect(result).toEqual({ code: 0, stdout: `${id} already has these settings\n`, stderr: "" });
   });
 
-  it("loses none of several that are made at the same time", async () => {
+  it("loses no update among several at the same time", async () => {
     const cwd = await createStore(enterprise);
     await Promise.all(["--name New", "--per-minute 70", "--per-day 80"].map((flags) => update(cwd, flags)));
     expect(await readKey(cwd)).toMatchObject({ name: "New", customQuota: { perMinute: 70, perDay: 80 } });
@@ -173,7 +173,7 @@ describe("an update of a key that cannot be", () => {
   });
 });
 
-/** Asks with a key. Gives the status, and what its headers tell of the limits. */
+/** Calls with a key. Returns the status, and the limits in the headers. */
 async function ask(server: TestServer, key: string, path = "/v1/inventory?pageSize=1") {
   const response = await fetch(`${server.origin}${path}`, { headers: { Authorization: `Bearer ${key}` } });
   await response.arrayBuffer();
@@ -189,7 +189,7 @@ async function ask(server: TestServer, key: string, path = "/v1/inventory?pageSi
   };
 }
 
-/** Gives the first answer that is as expected, of those within a second. Asking for the limits is free of charge. */
+/** Repeats a call for a second, and returns the first answer as expected. Reading the limits is free of charge. */
 async function withinASecond(server: TestServer, key: string, isExpected: (answer: object) => boolean) {
   const untilMs = Date.now() + 1_000;
   for (;;) {
@@ -202,7 +202,7 @@ async function withinASecond(server: TestServer, key: string, isExpected: (answe
 }
 
 describe("an update of a key, on a running server", () => {
-  it("is in force within a second, and keeps what has been used", async () => {
+  it("takes effect within a second, and keeps the usage", async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const { id: keyId, key } = await server.store.mintQuota(50, 1_000);
@@ -240,7 +240,7 @@ describe("an update of a key, on a running server", () => {
     expect(await ask(server, key)).toMatchObject({ status: 429 });
   });
 
-  it("takes scopes and ends of it within a second, too", async () => {
+  it("applies changed scopes and ends within a second too", async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const { id: keyId, key } = await server.store.mintKey("--plan", "pro");

@@ -30,7 +30,7 @@ async function listKeys(cwd: string, ...flags: string[]): Promise<ListedKey[]> {
   return JSON.parse((await petstore(["keys", "list", "--json", ...flags], { cwd })).stdout);
 }
 
-it("creates a key in a store that was missing, and shows it once", async () => {
+it("creates a key in a missing store, and shows it once", async () => {
   const cwd = createFolder();
   const created = await petstore(["keys", "create", "--plan", "pro", "--name", "Till 3"], { cwd });
   expect(created.stdout).toMatch(
@@ -67,7 +67,7 @@ it("lists what was asked for", async () => {
   expect(Date.parse(String(listed?.expiresAt)) - Date.parse(String(listed?.createdAt))).toBe(30 * 86_400_000);
 });
 
-it("keeps a key's id when it rotates, and the old secret for the grace", async () => {
+it("keeps the id of a key that rotates, and its old secret for the grace period", async () => {
   const cwd = createFolder();
   const first = await createKey(cwd, "--plan", "free");
   const beforeMs = Date.now();
@@ -135,7 +135,7 @@ it("prints no secret for a key that is revoked while it is rotated", async () =>
   expect(secret === undefined ? rotation.stdout : found).toEqual(secret === undefined ? "" : expect.anything());
 });
 
-it("lists no revoked keys, unless all are asked for", async () => {
+it("lists revoked keys only with --all", async () => {
   const cwd = createFolder();
   const [one, two] = [await createKey(cwd, "--plan", "free"), await createKey(cwd, "--plan", "pro")];
   await petstore(["keys", "revoke", one.id], { cwd });
@@ -179,7 +179,7 @@ it.for<[name: string, text: string]>([
   ["of two lines", "Till\n3"],
   ["with a control sequence", "\u001b[2JTill"],
   ["with a control sequence of one byte", "\u009b2JTill"],
-])("takes no name that is %s", async ([, text]) => {
+])("refuses a name that is %s", async ([, text]) => {
   const cwd = createFolder();
   const { code, stdout, stderr } = await petstore(["keys", "create", "--plan", "free", "--name", text], { cwd });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -189,13 +189,13 @@ it.for<[name: string, text: string]>([
   expect(stderr).not.toMatch(/[^\P{C}\n]/u);
 });
 
-it("takes a name of 100 characters, however many bytes they have", async () => {
+it("accepts a name of 100 characters of any size", async () => {
   const cwd = createFolder();
   await createKey(cwd, "--plan", "free", "--name", "🐈".repeat(100));
   expect(await listKeys(cwd)).toMatchObject([{ name: "🐈".repeat(100) }]);
 });
 
-it("shows what a hostile backup calls its keys, and obeys none of it", async () => {
+it("shows the names of a hostile backup's keys, and obeys none", async () => {
   const cwd = createFolder();
   await createKey(cwd, "--plan", "free");
   const hostile = "key_\u001b[2J\u009b2J\nx\u202e";
@@ -227,7 +227,7 @@ it("shows what a hostile backup calls its keys, and obeys none of it", async () 
   expect(JSON.parse(outputs[1]?.stdout ?? "")).toMatchObject([{ id: hostile, name: hostile }]);
 });
 
-it.for(["revoke", "rotate", "unban", "show", "update --name N"])("knows no other ids: keys %s", async (command) => {
+it.for(["revoke", "rotate", "unban", "show", "update --name N"])("refuses unknown ids: keys %s", async (command) => {
   const cwd = createFolder();
   await createKey(cwd, "--plan", "free");
   expect(await petstore(["keys", ...command.split(" "), "key_x"], { cwd })).toEqual({

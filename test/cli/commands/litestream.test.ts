@@ -8,12 +8,12 @@ import { isInstalled } from "../../support/installed.ts";
 import { petstore, projectRoot } from "../../support/petstore.ts";
 import { startServer } from "../../support/server.ts";
 
-/** The one that `LITESTREAM` names, or that is in the path. */
+/** The program that `LITESTREAM` names, or that is in PATH. */
 const litestream = process.env.LITESTREAM ?? "litestream";
 
 const isThere = isInstalled(litestream);
 
-/** The configuration in docs/operations.md, with the places of this test. */
+/** The configuration in docs/operations.md, with the paths of this test. */
 function writeConfig(directory: string, db: string): string {
   const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
   const [, example = ""] = /```yaml\n# litestream\.yml\n(.*?)```/s.exec(operations) ?? [];
@@ -29,7 +29,7 @@ function exportOf(db: string): Promise<string> {
   return petstore(["export", "--db", db]).then(({ stdout }) => stdout);
 }
 
-it.skipIf(!isThere)("has all updates in the replica that Litestream keeps, though the server was killed", async () => {
+it.skipIf(!isThere)("has all updates in the replica of Litestream, even when the server is killed", async () => {
   const server = await startServer();
   onTestFinished(() => server.stop());
   const { db, directory } = server.store;

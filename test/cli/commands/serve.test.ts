@@ -17,7 +17,7 @@ function portOf(line: string | undefined): string {
   return /^petstore listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line ?? "")?.[1] ?? "none";
 }
 
-it("tells where it listens, and ends with 0 on SIGTERM", async () => {
+it("says where it listens, and ends with 0 on SIGTERM", async () => {
   const server = startServe([], { cwd: createFolder() });
   expect(portOf(await server.nextLine())).not.toBe("none");
   const operatorLine = (await server.nextLine()) ?? "";
@@ -26,13 +26,13 @@ it("tells where it listens, and ends with 0 on SIGTERM", async () => {
   expect(await server.end("SIGTERM")).toBe(0);
 });
 
-it("takes a signal that comes twice at once, as through npm, for one", async () => {
+it("counts a signal that comes twice at once, as through npm, as one", async () => {
   const server = startServe([], { cwd: createFolder() });
   await server.nextLine();
   expect(await server.end("SIGINT", "SIGINT")).toBe(0);
 });
 
-it("refuses a store that is served, and says by whom", async () => {
+it("refuses a store that another server uses, and names its process", async () => {
   const cwd = createFolder();
   const server = startServe([], { cwd });
   await server.nextLine();
@@ -55,8 +55,8 @@ it("refuses a port that is in use", async () => {
   });
 });
 
-it("refuses an address that is not the machine's, with whatever port", async () => {
-  // An address for documentation alone. Source: RFC 5737
+it("refuses a foreign address, whatever the port", async () => {
+  // An address for documentation only. Source: RFC 5737
   expect(await petstore(["serve", ...freePorts, "--host", "203.0.113.9"], { cwd: createFolder() })).toEqual({
     code: 1,
     stdout: "",
@@ -85,7 +85,7 @@ it("says that it is ready before it logs that it has started", async () => {
   await server.end("SIGTERM");
 });
 
-it("tells in the demo where everything is, and how to try it", async () => {
+it("says in the demo where everything is, and how to try it", async () => {
   const server = startServe(["--demo"], { cwd: createFolder() });
   const origin = `http://127.0.0.1:${portOf(await server.nextLine())}`;
   const lines = await Promise.all(Array.from({ length: 7 }, () => server.nextLine()));
@@ -102,7 +102,7 @@ it("tells in the demo where everything is, and how to try it", async () => {
   await server.end("SIGTERM");
 });
 
-/** Starts the demo and gives its key, out of the `curl` line that it prints. */
+/** Starts the demo, and returns its key from the `curl` line that it prints. */
 async function startDemo(cwd: string, env: Record<string, string> = {}) {
   const server = startServe(["--demo"], { cwd, env });
   const url = `http://127.0.0.1:${portOf(await server.nextLine())}`;
@@ -138,7 +138,7 @@ it("revokes no key in the demo but those of former demos", async () => {
   expect((await server.get("/v1/inventory", own.key)).status).toBe(200);
 });
 
-it("gives a request the time that it is told to", async () => {
+it("applies the request timeout", async () => {
   const flags = ["--request-timeout", "1s"];
   const server = startServe(flags, { cwd: createFolder() });
   const socket = connect(Number(portOf(await server.nextLine())), "127.0.0.1");

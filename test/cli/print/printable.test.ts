@@ -3,10 +3,10 @@ import { printable, printableJson, printableJsonLine } from "../../../src/cli/pr
 
 describe("a text on a terminal", () => {
   it.each<[name: string, text: string, expected: string]>([
-    ["shows what can be shown", "Zoë's 3. Till – 猫", "Zoë's 3. Till – 猫"],
+    ["shows visible characters", "Zoë's 3. Till – 猫", "Zoë's 3. Till – 猫"],
     ["moves no cursor", "a\u001b[2Jb\u009b2Jc\u007f\u0000", "a�[2Jb�2Jc��"],
     ["is one line", "a\nb\r\u2028c\u2029d\u0085", "a�b��c�d�"],
-    ["is turned around by nothing", "a\u202eb\u2066c\u200fd", "a�b�c�d"],
+    ["changes the direction of no text", "a\u202eb\u2066c\u200fd", "a�b�c�d"],
     ["hides nothing", "a\u200bb\u{e0041}c\ufeff", "a�b�c�"],
   ])("%s", (_name, text, expected) => {
     expect(printable(text)).toBe(expected);
@@ -16,7 +16,7 @@ describe("a text on a terminal", () => {
 describe("JSON on a terminal", () => {
   const hostile = { "\u009bname": ["\u001b[2J\u009b\u007f\u2028\u202e\u{e0041}\n", "Zoë"] };
 
-  it("is the same value, in characters that can be shown", () => {
+  it("is the same value, in visible characters", () => {
     expect(printableJsonLine(hostile)).toBe(
       String.raw`{"\u009bname":["\u001b[2J\u009b\u007f\u2028\u202e\udb40\udc41\n","Zoë"]}`,
     );

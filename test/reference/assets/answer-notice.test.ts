@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { describeAnswer } from "../../../src/reference/assets/answer/answer-notice.js";
 import { writeMoment, writeWait } from "../../../src/reference/assets/wait.js";
 
-/** An answer as the page has it. */
+/** An answer as the page receives it. */
 interface Shown {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ describe("what the page says of an answer", () => {
     ["that is null", { status: 502, headers: {}, text: "null" }],
     ["whose code is no text", failure(5, 500)],
     ["whose code is none of ours", failure('"><img src=x>', 500)],
-  ])("is nothing of one %s", (_title, answer) => {
+  ])("is absent for one %s", (_title, answer) => {
     expect(describeAnswer(answer)).toBeUndefined();
   });
 
@@ -39,7 +39,7 @@ describe("what the page says of an answer", () => {
     ["API_KEY_REVOKED", 401, "This key has been revoked. Forget it at the top of the page, and enter another."],
     ["PET_NOT_FOUND", 404, "no"],
     ["RATE_LIMIT_EXCEEDED", 429, "no"],
-  ])("leads from %s, where it names no wait, to the code", (code, status, text) => {
+  ])("links %s without a wait to the code", (code, status, text) => {
     expect(describeAnswer(failure(code, status))).toMatchObject({ title: code, text, href: `#${code}` });
   });
 

@@ -55,7 +55,7 @@ describe("JSON as it is read", () => {
     });
   });
 
-  it.each(["", "01", "{1}", "[1,]", "1 2"])("is refused where it is none: %j", (text) => {
+  it.each(["", "01", "{1}", "[1,]", "1 2"])("is refused: %j", (text) => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   });
 });
@@ -126,7 +126,7 @@ describe("the field that a refusal points to", () => {
     ["quantity: value is required", "body", "quantity: value is required"],
     ["update.quantity: value is required", "body", "update.quantity: value is required"],
     ["The request body must be valid JSON.", "body", "The request body must be valid JSON."],
-  ])("is told by its message: %s", (message, name, shown) => {
+  ])("is found by its message: %s", (message, name, shown) => {
     expect(faultOfAnswer(refusal(message), operation)).toEqual({ name, message: shown });
   });
 

@@ -8,8 +8,8 @@ const transportHeaders = ["connection", "content-length", "content-type", "date"
 type Answer = Pick<HttpAnswer, "status" | "headers" | "text">;
 
 /**
- * Expects that an answer to an operation is described: its status, each of its headers, its body; and that nothing
- * misses that the description promises. `operation` is such as `GET /inventory`.
+ * Expects that the status, headers and body of an answer are described, and that nothing promised is missing.
+ * `operation` is such as `GET /inventory`.
  */
 export function expectDescribed(openApi: OpenApi, operation: string, answer: Answer): void {
   const found = openApi.operations.get(operation);
@@ -37,7 +37,7 @@ export function expectResponse(openApi: OpenApi, response: Located, answer: Answ
   }
 }
 
-/** The headers of an answer alone, as HEAD has them. */
+/** The headers of an answer without its body, as for HEAD. */
 export function expectHeaders(openApi: OpenApi, response: Located, { headers }: Answer): void {
   const described = openApi.within(response, "headers");
   const names = Object.keys(described.value);

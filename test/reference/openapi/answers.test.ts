@@ -21,8 +21,8 @@ import { type Json, OpenApi } from "./openapi.ts";
 const openApi = new OpenApi();
 
 /**
- * The operations, each with a request that succeeds, what makes it invalid, and a scope that does not suffice. One that
- * is free of charge needs no scope.
+ * The operations, each with a request that succeeds, a change that makes it invalid, and an insufficient scope. An
+ * operation that is free of charge needs no scope.
  */
 const operations = [
   {
@@ -72,10 +72,10 @@ interface Sample {
 
 const [list, update, pet, orders, limits] = operations;
 
-/** What of the description has been met, as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
+/** The described answers that have occurred, such as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
 const met = new Set<string>();
 
-/** Expects an answer of a status or with a code, as it is described for the operation. */
+/** Expects an answer with a status or a code, as the operation describes it. */
 function expectAnswer({ route }: Sample, answer: Answer, expected: number | ErrorCode): void {
   const { code } = answer.status < 400 ? {} : JSON.parse(answer.text);
   expect(code ?? answer.status).toBe(expected);
@@ -85,7 +85,7 @@ function expectAnswer({ route }: Sample, answer: Answer, expected: number | Erro
 
 type Answer = Pick<HttpAnswer, "status" | "headers" | "text">;
 
-/** All that the description says may happen, in the same words. */
+/** All described answers, in the same form. */
 function described(): string[] {
   return [...openApi.operations].flatMap(([route, operation]) => {
     const responses = openApi.within(operation, "responses");
@@ -264,10 +264,10 @@ describe("what the HTTP parser refuses, as it is described,", () => {
 
 const counted = operations.filter((operation) => operation !== limits);
 
-// A table cannot be read out of the pages of an index, and one without row ids not out of those of another.
+// A table cannot be read from the pages of an index, nor one without row ids from those of another table.
 const breakTables = "PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken SET rootpage =";
 
-/** A server on a store in which something has been broken while it ran. */
+/** A server on a store that was damaged while the server ran. */
 describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
   ["INTERNAL", counted, "ALTER TABLE pets RENAME TO hidden_pets; ALTER TABLE orders RENAME TO hidden_orders"],
   ["INTERNAL", [limits], "ALTER TABLE usage RENAME TO hidden_usage"],
@@ -306,7 +306,7 @@ describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
 
   it.each(samples)("$route", async (operation) => {
     const send = () => http.send(withKey(operation.request, key));
-    // What is kept in memory is good until the server sees that its store has changed.
+    // The cache is valid until the server sees that its store has changed.
     await until(async () => (await send()).status >= 500, 5_000);
     expectAnswer(operation, await send(), code);
   });

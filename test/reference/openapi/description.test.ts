@@ -132,7 +132,7 @@ describe("the OpenAPI description", () => {
   });
 });
 
-/** All examples of the description: those of schemas, and those that stand beside one. */
+/** All examples of the description: those in schemas, and those beside one. */
 function* examples(part: Located): Generator<{ pointer: string; schema: Located; value: unknown }> {
   const { pointer, value } = part;
   const isSchema = /^\/components\/schemas\/[^/]+$/.test(pointer);

@@ -4,7 +4,7 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { projectRoot } from "../../support/petstore.ts";
 
-/** A part of the description, and where it stands: a JSON pointer, by which schemas are compiled. */
+/** A part of the description, and its place as a JSON pointer, by which schemas are compiled. */
 export interface Located<T = Json> {
   readonly pointer: string;
   readonly value: T;
@@ -13,7 +13,7 @@ export interface Located<T = Json> {
 /** Any object of the description. */
 export type Json = { readonly [name: string]: unknown };
 
-/** The OpenAPI description that is in the repository, read from its text. */
+/** The OpenAPI description in the repository. */
 export class OpenApi {
   readonly document = JSON.parse(readFileSync(join(projectRoot, "gen/openapi.json"), "utf8"));
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -33,12 +33,12 @@ export class OpenApi {
     );
   }
 
-  /** What stands at these names, one within the other; references are followed. Throws when there is nothing. */
+  /** The part at a path of names. References are followed. Throws when there is none. */
   at(...names: readonly string[]): Located {
     return names.reduce<Located>((parent, name) => this.within(parent, name), { pointer: "", value: this.document });
   }
 
-  /** What stands under a name within another part. Throws when there is nothing. */
+  /** The part under a name within another part. Throws when there is none. */
   within({ pointer, value }: Located, name: string): Located {
     const found = value[name] as Json | undefined;
     if (found === undefined) {
@@ -51,7 +51,7 @@ export class OpenApi {
     return { pointer: `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, value: found };
   }
 
-  /** What is wrong with a value by a schema; empty when it is valid. */
+  /** The errors of a value by a schema; empty when it is valid. */
   faults({ pointer }: Located, value: unknown): readonly string[] {
     const fragment = pointer.split("/").map(encodeURIComponent).join("/");
     const validate = this.#ajv.compile({ $ref: `openapi#${fragment}` });
@@ -68,7 +68,7 @@ function describe({ instancePath, message, params }: ErrorObject): string {
   return `${instancePath || "it"} ${message} ${JSON.stringify(params)}`;
 }
 
-/** Clients may meet more fields one day; today there are no others than those that are described. */
+/** Forbids undescribed fields, which later versions may add. */
 function closed(document: { components: { schemas: Record<string, Json> } }): object {
   const { components } = document;
   const schemas = Object.entries(components.schemas).map(([name, schema]) => [

@@ -31,13 +31,13 @@ function get(path: string, headers: Readonly<Record<string, string>> = {}): Prom
   return client.send({ method: "GET", path, headers });
 }
 
-/** The paths that the page's links and sources name. */
+/** The paths in the links and sources of the page. */
 function named(attribute: "href" | "src"): string[] {
   return [...html.matchAll(new RegExp(` ${attribute}="([^"]*)"`, "g"))].map(([, value = ""]) => value);
 }
 
 describe("the pages of the reference", () => {
-  it.each(["/", "/docs/"])("leads from %s to the reference", async (path) => {
+  it.each(["/", "/docs/"])("redirects %s to the reference", async (path) => {
     const { status, headers } = await get(path);
     expect([status, headers.get("location")]).toEqual([308, "/docs"]);
   });
@@ -67,7 +67,7 @@ describe("the pages of the reference", () => {
     expect((await get("/docs", { "if-none-match": headers.get("etag") ?? "" })).status).toBe(304);
   });
 
-  it("brings all that it is made of in less than 60 kB, and names each script, so that none waits for another", async () => {
+  it("loads less than 60 kB in all, and preloads each script", async () => {
     const own = [...named("src"), ...named("href")].filter((path) => path.startsWith("/docs/assets/"));
     const sizes = await Promise.all(
       ["/docs", ...new Set(own)].map(async (path) => (await get(path, { "accept-encoding": "br" })).bytes.length),
@@ -86,7 +86,7 @@ describe("the pages of the reference", () => {
     expect(imported.flat().filter((path) => !own.includes(path))).toEqual([]);
   });
 
-  it("has scripts and styles that may be kept for ever, as their path changes with them", async () => {
+  it("has scripts and styles that can be cached for ever, because their path has a hash", async () => {
     const assets = [...named("src"), ...named("href")].filter((path) => path.startsWith("/docs/assets/"));
     expect(assets.length).toBeGreaterThan(20);
     for (const path of new Set(assets)) {
@@ -113,7 +113,7 @@ describe("the pages of the reference", () => {
   });
 });
 
-it("names, without a script, the address that it is served at, where no other is configured", async () => {
+it("shows its own address without scripts if no other is configured", async () => {
   const own = await serve(new TestStore());
   const page = await (await fetch(`${own.origin}/docs`)).text();
   await own.stop();

@@ -41,11 +41,11 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 /**
- * How long a sample may take: the first one in Go compiles the packages that come with Go, which is a minute's work.
+ * How long a sample may take. The first one in Go compiles the standard library, which takes a minute.
  */
 const sampleTimeoutMs = 180_000;
 
-/** How each language runs a sample, as its readers would. */
+/** How to run a sample of each language, as readers would. */
 interface Language {
   readonly name: string;
   readonly write: (call: SampleCall) => string;
@@ -65,7 +65,7 @@ const languages: readonly Language[] = [
   { name: "buf curl", write: writeBufCurl, program: "sh", file: "sample.sh", args: [] },
 ];
 
-/** What a language needs beside its program. */
+/** What a language needs in addition to its program. */
 const needs: Readonly<Record<string, boolean>> = {
   grpcurl: isInstalled("grpcurl"),
   "buf curl": hasTools,
@@ -79,7 +79,7 @@ async function run({ program, file, args }: Language, code: string): Promise<str
   return (await promisify(execFile)(program, [...args, join(folder, file)], { env })).stdout;
 }
 
-/** What stands in the answers, of which those of RPCs have other names for enums. */
+/** The content of the answers. RPCs have other names for enum values. */
 const told: Readonly<Record<string, RegExp>> = {
   listInventory: /9223372036854775807/,
   updateInventory: /12/,
@@ -180,7 +180,7 @@ describe("the message of a sample", () => {
     ["7", "3", "update is no object."],
     ["7", '{"quantity": 3.5}', "quantity is no integer."],
     ["7", '{"quantity": "3"}', "quantity is no integer."],
-  ])("tells why there is none: %s, %s", (petId, body, fault) => {
+  ])("says why there is none: %s, %s", (petId, body, fault) => {
     expect(update(petId, body).fault).toBe(fault);
     const call = createCall(callableOf(entryOf("updateInventory")), { values: { petId: [petId] }, body }, local);
     expect([writeTypeScript(call), writeGrpcurl(call), writeBufCurl(call)]).toEqual([

@@ -27,7 +27,7 @@ describe("highlighting", () => {
     ["ts", "f({ id: 7n })", 'f({ id: <span class="number">7n</span> })'],
     ["http", "retry-after: 18", '<span class="keyword">retry-after</span>: <span class="number">18</span>'],
     ["sh", "http://127.0.0.1:80/7", "http://127.0.0.1:80/7"],
-  ])("tells the parts of %s apart: %s", (language, code, html) => {
+  ])("highlights %s: %s", (language, code, html) => {
     expect(highlight(code, language)).toBe(html);
   });
 });
@@ -40,7 +40,7 @@ describe("the badge of an operation", () => {
       { "x-stability": "stable", deprecated: true, "x-sunset": "2030-01-02" },
       '<span class="badge deprecated">deprecated · sunset 2030-01-02</span>',
     ],
-  ])("says what it promises: %j", (operation, html) => {
+  ])("shows the stability: %j", (operation, html) => {
     expect(operationBadge(operation as Parameters<typeof operationBadge>[0])).toBe(html);
   });
 });

@@ -1,8 +1,8 @@
 import type { Input, Operation, Output } from "../operations.ts";
 
-/** A client of the API over one protocol. All of them say the same thing in the same words. */
+/** A client of the API over one protocol. All protocols share this interface. */
 export interface ApiClient {
-  /** Calls an operation. Resolves for refusals too; rejects when what came is not an answer of the protocol. */
+  /** Calls an operation. Resolves for refusals too. Rejects for an answer that breaks the protocol. */
   call<O extends Operation>(operation: O, input: Input<O>, options?: CallOptions): Promise<Outcome<O>>;
   close(): void;
 }
@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Either a message or a failure, and what stood in the headers and trailers together. */
+/** A message or a failure, with the headers and trailers joined. */
 export interface Outcome<O extends Operation = Operation> {
   readonly message?: Output<O>;
   readonly failure?: Failure;

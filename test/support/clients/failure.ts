@@ -2,7 +2,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { Failure } from "./client.ts";
 
-/** What an RPC's error says, its `google.rpc` details included. */
+/** The failure of an RPC, including its `google.rpc` details. */
 export function failureFromConnectError(error: ConnectError): Failure {
   const [info] = error.findDetails(ErrorInfoSchema);
   const [retry] = error.findDetails(RetryInfoSchema);

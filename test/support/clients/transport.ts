@@ -4,7 +4,7 @@ import { type ApiClient, requestHeaders } from "./client.ts";
 import { failureFromConnectError } from "./failure.ts";
 import { mergeHeaders } from "./headers.ts";
 
-/** A client over any of Connect's transports; `close` gives back what the transport holds. */
+/** A client over one of Connect's transports. `close` releases its connections. */
 export function createTransportClient(transport: Transport, close: () => void): ApiClient {
   return {
     close,
@@ -28,7 +28,7 @@ export function createTransportClient(transport: Transport, close: () => void): 
   };
 }
 
-/** An error's metadata are the headers and the trailers, joined: what stands in both, alike, is taken once. */
+/** The metadata of an error joins headers and trailers. A value that is in both counts once. */
 function once(metadata: Headers): Headers {
   const single = new Headers();
   metadata.forEach((value, name) => {
