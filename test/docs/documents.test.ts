@@ -55,7 +55,7 @@ describe.each(["docs/contract.md", "README.md"])("the operations in %s", (name) 
     ),
   );
 
-  it.each(described)("have $x-rpc, with its route and its scope", ({ route, ...operation }) => {
+  it.each(described)("have $operationId, with its route and its scope", ({ route, ...operation }) => {
     const rpc = operation["x-rpc"].replace("petstore.v1.", "");
     const scope = "x-scope" in operation ? `\`${operation["x-scope"]}\`` : "none";
     expect(read(name)).toContain(`| \`${rpc}\` | \`${route}\` | ${scope} |`);
