@@ -25,6 +25,8 @@ export interface WireCases extends CaseCount {
  */
 export function fuzzWire(promise: string, cases: WireCases): void {
   const seeds = seedsOf(cases);
+  // Files may share a worker, and with it this module.
+  afterAll(stopSharedServer);
   it(`${promise}: ${seeds.length} cases`, { timeout: fuzzTimeoutMs }, async () => {
     for (let start = 0; start < seeds.length; start += batchSize) {
       await tryBatch(seeds.slice(start, start + batchSize), cases);
@@ -36,7 +38,11 @@ export function fuzzWire(promise: string, cases: WireCases): void {
 /** The server of a file's tests. */
 let shared: Promise<WatchedServer> | undefined;
 
-afterAll(async () => (await shared)?.stop());
+async function stopSharedServer(): Promise<void> {
+  const watched = await shared;
+  shared = undefined;
+  await watched?.stop();
+}
 
 function sharedServer(): Promise<WatchedServer> {
   shared ??= WatchedServer.start();
