@@ -10,7 +10,7 @@ import { report } from "../support/report.ts";
 
 const transactions = 3;
 
-/** The log is cut at every byte in the long run, and otherwise at each that comes so many after the last. */
+/** The log is cut at every byte in the long run, and at every 211th otherwise. */
 const step = amount(211, 1);
 
 interface History {
@@ -18,9 +18,11 @@ interface History {
   readonly states: readonly (readonly bigint[])[];
 }
 
-/** What the log begins with, and each of its pages. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+/** The sizes of the header of the log, and of each of its pages. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 const logHeaderBytes = 32;
 const frameBytes = 24 + 4_096;
+/** An update writes two pages: the one of its pet, and the one of the change counters. */
+const transactionBytes = 2 * frameBytes;
 
 /** A store, left open, with a log of transactions; and the stock after each of them. */
 async function createHistory(): Promise<History> {
@@ -49,14 +51,14 @@ it("opens a store whose log is cut at any byte, as it was after one of its trans
   const beganMs = performance.now();
   const { file, states } = await createHistory();
   const logBytes = readFileSync(`${file}-wal`).length;
-  expect(logBytes).toBe(logHeaderBytes + transactions * frameBytes);
+  expect(logBytes).toBe(logHeaderBytes + transactions * transactionBytes);
   const copy = join(createFolder(), "copy.db");
   let cuts = 0;
   for (let length = 0; length <= logBytes; length += step) {
     copyFileSync(file, copy);
     copyFileSync(`${file}-wal`, `${copy}-wal`);
     truncateSync(`${copy}-wal`, length);
-    const done = Math.max(0, Math.floor((length - logHeaderBytes) / frameBytes));
+    const done = Math.max(0, Math.floor((length - logHeaderBytes) / transactionBytes));
     const store = openSqliteStore(copy);
     expect(await stockOf(store), `cut at ${length}`).toEqual(states[done]);
     await store.close();
