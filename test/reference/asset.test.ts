@@ -1,12 +1,24 @@
-import { brotliCompress } from "node:zlib";
-import { expect, it, vi } from "vitest";
+import { syncBuiltinESMExports } from "node:module";
+import zlib, { type brotliCompress } from "node:zlib";
+import { expect, it, onTestFinished } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { createAsset } from "../../src/reference/asset.ts";
 
-vi.mock(import("node:zlib"), async (importOriginal) => {
-  const zlib = await importOriginal();
-  return { ...zlib, brotliCompress: vi.fn(zlib.brotliCompress) as unknown as typeof brotliCompress };
-});
+/** Has the next compression fail, and those after it succeed. */
+function failCompressionOnce(): void {
+  const original = zlib.brotliCompress;
+  const failing = (...args: unknown[]) => {
+    replaceBrotliCompress(original);
+    (args.at(-1) as (error: Error) => void)(new Error("no memory"));
+  };
+  replaceBrotliCompress(failing as typeof brotliCompress);
+  onTestFinished(() => replaceBrotliCompress(original));
+}
+
+function replaceBrotliCompress(brotliCompress: typeof zlib.brotliCompress): void {
+  Object.assign(zlib, { brotliCompress });
+  syncBuiltinESMExports();
+}
 
 it("is compressed for the next reader when that has failed for the first one", async () => {
   const page = createAsset({ type: "text/plain", body: "x".repeat(2_000) });
@@ -14,9 +26,7 @@ it("is compressed for the next reader when that has failed for the first one", a
     method: "GET",
     header: (name: string) => (name === "accept-encoding" ? "br" : undefined),
   } as Exchange;
-  vi.mocked(brotliCompress).mockImplementationOnce(((...args: unknown[]) => {
-    (args.at(-1) as (error: Error) => void)(new Error("no memory"));
-  }) as typeof brotliCompress);
+  failCompressionOnce();
   await expect(page(exchange)).rejects.toThrow("no memory");
   const { status, header } = await page(exchange);
   expect([status, header.get("content-encoding")]).toEqual([200, "br"]);
