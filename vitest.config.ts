@@ -16,11 +16,17 @@ const slow = [
   "test/cli/**/{import,interruption,maintenance,serve,signals,unwilling-system}.test.ts",
 ];
 
+/** By mode; `npm run test:cloning` runs the API's tests behind interceptors that clone every request and response. */
+const included: Readonly<Record<string, string[]>> = { long, cloning: ["test/api/**/*.test.ts"] };
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === "long" ? long : ["test/**/*.test.ts"],
+    include: included[mode] ?? ["test/**/*.test.ts"],
     exclude: mode === "all" || mode === "long" ? [] : slow,
-    env: { PETSTORE_TEST_LONG: mode === "long" ? "1" : "0" },
+    env: {
+      PETSTORE_TEST_LONG: mode === "long" ? "1" : "0",
+      ...(mode === "cloning" && { TEST_INTERCEPTORS: "cloning" }),
+    },
     // A test changes nothing that another one sees: so files share a worker, and what it has loaded.
     isolate: false,
     // The tests mostly wait for servers of their own.

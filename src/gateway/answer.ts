@@ -74,10 +74,10 @@ interface BegunStream {
 }
 
 /** The answer that carries a stream. */
-export function streamAnswer(
+export async function streamAnswer(
   { exchange, binding: { writeResponse } }: RoutedRequest,
   { response: { message: messages, trailer }, header, toError, errorBody }: BegunStream,
-): Answer {
+): Promise<Answer> {
   const toClientError = (reason: unknown) => toError(reason, exchange);
   if (!acceptsNdjson(exchange.header("accept"))) {
     header.set("content-type", "application/json");

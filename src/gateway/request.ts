@@ -26,16 +26,16 @@ export async function readRequest(
   request: RoutedRequest,
   signal: AbortSignal | undefined,
 ): Promise<MessageShape<DescMessage>> {
-  const bytes = request.binding.body && (await readBody(request, signal));
+  const { exchange, binding, maxBodyBytes } = request;
+  let bytes: Uint8Array | undefined;
+  if (binding.body !== undefined) {
+    assertJsonBody(exchange);
+    bytes = await exchange.readBody(maxBodyBytes, signal);
+  }
   if (request.contentFault !== undefined) {
     throw request.contentFault;
   }
   return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
-}
-
-async function readBody({ exchange, maxBodyBytes }: RoutedRequest, signal?: AbortSignal): Promise<Uint8Array> {
-  assertJsonBody(exchange);
-  return await exchange.readBody(maxBodyBytes, signal);
 }
 
 function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {

@@ -34,10 +34,10 @@ export class RestCall implements ProtocolCall {
     return readRequest(this.#request, signal);
   }
 
-  async answer(response: CallResponse, header: HeaderList): Promise<Answer> {
+  answer(response: CallResponse, header: HeaderList): Promise<Answer> {
     return response.stream
       ? streamAnswer(this.#request, { response, header, ...this.#errors })
-      : await unaryAnswer(this.#request, response, header);
+      : unaryAnswer(this.#request, response, header);
   }
 
   async fail(error: ConnectError, header: HeaderList): Promise<Answer> {

@@ -38,8 +38,7 @@ export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
         if (caller.key === undefined) {
           throw refuseAnonymous(call, caller.refusal);
         }
-        // When the counts of its key cannot be read, a caller counts as anonymous, so the answer has limit headers.
-        const error = await decide(call, caller.key).catch((reason: unknown) => refuseAnonymous(call, reason));
+        const error = await decide(call, caller.key);
         if (error !== undefined) {
           throw error;
         }
@@ -50,17 +49,28 @@ export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
 
   /** Resolves to the reason for a refusal; undefined where the call is admitted. */
   async function charge(call: Call, key: Key): Promise<unknown> {
-    const decision = await limiter.keys.decide(key);
-    appendLimits(call.answerHeader, decision);
-    return limitError(decision);
+    try {
+      const decision = await limiter.keys.decide(key);
+      appendLimits(call.answerHeader, decision);
+      return limitError(decision);
+    } catch (reason) {
+      return refuseAnonymous(call, reason);
+    }
   }
 
-  async function describe(call: Call, key: Key): Promise<undefined> {
-    const limits = await limiter.keys.describe(key);
-    call.contextValues.set(limitsKey, limits);
-    appendHeaderValues(call.answerHeader, limits.decision);
+  /** As `charge`, for a method that is free of charge. */
+  async function describe(call: Call, key: Key): Promise<unknown> {
+    try {
+      const limits = await limiter.keys.describe(key);
+      call.contextValues.set(limitsKey, limits);
+      appendHeaderValues(call.answerHeader, limits.decision);
+      return undefined;
+    } catch (reason) {
+      return refuseAnonymous(call, reason);
+    }
   }
 
+  /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */
   function refuseAnonymous(call: Call, reason: unknown): unknown {
     const decision = limiter.anonymous.decide(call.exchange.clientAddress);
     appendLimits(call.answerHeader, decision);
