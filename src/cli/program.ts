@@ -68,11 +68,11 @@ function createProgram(signals: ServerSignals): Command {
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
     .exitOverride()
     .addHelpText("after", examples);
-  program.hook("preAction", (_program, command) => {
+  program.hook("preAction", async (_program, command) => {
     if (command.name() !== "serve") {
       signals.release();
     }
-    applySettingsFile(command);
+    await applySettingsFile(command);
     warnAboutUnknownVariables();
   });
   return program;

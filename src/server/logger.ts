@@ -1,7 +1,6 @@
 import { type EventEmitter, once } from "node:events";
 import { Writable } from "node:stream";
 import { type DestinationStream, type Logger, pino } from "pino";
-import { createTerminalFormat } from "./terminal-log.ts";
 
 export type { Logger } from "pino";
 
@@ -12,7 +11,7 @@ const maxWaitingBytes = 16 * 1024 * 1024;
  * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event loop
  * never waits for a reader. Those that are left at the end of the process are written then.
  */
-export function createLogger(level: string): Logger {
+export async function createLogger(level: string): Promise<Logger> {
   const isTerminal = process.stderr.isTTY === true;
   const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
   // A log that cannot be written, on a full disk or without a reader, must not end the server. Nor must it keep the
@@ -20,11 +19,12 @@ export function createLogger(level: string): Logger {
   stderr.on("error", () => {
     stderr.flushSync = () => {};
   });
-  return pino({ level }, isTerminal ? createTerminalStream(stderr) : stderr);
+  return pino({ level }, isTerminal ? await createTerminalStream(stderr) : stderr);
 }
 
 /** Turns lines into text, in colours if the terminal has them and `NO_COLOR` does not forbid them. */
-function createTerminalStream(stderr: DestinationStream): Writable {
+async function createTerminalStream(stderr: DestinationStream): Promise<Writable> {
+  const { createTerminalFormat } = await import("./terminal-log.ts");
   const format = createTerminalFormat({ colour: process.stderr.hasColors() });
   return new Writable({
     decodeStrings: false,

@@ -28,7 +28,7 @@ export interface Telemetry {
 /** Starts the log, the metrics and the traces. They are closed after all that they tell of. */
 export async function startTelemetry(config: ServerConfig, { clock, held, grace }: ServerLife): Promise<Telemetry> {
   const { version } = manifest;
-  const logger = createLogger(config.logLevel);
+  const logger = await createLogger(config.logLevel);
   const tracing = await startTracing({ env: process.env, version, logger });
   held.defer(() => tracing?.close(grace.leftMs));
   const services = [...apiServices, ...toolServices];

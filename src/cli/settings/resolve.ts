@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { usageFailure } from "../failure.ts";
 import { createOption, flagOf, variableOf } from "./option.ts";
 import { type Setting, type SettingKey, type SettingValues, settings } from "./settings.ts";
-import { readSettingsFile } from "./settings-file.ts";
+import type { SettingsFile } from "./settings-file.ts";
 import { switchForm } from "./value-type.ts";
 
 /** All settings, in the order of the help. */
@@ -27,22 +27,28 @@ export function addServerSettings(command: Command): void {
  * Reads the configuration file, and applies it to the settings of a command and its parents that no flag or variable
  * has given. The whole file is checked, whatever the command. Throws a `Failure`.
  */
-export function applySettingsFile(command: Command): void {
+export async function applySettingsFile(command: Command): Promise<void> {
   const { config } = command.optsWithGlobals<{ config?: string }>();
-  const file = config === undefined ? new Map() : readSettingsFile(config);
+  const file = config === undefined ? undefined : await loadSettingsFile(config);
   for (const key of settingKeys) {
     const owner = ownerOf(command, key);
     if (owner === undefined || isGiven(owner, key)) {
       continue;
     }
     const variable = readSwitchVariable(key);
-    const entry = file.get(key);
+    const entry = file?.get(key);
     if (variable !== undefined) {
       setValue(owner, key, variable, "env");
     } else if (entry !== undefined) {
       setValue(owner, key, entry.value, entry.place);
     }
   }
+}
+
+/** The parser of YAML is loaded where there is a file: it takes longer than the rest of a small command. */
+async function loadSettingsFile(file: string): Promise<SettingsFile> {
+  const { readSettingsFile } = await import("./settings-file.ts");
+  return readSettingsFile(file);
 }
 
 /** The values in force for a command that has all settings. */
