@@ -43,7 +43,7 @@ export class SqliteStore implements Store {
     this.#reader = openDatabase(path, options);
     this.#reader.pragma("query_only = ON");
     this.#writer = new Writer(path, options);
-    this.maintenance = new SqliteMaintenance(path, options);
+    this.maintenance = new SqliteMaintenance(path, options, this.#reader);
     this.gauges = this.maintenance.gauges;
   }
 

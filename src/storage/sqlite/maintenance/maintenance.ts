@@ -47,10 +47,16 @@ export class SqliteMaintenance implements StoreMaintenance {
   readonly gauges: readonly StoreGauge[];
   readonly #file: string;
   readonly #options: ConnectionOptions;
+  readonly #reader: Connection | undefined;
 
-  constructor(file: string, options: ConnectionOptions = {}) {
+  /**
+   * `reader` is a connection that is open anyway. SQLite keeps the files of a closed one open for as long as the process
+   * has another: so what is read at each scrape needs it.
+   */
+  constructor(file: string, options: ConnectionOptions = {}, reader?: Connection) {
     this.#file = file;
     this.#options = options;
+    this.#reader = reader;
     this.gauges = spaceGauges.map(([name, help, read]) => ({ name, help, read: async () => read(await this.space()) }));
   }
 
@@ -68,7 +74,7 @@ export class SqliteMaintenance implements StoreMaintenance {
     return this.#run(async (connection) => {
       const row = connection.get<LastBackupRow>(`SELECT taken_at_ms, bytes FROM last_backup`);
       return row && { takenAtMs: Number(row.taken_at_ms), bytes: Number(row.bytes) };
-    });
+    }, this.#reader);
   }
 
   async space(): Promise<StoreSpace> {
@@ -94,14 +100,16 @@ export class SqliteMaintenance implements StoreMaintenance {
     return restoreDatabase(backup, this.#file, report);
   }
 
-  /** Works over a connection of its own. */
-  async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  /** Works over a connection that is open, or over one of its own. */
+  async #run<T>(work: (connection: Connection) => Promise<T>, open?: Connection): Promise<T> {
     try {
-      const connection = openDatabase(this.#file, this.#options);
+      const connection = open ?? openDatabase(this.#file, this.#options);
       try {
         return await work(connection);
       } finally {
-        connection.close();
+        if (connection !== open) {
+          connection.close();
+        }
       }
     } catch (error) {
       throw fromDriverError(error);
