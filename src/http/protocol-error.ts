@@ -21,6 +21,8 @@ export type ProtocolErrorKind =
   | "headers_too_large"
   /** The request did not arrive in time. */
   | "request_timeout"
+  /** The call's own deadline has passed, and nothing was changed. */
+  | "deadline_exceeded"
   /** The client has gone away. */
   | "canceled";
 
@@ -52,6 +54,7 @@ const codes: Record<ProtocolErrorKind, Code> = {
   body_too_large: Code.ResourceExhausted,
   headers_too_large: Code.ResourceExhausted,
   request_timeout: Code.DeadlineExceeded,
+  deadline_exceeded: Code.DeadlineExceeded,
   canceled: Code.Canceled,
 };
 

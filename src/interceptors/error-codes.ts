@@ -38,6 +38,7 @@ export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   body_too_large: "BODY_TOO_LARGE",
   headers_too_large: "HEADERS_TOO_LARGE",
   request_timeout: "REQUEST_TIMEOUT",
+  deadline_exceeded: "DEADLINE_EXCEEDED",
   canceled: "INVALID_REQUEST",
 };
 

@@ -1,5 +1,6 @@
-import { createDeadlineSignal, createLinkedAbortController } from "@connectrpc/connect/protocol";
+import { createLinkedAbortController } from "@connectrpc/connect/protocol";
 import type { Exchange } from "../http/exchange.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** What ends a call early: its deadline, and a client that goes away. */
 export class CallSignals {
@@ -45,5 +46,17 @@ interface Deadline {
 }
 
 function startDeadline(timeoutMs: number): Deadline {
-  return { atMs: Date.now() + Math.trunc(timeoutMs), ...createDeadlineSignal(timeoutMs) };
+  const controller = new AbortController();
+  const pass = () => controller.abort(deadlineExceeded());
+  const timer = timeoutMs > 0 ? setTimeout(pass, timeoutMs) : undefined;
+  if (timer === undefined) {
+    pass();
+  }
+  const { signal } = controller;
+  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, cleanup: () => clearTimeout(timer) };
+}
+
+/** Connect's own error would not tell the caller what to do next. */
+function deadlineExceeded(): ProtocolError {
+  return new ProtocolError("deadline_exceeded", "The deadline has passed. Nothing was changed; allow more time.");
 }

@@ -122,6 +122,19 @@ describe("a body that is held back past the deadline", () => {
     expectFailure(outcome, "DEADLINE_EXCEEDED");
     await expectUnchanged();
   });
+
+  it.each([0, 100])("tells the caller what to do next, with a timeout of %i ms", async (ms) => {
+    const advice = "The deadline has passed. Nothing was changed; allow more time.";
+    const grpc = { authorization: authorization(), "content-type": "application/grpc", "grpc-timeout": `${ms}m` };
+    const { headers, trailers } = await holdBack(grpc, Buffer.alloc(0)).answer;
+    expect(decodeURIComponent((trailers.get("grpc-message") ?? headers.get("grpc-message")) as string)).toBe(advice);
+    const head = `Authorization: ${authorization()}\r\nContent-Type: application/json\r\nConnect-Timeout-Ms: ${ms}`;
+    const answer = await sendRaw(
+      server,
+      `POST ${path} HTTP/1.1\r\nHost: pets\r\n${head}\r\nContent-Length: 9\r\n\r\n{`,
+    );
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "deadline_exceeded", message: advice });
+  });
 });
 
 it("a body that is held back is no failure of the service", async () => {
