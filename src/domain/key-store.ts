@@ -11,7 +11,10 @@ export interface KeyStore {
   getKey(id: string): Promise<Key | undefined>;
   /** All keys, in the order of their creation. */
   listKeys(): Promise<Key[]>;
-  /** When the old secrets of a key end that still work at `atMs`, in milliseconds since the Unix epoch, ascending. */
+  /**
+   * When the old secrets of a key end that still work at `atMs`, in milliseconds since the Unix epoch, ascending. None
+   * outlasts its key: an expiry ends them sooner, and a revoked key has none.
+   */
   listOldSecretEnds(id: string, atMs: number): Promise<number[]>;
   /** Counts the keys of each plan that are not revoked, and have not expired at `atMs`. */
   countKeys(atMs: number): Promise<KeyCounts>;

@@ -146,8 +146,10 @@ export class MemoryStore implements Store {
   }
 
   async listOldSecretEnds(id: string, atMs: number): Promise<number[]> {
+    const { revokedAtMs, expiresAtMs: keyEndMs = Infinity } = this.#data.keys.get(id) ?? {};
     return [...this.#data.secrets.values()]
-      .flatMap(({ keyId, expiresAtMs = Number.NEGATIVE_INFINITY }) => (keyId === id ? [expiresAtMs] : []))
+      .flatMap(({ keyId, expiresAtMs }) => (keyId === id ? [Math.min(expiresAtMs ?? -Infinity, keyEndMs)] : []))
+      .filter(() => revokedAtMs === undefined)
       .filter((endMs) => endMs > atMs)
       .sort((a, b) => a - b);
   }

@@ -103,6 +103,22 @@ export function describeKeys(open: OpenStore): void {
     );
 
     it(
+      "has no old secret that works longer than itself",
+      withStore(open, async ({ store }) => {
+        const key = createKey({ id: "key_a", expiresAtMs: 5_000 });
+        await store.createKey(key, hashOf("1"));
+        await store.rotateKey("key_a", hashOf("2"), 9_000);
+        await store.rotateKey("key_a", hashOf("3"), 9_000);
+        await store.rotateKey("key_a", hashOf("4"), 4_000);
+        await store.rotateKey("key_a", hashOf("5"), 9_000);
+        expect(await store.listOldSecretEnds("key_a", 3_000)).toEqual([4_000, 4_000, 4_000, 5_000]);
+        expect(await store.listOldSecretEnds("key_a", 5_000)).toEqual([]);
+        await store.revokeKey("key_a", 3_000);
+        expect(await store.listOldSecretEnds("key_a", 3_000)).toEqual([]);
+      }),
+    );
+
+    it(
       "gets no secret by rotation that a key has already, live or not",
       withStore(open, async ({ store }) => {
         const [key, other] = [createKey({ id: "key_a" }), createKey({ id: "key_b" })];

@@ -81,12 +81,14 @@ export function listKeys(connection: Connection): Key[] {
 }
 
 export function listOldSecretEnds(connection: Connection, id: string, atMs: number): number[] {
-  const rows = connection.all<{ readonly expires_at_ms: bigint }>(
-    `SELECT expires_at_ms FROM secrets WHERE key_id = ? AND expires_at_ms > ? ORDER BY expires_at_ms`,
+  const rows = connection.all<{ readonly end_ms: bigint }>(
+    `SELECT min(secrets.expires_at_ms, ifnull(keys.expires_at_ms, secrets.expires_at_ms)) AS end_ms
+     FROM secrets JOIN keys ON keys.id = secrets.key_id
+     WHERE key_id = +? AND revoked_at_ms IS NULL AND end_ms > +? ORDER BY end_ms`,
     id,
     BigInt(atMs),
   );
-  return rows.map(({ expires_at_ms: endMs }) => Number(endMs));
+  return rows.map(({ end_ms: endMs }) => Number(endMs));
 }
 
 export function countKeys(connection: Connection, atMs: number): KeyCounts {

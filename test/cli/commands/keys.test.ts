@@ -121,6 +121,19 @@ it("says how long the old secrets of a rotated key work", async () => {
   expect((await petstore(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
 });
 
+it("names no end of an old secret that is later than the key's own, and none of a revoked key", async () => {
+  const cwd = createFolder();
+  const { id } = await createKey(cwd, "--plan", "free", "--expires-in", "1h");
+  const [{ expiresAt } = {}] = await listKeys(cwd);
+  const rotation = await petstore(["keys", "rotate", id, "--grace", "24h"], { cwd });
+  expect(rotation.stdout).toMatch(`\nOld secrets work until ${expiresAt}.\n`);
+  const show = async () => JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
+  expect(await show()).toMatchObject({ oldSecrets: [{ expiresAt }] });
+  await petstore(["keys", "revoke", id], { cwd });
+  expect(await show()).toMatchObject({ oldSecrets: [] });
+  expect((await petstore(["keys", "show", id], { cwd })).stdout).not.toContain("old secret");
+});
+
 it("prints no secret for a key that is revoked while it is rotated", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");

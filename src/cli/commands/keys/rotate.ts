@@ -49,7 +49,8 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   }
   printSecret(key, secret, options);
   if (!options.json) {
-    const until = new Date(Date.now() + options.grace).toISOString();
+    const endMs = Math.min(Date.now() + options.grace, key.expiresAtMs ?? Number.POSITIVE_INFINITY);
+    const until = new Date(endMs).toISOString();
     process.stdout.write(options.grace === 0 ? "Old secrets no longer work.\n" : `Old secrets work until ${until}.\n`);
   }
 }
