@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type BodyLimits, bodyTooLarge, readBody } from "./body.ts";
-import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { Answer, Exchange } from "./exchange.ts";
+import { CallRecord } from "./exchange.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";

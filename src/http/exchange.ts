@@ -1,5 +1,3 @@
-import type { CallRecord } from "./call-record.ts";
-
 /**
  * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
  *
@@ -68,4 +66,37 @@ export interface Answer {
   /** Not sent to HEAD, but its length is. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
+}
+
+/**
+ * What is learnt about a call on its way. Observers read it when the call has ended. It contains no secrets.
+ */
+export class CallRecord {
+  /** The protocol that answers, such as `rest` or `grpc`; `http` outside of any call. */
+  protocol = "http";
+  /** The RPC as `package.Service/Method`, or one name for all pages; undefined for any other request. */
+  method: string | undefined = undefined;
+  /** `OK`, or the code of the error. */
+  code = "OK";
+  /** Whether it is a stream, which lasts for as long as its client likes. */
+  isStream = false;
+  /** The id of the caller's key, if there is a valid one. */
+  caller: string | undefined = undefined;
+  /** The HTTP status; 0 until there is an answer. */
+  status = 0;
+  /** Whether the whole answer has been handed to the system. */
+  isWhole = false;
+  /** Whether its deadline passed while the body was still arriving. */
+  isBodyLate = false;
+  /** The size of the request body as it arrived, in bytes. */
+  requestBytes = 0;
+  /** The size of the response body, in bytes. */
+  responseBytes = 0;
+  /**
+   * When the head of the request had arrived, by `performance.now()`. For a request that waited for others of its
+   * connection, when its turn came.
+   */
+  readonly startedAtMs = performance.now();
+  /** How long it took, in milliseconds; 0 until it has ended. */
+  durationMs = 0;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { nextTick } from "node:process";
 import type { TLSSocket } from "node:tls";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
@@ -66,7 +67,10 @@ export class Http1Exchange extends BaseExchange {
     if (this.isAbandoned) {
       return;
     }
-    preventAutoDrain(this.#connected);
+    const isUnread = !this.body.complete;
+    if (isUnread) {
+      preventAutoDrain(this.#connected);
+    }
     this.record.status = status;
     const raw = this.rawHeader(header);
     const isHead = this.method === "HEAD";
@@ -90,7 +94,9 @@ export class Http1Exchange extends BaseExchange {
       response.writeHead(status, raw);
       this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
     }
-    drainWithinBounds(this.#connected);
+    if (isUnread) {
+      drainWithinBounds(this.#connected);
+    }
   }
 
   abort(): void {
@@ -99,10 +105,7 @@ export class Http1Exchange extends BaseExchange {
 }
 
 /** Writes the answers that are ready in one row, before the next turn of the event loop. */
-const answers = new TurnBatcher<() => void>(
-  (run) => process.nextTick(run),
-  (write) => write(),
-);
+const answers = new TurnBatcher<() => void>(nextTick, (write) => write());
 
 /** The largest body that is copied to be sent together with the head, in bytes. */
 const onePieceBytes = 16 * 1024;

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { settlesWithin } from "../scheduling/settles-within.ts";
@@ -9,7 +9,6 @@ import { Http1Exchange } from "./http1-exchange.ts";
 import { Connections, createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 import { createDetachedHttp2Server, type DetachedHttp2Server } from "./http2-server.ts";
-import { InFlight } from "./in-flight.ts";
 import { oncePerSocket } from "./node-faults/http1-socket-errors.ts";
 import { Pipelines } from "./pipelines.ts";
 import { splitByProtocol } from "./preface.ts";
@@ -19,8 +18,8 @@ const flushMs = 1_000;
 
 /** A handler that needs Node's own requests; those of HTTP/2 come through Node's compatibility layer. */
 export interface NodeHandler {
-  /** Whether the handler answers requests for this path. */
-  readonly serves: (path: string) => boolean;
+  /** The paths of the requests that it answers. */
+  readonly paths: ReadonlySet<string>;
   readonly handle: RequestListener;
 }
 
@@ -53,12 +52,15 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void options.handle(exchange));
-  const pipelines = createPipelines(options, requests, inFlight);
+  const pipelines = createPipelines(options, requests);
   const http2 = createHttp2Server(options, requests, inFlight);
   const handleParseError = oncePerSocket(options.handleParseError);
   const http1 = createHttp1Server({
     ...options,
-    handleRequest: (request, response) => pipelines.add(request, response),
+    handleRequest(request, response) {
+      inFlight.add(response);
+      pipelines.add(request, response);
+    },
     handleParseError(error, socket) {
       // The client would take a refusal for the answer to an earlier request.
       if (!pipelines.closeBehindOwed(socket)) {
@@ -89,16 +91,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>, inFlight: InFlight): Pipelines {
+function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>): Pipelines {
   const { nodeHandler } = options;
   return new Pipelines((request, response) => {
     const exchange = new Http1Exchange(request, response, options);
-    if (nodeHandler.serves(exchange.path)) {
+    if (nodeHandler.paths.has(exchange.path)) {
       nodeHandler.handle(request, response);
     } else {
       requests.add(exchange);
     }
-  }, inFlight);
+  });
 }
 
 function createHttp2Server(
@@ -107,16 +109,12 @@ function createHttp2Server(
   inFlight: InFlight,
 ): DetachedHttp2Server {
   const { nodeHandler, reportBurst } = options;
-  const leave = () => inFlight.leave();
   return createDetachedHttp2Server({
     reportBurst,
-    onStream(stream) {
-      inFlight.enter();
-      stream.on("close", leave);
-    },
+    onStream: (stream) => inFlight.add(stream),
     takeStream(stream, headers, rawHeaders) {
       const exchange = new Http2Exchange(stream, headers, rawHeaders, options);
-      if (nodeHandler.serves(exchange.path)) {
+      if (nodeHandler.paths.has(exchange.path)) {
         return false;
       }
       requests.add(exchange);
@@ -124,4 +122,33 @@ function createHttp2Server(
     },
     handleRequest: nodeHandler.handle,
   });
+}
+
+/** Counts the requests in flight: from the request's head until the last byte of its answer is with the system. */
+class InFlight {
+  #count = 0;
+  #drained: (() => void) | undefined;
+  readonly #leave = () => {
+    this.#count -= 1;
+    if (this.#count === 0) {
+      this.#drained?.();
+    }
+  };
+
+  /** Takes what emits `close` when the answer has ended. */
+  add(answer: EventEmitter): void {
+    this.#count += 1;
+    // An abandoned answer may emit it twice.
+    answer.once("close", this.#leave);
+  }
+
+  /** Resolves when no request is in flight. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      if (this.#count === 0) {
+        resolve();
+      }
+    });
+  }
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { destroyIfOverFragmented } from "./drain-body.ts";
-import type { InFlight } from "./in-flight.ts";
+import { destroyIfOverFragmented } from "./body.ts";
 import { feedParserInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** How many requests of one connection are handled at a time, so that those of others get their turn. */
@@ -16,14 +15,12 @@ const maxOwed = 32;
  */
 export class Pipelines {
   readonly #begin: RequestListener;
-  readonly #inFlight: InFlight;
   readonly #bySocket = new Map<Socket, Pipeline>();
   #isEnding = false;
 
   /** `begin` is called with each request when its turn has come. */
-  constructor(begin: RequestListener, inFlight: InFlight) {
+  constructor(begin: RequestListener) {
     this.#begin = begin;
-    this.#inFlight = inFlight;
   }
 
   /** Takes a request whose head has been read, and the answer that is owed to it. */
@@ -50,7 +47,7 @@ export class Pipelines {
   }
 
   #open(socket: Socket): Pipeline {
-    const pipeline = new Pipeline(socket, this.#begin, this.#inFlight);
+    const pipeline = new Pipeline(socket, this.#begin);
     this.#bySocket.set(socket, pipeline);
     socket.once("close", () => {
       this.#bySocket.delete(socket);
@@ -67,7 +64,6 @@ export class Pipelines {
 class Pipeline {
   readonly #socket: Socket;
   readonly #begin: RequestListener;
-  readonly #inFlight: InFlight;
   readonly #owed: ServerResponse[] = [];
   /** Begin the requests whose turn has not come yet. */
   readonly #held: (() => void)[] = [];
@@ -76,10 +72,9 @@ class Pipeline {
   #isEnding = false;
   #isClosing = false;
 
-  constructor(socket: Socket, begin: RequestListener, inFlight: InFlight) {
+  constructor(socket: Socket, begin: RequestListener) {
     this.#socket = socket;
     this.#begin = begin;
-    this.#inFlight = inFlight;
   }
 
   add(request: IncomingMessage, answer: ServerResponse): void {
@@ -92,9 +87,8 @@ class Pipeline {
       setKeepAlive(answer, false);
     }
     this.#owed.push(answer);
-    this.#inFlight.enter();
     // An abandoned answer may emit `close` twice.
-    answer.once("close", () => this.#shift());
+    answer.once("close", this.#shift);
     if (this.#owed.length <= maxBegun) {
       this.#begin(request, answer);
       return;
@@ -151,8 +145,7 @@ class Pipeline {
   }
 
   /** Answers end in order. The first one that a closed connection ends must not begin those that are held. */
-  #shift(): void {
-    this.#inFlight.leave();
+  readonly #shift = (): void => {
     this.#owed.shift();
     if (this.#socket.destroyed) {
       return;
@@ -162,7 +155,7 @@ class Pipeline {
       this.#isPaused = false;
       this.#socket.resume();
     }
-  }
+  };
 }
 
 /**

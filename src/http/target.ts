@@ -1,3 +1,6 @@
+import { isIPv6 } from "node:net";
+import { ProtocolError } from "./protocol-error.ts";
+
 /** The parts of a request target. Nothing is decoded or normalised. */
 export interface Target {
   readonly path: string;
@@ -22,4 +25,44 @@ export function parseTarget(target: string): Target {
     query: mark < 0 ? "" : origin.slice(mark + 1),
     authority: absolute?.[1],
   };
+}
+
+/**
+ *     authority = host [ ":" *DIGIT ]
+ *     host      = reg-name | "[" ( IPv6address | IPvFuture ) "]"
+ *     reg-name  = 1*( unreserved | pct-encoded | sub-delims )
+ *
+ * An IPv4 address is a reg-name, too. RFC 9110 forbids userinfo (4.2.4) and an empty host (4.2.1).
+ */
+const authority =
+  /^(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})+|\[(?:([0-9A-Fa-f:.]+)|[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\])(?::([0-9]*))?$/;
+
+const maxPort = 65_535;
+
+/** Whether the text is a host with an optional port, as in `Host` and `:authority`. Source: RFC 3986, 3.2. */
+export function isAuthority(text: string): boolean {
+  const match = authority.exec(text);
+  if (match === null) {
+    return false;
+  }
+  const [, ipv6, port = ""] = match;
+  return (ipv6 === undefined || isIPv6(ipv6)) && Number(port) <= maxPort;
+}
+
+/** The last valid authority: nearly all requests have the same. */
+let lastValid: string | undefined;
+
+/** Why a request with this `Host` or `:authority` is refused; undefined where it is not. */
+export function authorityFault(text: string | undefined): ProtocolError | undefined {
+  if (text !== undefined && (text === lastValid || isAuthority(text))) {
+    lastValid = text;
+    return undefined;
+  }
+  return new ProtocolError("malformed", "The Host header is missing, or is not a host with an optional port.");
+}
+
+/** The host in a `Host` header, in lower case and without the port. Empty where it is malformed. */
+export function hostOf(header: string): string {
+  const [, ipv6, name = ""] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
+  return (ipv6 ?? name).toLowerCase();
 }

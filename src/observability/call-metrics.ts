@@ -1,10 +1,8 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Registry } from "prom-client";
 import { rpcName } from "../rpc/rpc-name.ts";
-import { Buckets } from "./buckets.ts";
-import type { CallObserver } from "./call-observer.ts";
-import { isFailure, outcomeOf } from "./call-outcome.ts";
-import { addCounter, addHistogram } from "./instruments.ts";
+import type { CallListener } from "./call-observer.ts";
+import { addCounter, addHistogram, Buckets } from "./instruments.ts";
 
 /** Labels calls of methods that the service does not have, and calls whose client was gone before they were read. */
 const unknownMethod = "unknown";
@@ -19,7 +17,7 @@ const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 class CallSeries {
   readonly labels: { readonly protocol: string; readonly method: string };
   readonly durations = new Buckets(durationBounds);
-  /** By outcome. */
+  /** By the code of the outcome. */
   readonly counts = new Map<string, Count>();
 
   constructor(protocol: string, method: string) {
@@ -32,7 +30,7 @@ interface Count {
 }
 
 /** Counts calls and their durations by protocol, method and outcome. Clients can choose none of these labels freely. */
-export class CallMetrics implements CallObserver {
+export class CallMetrics {
   readonly #methods: ReadonlySet<string>;
   readonly #series = new Map<string, Map<string, CallSeries>>();
   /** By method. Each starts at 0: Prometheus sees no increase in a series that starts with its first failure. */
@@ -62,21 +60,22 @@ export class CallMetrics implements CallObserver {
     });
   }
 
-  ended({ record }: Parameters<CallObserver["ended"]>[0]): void {
-    const series = this.#seriesOf(record.protocol, record.method ?? unknownMethod);
-    const outcome = outcomeOf(record);
-    const count = series.counts.get(outcome);
+  /** Counts a call that has ended. */
+  readonly ended: CallListener = ({ record }, { code, isFailure }) => {
+    const { protocol, method = unknownMethod } = record;
+    const series = this.#series.get(protocol)?.get(method) ?? this.#addSeries(protocol, method);
+    const count = series.counts.get(code);
     if (count === undefined) {
-      series.counts.set(outcome, { value: 1 });
+      series.counts.set(code, { value: 1 });
     } else {
       count.value += 1;
     }
     series.durations.observe(record.durationMs / 1_000);
     this.#calls += 1;
-    if (isFailure(record)) {
+    if (isFailure) {
       (this.#failures.get(series.labels.method) as Count).value += 1;
     }
-  }
+  };
 
   /** The number of calls that have ended. */
   get total(): number {
@@ -88,13 +87,9 @@ export class CallMetrics implements CallObserver {
     return this.#failures.values().reduce((sum, { value }) => sum + value, 0);
   }
 
-  #seriesOf(protocol: string, method: string): CallSeries {
-    return this.#series.get(protocol)?.get(method) ?? this.#addSeries(protocol, method);
-  }
-
   #addSeries(protocol: string, method: string): CallSeries {
     if (method !== unknownMethod && !this.#methods.has(method)) {
-      return this.#seriesOf(protocol, unknownMethod);
+      return this.#series.get(protocol)?.get(unknownMethod) ?? this.#addSeries(protocol, unknownMethod);
     }
     const series = new CallSeries(protocol, method);
     const byMethod = this.#series.get(protocol) ?? new Map<string, CallSeries>();

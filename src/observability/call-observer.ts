@@ -1,4 +1,7 @@
-import type { CallRecord } from "../http/call-record.ts";
+import type { Logger } from "pino";
+import type { CallRecord } from "../http/exchange.ts";
+import { errorStatuses } from "../interceptors/error-codes.ts";
+import { shownPath } from "./masking.ts";
 
 /** A call that has ended: it was answered, or its client went away. */
 export interface EndedCall {
@@ -14,15 +17,89 @@ export interface CallObserver {
   ended(call: EndedCall): void;
 }
 
-/** Records how long a call took, and tells several observers, one after the other. */
-export function createCallObserver(observers: readonly CallObserver[]): CallObserver {
+/** How a call has ended. */
+export interface Outcome {
+  /**
+   * `OK`, the code of its error, or `INCOMPLETE`: its client went away before it had the whole answer, or the answer
+   * broke off. There are at most some forty.
+   */
+  readonly code: string;
+  /** Whether the service is to blame: over REST, whether it is 5xx. */
+  readonly isFailure: boolean;
+}
+
+/** Hears of a call that has ended, and how. */
+export type CallListener = (call: EndedCall, outcome: Outcome) => void;
+
+/** Records how long a call took, and tells listeners, one after the other. */
+export function createCallObserver(listeners: readonly CallListener[]): CallObserver {
   return {
     ended(call) {
       const { record } = call;
       record.durationMs = performance.now() - record.startedAtMs;
-      for (const observer of observers) {
-        observer.ended(call);
+      const outcome = outcomeOf(record);
+      for (const listener of listeners) {
+        listener(call, outcome);
       }
     },
   };
+}
+
+/**
+ * In milliseconds. No client can expect a shorter deadline to be met over a network: it is the client's own choice, and
+ * no fault of the service.
+ */
+const shortestDeadlineMs = 100;
+
+/** The canonical codes, which health and reflection use, for which a service is to blame. */
+const canonicalFailures = ["INTERNAL", "UNKNOWN", "DATA_LOSS", "UNAVAILABLE", "DEADLINE_EXCEEDED"];
+
+const failures = new Set([
+  ...canonicalFailures,
+  ...Object.entries(errorStatuses).flatMap(([code, { http }]) => (http >= 500 ? [code] : [])),
+]);
+
+/** The outcome of a call whose duration has been recorded. */
+export function outcomeOf(record: CallRecord): Outcome {
+  const code = record.isWhole ? record.code : "INCOMPLETE";
+  const isFailure = failures.has(code) && !(code === "DEADLINE_EXCEEDED" && isClientsDeadline(record));
+  return { code, isFailure };
+}
+
+/** Whether a deadline was too short for any answer, passed before the request was complete, or ended a stream. */
+function isClientsDeadline({ isStream, isBodyLate, durationMs }: CallRecord): boolean {
+  return isStream || isBodyLate || durationMs < shortestDeadlineMs;
+}
+
+/** A call that takes longer is logged at `info` even if it succeeds, in milliseconds. */
+const slowMs = 1_000;
+
+/**
+ * Logs each call in one line when it has ended: at `warn` if the service is to blame for its failure, at `info` if it
+ * took more than a second, otherwise at `debug`. Of what a client has sent, a line has only the request's id, and the
+ * path if it is no RPC: neither keys nor bodies. `traceId` returns the id of the current trace, if there is one.
+ */
+export function createCallLog(logger: Logger, traceId: () => string | undefined): CallListener {
+  return (call, { code, isFailure }) => {
+    const { durationMs } = call.record;
+    const level = isFailure ? "warn" : durationMs > slowMs ? "info" : "debug";
+    // Most calls are not logged: the rest is read of those that are.
+    if (logger.isLevelEnabled(level)) {
+      const { requestId, clientAddress, path } = call;
+      const { protocol, method, status, caller, requestBytes, responseBytes } = call.record;
+      const shown = isRpc(method) || path === undefined ? undefined : shownPath(path);
+      const who = { keyId: caller, clientAddress };
+      const line = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
+      logger[level]({ ...line, durationMs: round(durationMs), requestBytes, responseBytes }, "call");
+    }
+  };
+}
+
+function isRpc(method: string | undefined): boolean {
+  return method?.includes("/") === true;
+}
+
+/** Rounds to a microsecond. */
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

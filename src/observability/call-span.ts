@@ -14,7 +14,7 @@ import {
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Logger } from "pino";
-import { isFailure, outcomeOf } from "./call-outcome.ts";
+import { outcomeOf } from "./call-observer.ts";
 import { maskCredentials, shownPath } from "./masking.ts";
 import type { TracedCall, Tracing, TracingOptions } from "./tracing.ts";
 
@@ -78,18 +78,18 @@ function endSpan(span: Span, call: TracedCall): void {
   const { record } = call;
   span.updateName(record.method ?? (knownMethods.has(call.method) ? call.method : "HTTP"));
   span.setAttributes(attributesOf(call));
-  if (isFailure(record)) {
+  if (outcomeOf(record).isFailure) {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }
 
 function attributesOf({ record, method, path, requestId, clientAddress }: TracedCall): Attributes {
-  const outcome = outcomeOf(record);
+  const { code } = outcomeOf(record);
   const [service, rpc] = record.method?.split("/") ?? [];
   return {
     ...(rpc !== undefined && { "rpc.system": record.protocol, "rpc.service": service, "rpc.method": rpc }),
-    ...(outcome !== "OK" && { "error.type": outcome }),
+    ...(code !== "OK" && { "error.type": code }),
     ...(record.caller !== undefined && { "petstore.key_id": record.caller }),
     "petstore.request_id": requestId,
     "client.address": clientAddress,

@@ -1,5 +1,4 @@
 import { Counter, Gauge, type Metric, type Registry } from "prom-client";
-import type { Buckets } from "./buckets.ts";
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
@@ -86,4 +85,27 @@ function write(name: string, { labels, value }: Reading<string, Buckets>) {
     { metricName: `${name}_sum`, labels, value: value.sum },
     { metricName: `${name}_count`, labels, value: count },
   ];
+}
+
+/** A histogram of plain numbers. To observe a value costs a few nanoseconds. */
+export class Buckets {
+  /** The upper bounds of all buckets but the last, in ascending order. */
+  readonly bounds: readonly number[];
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) {
+      bucket += 1;
+    }
+    counts[bucket] = (counts[bucket] as number) + 1;
+    this.sum += value;
+  }
 }

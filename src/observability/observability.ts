@@ -3,9 +3,8 @@ import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
-import { createCallLog } from "./call-log.ts";
 import { CallMetrics } from "./call-metrics.ts";
-import { type CallObserver, createCallObserver } from "./call-observer.ts";
+import { type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
 import { CallRate } from "./call-rate.ts";
 import { addCounter, addGauge } from "./instruments.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
@@ -47,7 +46,7 @@ export class Observability {
     this.#limits = new LimitMetrics(this.#registry);
     this.commits = new CommitMetrics(this.#registry);
     addProcessMetrics(this.#registry, version);
-    this.observer = createCallObserver([this.#calls, createCallLog(logger, () => tracing?.traceId())]);
+    this.observer = createCallObserver([this.#calls.ended, createCallLog(logger, () => tracing?.traceId())]);
   }
 
   /** Wraps a limiter so that its decisions are counted. */

@@ -2,8 +2,7 @@ import type { Registry } from "prom-client";
 import { DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
 import type { BackupRecord, CommittedGroup } from "../domain/store-maintenance.ts";
-import { Buckets } from "./buckets.ts";
-import { addGauge, addHistogram, type Instrument } from "./instruments.ts";
+import { addGauge, addHistogram, Buckets, type Instrument } from "./instruments.ts";
 
 /** Up to what the queue of updates holds. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];

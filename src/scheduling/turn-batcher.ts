@@ -19,30 +19,35 @@ export class TurnBatcher<Item> {
 
   add(item: Item): void {
     if (this.#items.push(item) === 1) {
-      this.#defer(() => this.#run());
+      this.#defer(this.#run);
     }
   }
 
-  #run(): void {
+  readonly #run = () => {
     const items = this.#items;
     this.#items = [];
-    runInTurns(items.length, itemsPerTurn, (index) => this.#work(items[index] as Item));
-  }
+    runInTurns(items, itemsPerTurn, this.#work);
+  };
 }
 
 /** Large enough to profit from the caches, and small enough that other connections do not wait long. */
 const itemsPerTurn = 16;
 
 /**
- * Calls `work` with each index from 0 up to `count`, `perTurn` of them in each turn of the event loop. The first ones
- * are done before it returns. `work` must not throw.
+ * Calls `work` with each item and its index, `perTurn` of them in each turn of the event loop. The first ones are done
+ * before it returns. `work` must not throw.
  */
-export function runInTurns(count: number, perTurn: number, work: (index: number) => void, start = 0): void {
-  const end = Math.min(start + perTurn, count);
+export function runInTurns<Item>(
+  items: readonly Item[],
+  perTurn: number,
+  work: (item: Item, index: number) => void,
+  start = 0,
+): void {
+  const end = Math.min(start + perTurn, items.length);
   for (let index = start; index < end; index++) {
-    work(index);
+    work(items[index] as Item, index);
   }
-  if (end < count) {
-    setImmediate(runInTurns, count, perTurn, work, end);
+  if (end < items.length) {
+    setImmediate(() => runInTurns(items, perTurn, work, end));
   }
 }

@@ -8,8 +8,8 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
-import { CallRecord } from "../http/call-record.ts";
 import type { ClientAddress } from "../http/client-address.ts";
+import { CallRecord } from "../http/exchange.ts";
 import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
 import { codeOfDetails } from "../interceptors/error-details.ts";

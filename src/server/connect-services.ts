@@ -13,11 +13,10 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
-import { authorityFault } from "../http/authority.ts";
 import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
 import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { parseTarget } from "../http/target.ts";
+import { authorityFault, parseTarget } from "../http/target.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { reflectionService } from "../services/reflection.ts";
@@ -52,7 +51,7 @@ export interface ConnectServicesOptions extends ConnectCallOptions {
  * answer them.
  */
 export interface ConnectServices {
-  readonly serves: (path: string) => boolean;
+  readonly paths: ReadonlySet<string>;
   readonly handle: RequestListener;
 }
 
@@ -80,7 +79,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   }
 
   return {
-    serves: (path) => handlers.has(path),
+    paths: new Set(handlers.keys()),
     handle(request, response) {
       const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
       const call = new ConnectCall(request, path, options);

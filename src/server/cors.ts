@@ -38,17 +38,17 @@ export interface Cors {
   preflightAnswer(exchange: Exchange): Answer & { readonly header: HeaderList };
 }
 
-/** `origins` are such as `https://app.example.com`; none switches CORS off. */
-export function createCors(origins: readonly string[]): Cors {
+/** `origins` are such as `https://app.example.com`. Returns undefined for none: CORS is off. */
+export function createCors(origins: readonly string[]): Cors | undefined {
+  if (origins.length === 0) {
+    return undefined;
+  }
   function allowedOrigin(exchange: Exchange): string | undefined {
     const origin = exchange.header("origin");
     return origin !== undefined && origins.includes(origin) ? origin : undefined;
   }
   return {
     allow(exchange) {
-      if (origins.length === 0) {
-        return;
-      }
       exchange.addHeader("vary", "Origin");
       const origin = allowedOrigin(exchange);
       if (origin !== undefined) {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, BlockList, isIPv6 } from "node:net";
-import { hostOf } from "../http/authority.ts";
+import { hostOf } from "../http/target.ts";
 
 /** The answer of a page of the operator's port. */
 export interface OpsAnswer {

@@ -1,7 +1,7 @@
-import { authorityFault } from "../http/authority.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { headersTooLarge, ProtocolError } from "../http/protocol-error.ts";
+import { authorityFault } from "../http/target.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
@@ -19,7 +19,8 @@ export interface RouterOptions {
   /** The unary calls of health. */
   readonly health: RpcHandler;
   readonly site: Site;
-  readonly cors: Cors;
+  /** Undefined where pages of other origins may not call the API. */
+  readonly cors: Cors | undefined;
   readonly limiter: RateLimiter;
   readonly logger: Logger;
   /** Observes every request when it has been answered. */
@@ -40,7 +41,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
     const contentFault = authorityFault(exchange.authority);
     if (path === "/v1" || path.startsWith("/v1/")) {
-      return answerPreflight(exchange) ?? (await api.rest(exchange, contentFault));
+      return (cors && answerPreflight(exchange, cors)) ?? (await api.rest(exchange, contentFault));
     }
     const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
     if (check !== undefined) {
@@ -48,13 +49,13 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     }
     const rpc = api.rpc.recognize(exchange, contentFault);
     if (rpc !== undefined) {
-      return answerPreflight(exchange) ?? (await api.rpc.answer(rpc));
+      return (cors && answerPreflight(exchange, cors)) ?? (await api.rpc.answer(rpc));
     }
     return contentFault === undefined ? await answerPage(exchange) : refuse(exchange, contentFault);
   }
 
   /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
-  function answerPreflight(exchange: Exchange): Answer | undefined {
+  function answerPreflight(exchange: Exchange, cors: Cors): Answer | undefined {
     cors.allow(exchange);
     return cors.isPreflight(exchange)
       ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { readBody } from "../../src/http/body.ts";
-import { CallRecord } from "../../src/http/call-record.ts";
+import { CallRecord } from "../../src/http/exchange.ts";
 
 it("a body that had ended before anybody read it is empty", async () => {
   const body = Readable.from([]).resume();

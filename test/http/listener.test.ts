@@ -28,7 +28,7 @@ beforeEach(async () => {
     readRequestId: createRequestIdReader(() => false),
     handle: async (exchange) => void waiting.push(exchange),
     handleParseError: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
-    nodeHandler: { serves: () => false, handle: () => {} },
+    nodeHandler: { paths: new Set(), handle: () => {} },
     reportAcceptError: () => {},
     reportBurst: (peerAddress) => void bursts.push(peerAddress),
   });

@@ -1,19 +1,15 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { CallRecord } from "../../src/http/call-record.ts";
-import { createCallLog } from "../../src/observability/call-log.ts";
+import { CallRecord } from "../../src/http/exchange.ts";
+import { createCallLog, outcomeOf } from "../../src/observability/call-observer.ts";
 
 /** The levels of the lines that a call leaves in a log of this level. */
 function levelsOf(level: string, noted: Partial<CallRecord>): number[] {
   const lines: string[] = [];
   const logger = pino({ level }, { write: (line: string) => void lines.push(line) });
   const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
-  createCallLog(logger, () => undefined).ended({
-    record,
-    requestId: "1",
-    clientAddress: "127.0.0.1",
-    path: "/v1/inventory",
-  });
+  const log = createCallLog(logger, () => undefined);
+  log({ record, requestId: "1", clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
   return lines.map((line) => (JSON.parse(line) as { level: number }).level);
 }
 

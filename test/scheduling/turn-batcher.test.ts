@@ -84,7 +84,8 @@ describe("runInTurns", () => {
     [3, 3, [[0, 1, 2]]],
   ])("does %i items, %i in each turn, the first ones at once", async (count, perTurn, expected) => {
     const done: number[][] = [[]];
-    runInTurns(count, perTurn, (index) => done.at(-1)?.push(index));
+    const items = Array.from({ length: count }, (_, item) => item);
+    runInTurns(items, perTurn, (item) => done.at(-1)?.push(item));
     for (let turn = 0; turn < 4; turn++) {
       done.push([]);
       await setImmediate();

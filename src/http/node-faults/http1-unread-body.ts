@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { destroyIfOverFragmented, drainBody } from "../drain-body.ts";
+import { destroyIfOverFragmented, drainBody } from "../body.ts";
 import { readBuffered } from "./read-buffered.ts";
 
 /**

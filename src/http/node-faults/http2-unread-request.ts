@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { drainBody } from "../drain-body.ts";
+import { drainBody } from "../body.ts";
 
 /**
  * Three faults of a stream whose answer has ended before its request. RFC 9113, section 8.1, has the server reset it

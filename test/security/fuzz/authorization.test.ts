@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { type FoundKey, newKey } from "../../../src/domain/key.ts";
 import { isSecret, mintSecret } from "../../../src/domain/key-secret.ts";
-import { CallRecord } from "../../../src/http/call-record.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
+import { CallRecord } from "../../../src/http/exchange.ts";
 import { authInterceptor, callerKey } from "../../../src/interceptors/auth.ts";
 import { Call, type CallResponse } from "../../../src/rpc/call.ts";
 import { operations } from "../../support/operations.ts";

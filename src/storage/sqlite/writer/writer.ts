@@ -147,8 +147,7 @@ export class Writer {
         this.#committed?.(outcome);
       }
       const updates = this.#updates.splice(0, outcome.updates.length);
-      runInTurns(updates.length, settledAtOnce(outcome), (index) => {
-        const { resolve, reject } = updates[index] as Waiter<PetStatus | undefined>;
+      runInTurns(updates, settledAtOnce(outcome), ({ resolve, reject }, index) => {
         const code = outcome.updates[index];
         if (code === failedUpdate) {
           reject(failureToError(outcome.updateFailure as Failure));
