@@ -1,6 +1,23 @@
-import { drawBase62, type RandomBytes } from "./base62.ts";
 import { apiKeyExpired, apiKeyRevoked, type DomainError } from "./errors.ts";
-import { type Plan, planQuotas, type Quota } from "./plan.ts";
+import { drawBase62, type RandomBytes } from "./key-secret.ts";
+
+/** How many requests a key may make. */
+export interface Quota {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+/** The quotas of the plans that have fixed ones. Source: docs/contract.md#limits */
+export const planQuotas = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+} as const satisfies Record<string, Quota>;
+
+/** The plans. The quota of an enterprise key is agreed individually: see `quotaOf`. */
+export const plans = ["free", "pro", "business", "enterprise"] as const;
+
+export type Plan = (typeof plans)[number];
 
 /** What a key may be allowed to do. */
 export const scopes = ["inventory:read", "inventory:write", "pets:read", "orders:read"] as const;

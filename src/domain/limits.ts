@@ -1,5 +1,5 @@
 import { type Ban, banAt, imposeBan } from "./ban.ts";
-import type { Plan, Quota } from "./plan.ts";
+import type { Plan, Quota } from "./key.ts";
 import {
   admitted,
   banned,
@@ -8,8 +8,7 @@ import {
   refused,
   type WindowState,
 } from "./rate-limit-decision.ts";
-import { afterUnbans, type Usage } from "./usage.ts";
-import { countIn, day, minute, windowAt } from "./window.ts";
+import { afterUnbans, countIn, day, minute, type Usage, type Window, windowAt } from "./usage.ts";
 
 /** The decision on a request, and the usage of its key. */
 export type DecisionWithUsage = RateLimitDecision & {
@@ -130,4 +129,27 @@ function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: Wi
     describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
     describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),
   ];
+}
+
+/** How many requests without a valid key one client address may make in a minute. Source: docs/contract.md#addresses */
+const anonymousLimit = 300;
+
+/** The decision on a request without a valid key, and the window of its network. */
+export type DecisionWithWindow = RateLimitDecision & {
+  /** The window after the decision. */
+  readonly window: Window;
+};
+
+/** Decides on a request without a valid key by what its network has used. It may be refused, but never bans. */
+export function decideAnonymous(window: Window | undefined, nowMs: number): DecisionWithWindow {
+  const current = windowAt(window, minute.lengthMs, nowMs);
+  if (current !== undefined && current.count >= anonymousLimit) {
+    return { window: current, ...refused([describeAnonymous(current, nowMs)]) };
+  }
+  const next = countIn(current, nowMs);
+  return { window: next, ...admitted([describeAnonymous(next, nowMs)]) };
+}
+
+function describeAnonymous(window: Window, nowMs: number) {
+  return describeWindow(minute, window, { limit: anonymousLimit, nowMs });
 }

@@ -1,4 +1,4 @@
-import type { Window, WindowKind } from "./window.ts";
+import type { Window, WindowKind } from "./usage.ts";
 
 /** One window of a caller after the decision: what `RateLimit` and `RateLimit-Policy` show. */
 export interface WindowState {

@@ -7,10 +7,9 @@ import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding } from "./binding.ts";
 import { answerConditionally } from "./conditional.ts";
-import { codeAnswer } from "./content-coding.ts";
 import type { Fields } from "./fields/field-access.ts";
 import type { JsonWriter } from "./json/json-scalar.ts";
-import { acceptsNdjson } from "./negotiation.ts";
+import { acceptsNdjson, codeAnswer } from "./negotiation.ts";
 import type { RoutedRequest } from "./request.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */
@@ -34,7 +33,9 @@ export async function unaryAnswer(
   if (link !== undefined) {
     header.append("link", link);
   }
-  return answerConditionally(exchange, codeAnswer(exchange, { status: 200, header, body }));
+  const answer = codeAnswer(exchange, { status: 200, header, body });
+  const isRead = exchange.method === "GET" || exchange.method === "HEAD";
+  return isRead ? answerConditionally(exchange, answer) : answer;
 }
 
 function writeWhole({ writeResponse }: Binding, message: Message): string {

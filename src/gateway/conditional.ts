@@ -1,15 +1,12 @@
 import type { Answer, Exchange } from "../http/exchange.ts";
 
 /**
- * Answers 304 when the client has this version already: `If-None-Match` names its `ETag`. Only the client may cache an
+ * For GET and HEAD: answers 304 when the client has this version already: `If-None-Match` names its `ETag`. Only the client may cache an
  * answer with an `ETag`, and it revalidates each time.
  *
  * Source: RFC 9110, 13.1.2 and 15.4.5
  */
 export function answerConditionally(exchange: Exchange, answer: Answer): Answer {
-  if (exchange.method !== "GET" && exchange.method !== "HEAD") {
-    return answer;
-  }
   const { header } = answer;
   const etag = header.get("etag");
   if (etag === null) {

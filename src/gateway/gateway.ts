@@ -1,16 +1,19 @@
 import type { Registry } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { answerCall } from "../rpc/answer-call.ts";
-import type { Endpoint, UnaryEndpoint } from "../rpc/endpoint.ts";
-import { rpcName } from "../rpc/rpc-name.ts";
+import { answerCall, type ProtocolCall, type ToError } from "../rpc/answer-call.ts";
+import type { CallResponse } from "../rpc/call.ts";
+import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
+import { readNotFound } from "../rpc/not-found-endpoint.ts";
+import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
 import { QueryFieldSets } from "./query/query-fields.ts";
-import type { RoutedRequest } from "./request.ts";
-import { notFoundCall, RestCall, type RestErrors } from "./rest-call.ts";
+import { type RoutedRequest, readRequest } from "./request.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
 
@@ -39,7 +42,18 @@ export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Prom
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
-  return (exchange, contentFault) => answer({ exchange, contentFault }, routes, options);
+  const { notFoundEndpoint, maxBodyBytes, toError, errorBody } = options;
+  return (exchange, contentFault) => {
+    const match = routes.match(exchange.method, exchange.path);
+    if (match.route === undefined) {
+      const allow = allowed(match.methods);
+      const refusal = createRefusal(exchange, match.methods, allow);
+      return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
+    }
+    const { route: binding, segments } = match;
+    const request = { exchange, binding, segments, maxBodyBytes, contentFault };
+    return answerCall(binding.endpoint, new RestCall(request, options), toError);
+  };
 }
 
 function createRoutes({ endpoints, json, registry }: GatewayOptions): RouteTrie<Binding> {
@@ -67,24 +81,6 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
   }
 }
 
-function answer(
-  { exchange, contentFault }: Pick<RoutedRequest, "exchange" | "contentFault">,
-  routes: RouteTrie<Binding>,
-  options: GatewayOptions,
-) {
-  const match = routes.match(exchange.method, exchange.path);
-  if (match.route === undefined) {
-    const allow = allowed(match.methods);
-    const refusal = createRefusal(exchange, match.methods, allow);
-    const call = notFoundCall(exchange, { refusal, allow }, options.errorBody);
-    return answerCall(options.notFoundEndpoint, call, options.toError);
-  }
-  const { route: binding, segments } = match;
-  const { maxBodyBytes, toError } = options;
-  const request = { exchange, binding, segments, maxBodyBytes, contentFault };
-  return answerCall(binding.endpoint, new RestCall(request, options), toError);
-}
-
 /** Why no route takes a request; undefined for OPTIONS on a known path. */
 function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: string): ProtocolError | undefined {
   if (methods.size === 0) {
@@ -102,4 +98,58 @@ function allowed(methods: ReadonlySet<string>): string {
     names.add("HEAD");
   }
   return [...names].sort().concat("OPTIONS").join(", ");
+}
+
+/** How errors are answered over REST. */
+export interface RestErrors {
+  /** Converts any failure to an error that clients may see. */
+  readonly toError: ToError;
+  readonly errorBody: ErrorBody;
+}
+
+const protocolName = "rest";
+
+/** A call over REST. */
+export class RestCall implements ProtocolCall {
+  readonly exchange: Exchange;
+  readonly protocolName = protocolName;
+  readonly timeoutMs = undefined;
+  readonly #request: RoutedRequest;
+  readonly #errors: RestErrors;
+
+  constructor(request: RoutedRequest, errors: RestErrors) {
+    this.exchange = request.exchange;
+    this.#request = request;
+    this.#errors = errors;
+  }
+
+  read(signal: AbortSignal | undefined) {
+    return readRequest(this.#request, signal);
+  }
+
+  answer(response: CallResponse, header: HeaderList): Promise<Answer> {
+    return response.stream
+      ? streamAnswer(this.#request, { response, header, ...this.#errors })
+      : unaryAnswer(this.#request, response, header);
+  }
+
+  async fail(error: ConnectError, header: HeaderList): Promise<Answer> {
+    return errorAnswer(error, header, this.#errors.errorBody);
+  }
+}
+
+/** A request over REST that no route takes. `refusal` is undefined for OPTIONS on a known path. */
+export function notFoundCall(
+  exchange: Exchange,
+  { refusal, allow }: { readonly refusal: Error | undefined; readonly allow: string },
+  errorBody: ErrorBody,
+): ProtocolCall {
+  return {
+    exchange,
+    protocolName,
+    timeoutMs: undefined,
+    read: () => readNotFound(refusal),
+    answer: async (_response, header) => optionsAnswer(header, allow),
+    fail: async (error, header) => errorAnswer(error, header, errorBody),
+  };
 }

@@ -1,11 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { type BodyLimits, bodyTooLarge, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
-import type { Answer, Exchange } from "./exchange.ts";
-import { CallRecord } from "./exchange.ts";
+import { type Answer, CallRecord, type Exchange, type RequestIdReader, requestIdHeader } from "./exchange.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */

@@ -24,7 +24,7 @@ export class HeaderList implements Headers {
 
   set(name: string, value: string): void {
     this.delete(name);
-    this.append(name, value);
+    this.raw.push(name.toLowerCase(), value);
   }
 
   delete(name: string): void {

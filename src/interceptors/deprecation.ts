@@ -3,7 +3,7 @@ import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
-import { rpcName } from "../rpc/rpc-name.ts";
+import { rpcName } from "../rpc/endpoint.ts";
 import { callerKey } from "./auth.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
 

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
-import { invalidRequest } from "../domain/errors.ts";
+import { type DomainError, invalidRequest } from "../domain/errors.ts";
 import type { Call, CallInterceptor } from "../rpc/call.ts";
 import type { FindViolations } from "./message-rules.ts";
 
@@ -31,7 +31,10 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
     interceptor: {
       wrap: (next) => async (call) => {
         const find = findViolations ?? (await prepare());
-        assertValid(call, find(call.method.input, call.message as Message));
+        const violations = find(call.method.input, call.message as Message);
+        if (violations.length > 0) {
+          throw toInvalidRequest(violations, call);
+        }
         return await next(call);
       },
     },
@@ -39,13 +42,11 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
 }
 
 /** The message names a field as the details do. */
-function assertValid({ protocolName }: Call, violations: readonly Violation[]): void {
-  if (violations.length > 0) {
-    const nameOf = namingOf(protocolName);
-    const faults = violations.map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
-    const sentence = faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
-    throw invalidRequest(`${sentence.join("; ")}.`, faults);
-  }
+function toInvalidRequest(violations: readonly Violation[], { protocolName }: Call): DomainError {
+  const nameOf = namingOf(protocolName);
+  const faults = violations.map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
+  const sentence = faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
+  return invalidRequest(`${sentence.join("; ")}.`, faults);
 }
 
 /** Names the field of a violation in the caller's terms. */

@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Registry } from "prom-client";
-import { rpcName } from "../rpc/rpc-name.ts";
+import { rpcName } from "../rpc/endpoint.ts";
 import type { CallListener } from "./call-observer.ts";
 import { addCounter, addHistogram, Buckets } from "./instruments.ts";
 

@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
-import { plans } from "../domain/plan.ts";
+import { type Plan, plans } from "../domain/key.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
-import type { RateLimiter } from "../interceptors/limits.ts";
 import { addCounter } from "./instruments.ts";
 
 /** In the place of a plan: requests without a valid key, which are counted by address. */
@@ -43,16 +42,14 @@ export class LimitMetrics {
     });
   }
 
-  /** The same limiter, whose decisions are counted. */
-  watch({ keys, anonymous }: RateLimiter): RateLimiter {
-    return {
-      keys: {
-        decide: async (key) => count(this.#counts[key.plan] as PlanCounts, await keys.decide(key)),
-        describe: (key) => keys.describe(key),
-      },
-      anonymous: { decide: (address) => count(this.#counts[noPlan] as PlanCounts, anonymous.decide(address)) },
-    };
-  }
+  /** Counts a decision on a request: of a key with this plan, or without a valid key. */
+  readonly decided = ({ outcome, windows }: RateLimitDecision, plan: Plan | typeof noPlan = noPlan): void => {
+    const counts = this.#counts[plan] as PlanCounts;
+    counts[outcome] += 1;
+    if (outcome === "admitted" && windows.some(isNear)) {
+      counts.near += 1;
+    }
+  };
 
   /** How many requests had each outcome, of all plans together. */
   get totals(): Readonly<Record<Outcome, number>> {
@@ -64,14 +61,6 @@ export class LimitMetrics {
 
 function newCounts(): PlanCounts {
   return { admitted: 0, refused: 0, banned: 0, near: 0 };
-}
-
-function count(counts: PlanCounts, decision: RateLimitDecision): RateLimitDecision {
-  counts[decision.outcome] += 1;
-  if (decision.outcome === "admitted" && decision.windows.some(isNear)) {
-    counts.near += 1;
-  }
-  return decision;
 }
 
 function isNear({ limit, remaining }: RateLimitDecision["windows"][number]): boolean {

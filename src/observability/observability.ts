@@ -1,7 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import type { RateLimiter } from "../interceptors/limits.ts";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { CallMetrics } from "./call-metrics.ts";
 import { type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
@@ -29,12 +28,12 @@ export interface ObservabilityOptions {
 export class Observability {
   readonly observer: CallObserver;
   readonly commits: CommitMetrics;
+  readonly limits: LimitMetrics;
   readonly #options: ObservabilityOptions;
   readonly #startedAtMs: number;
   readonly #registry = new Registry();
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
-  readonly #limits: LimitMetrics;
   #watchedStore: WatchedStore | undefined;
 
   constructor(options: ObservabilityOptions) {
@@ -43,15 +42,10 @@ export class Observability {
     this.#startedAtMs = clock();
     this.#calls = new CallMetrics(this.#registry, services);
     this.#rate = new CallRate(() => this.#calls.total, clock);
-    this.#limits = new LimitMetrics(this.#registry);
+    this.limits = new LimitMetrics(this.#registry);
     this.commits = new CommitMetrics(this.#registry);
     addProcessMetrics(this.#registry, version);
     this.observer = createCallObserver([this.#calls.ended, createCallLog(logger, () => tracing?.traceId())]);
-  }
-
-  /** Wraps a limiter so that its decisions are counted. */
-  watchLimiter(limiter: RateLimiter): RateLimiter {
-    return this.#limits.watch(limiter);
   }
 
   /** Tells of a store: its keys, its room and its backups. */
@@ -83,7 +77,7 @@ export class Observability {
       startedAtMs: this.#startedAtMs,
       calls: this.#calls,
       rate: this.#rate,
-      limits: this.#limits,
+      limits: this.limits,
       store: this.#watchedStore as WatchedStore,
       nowMs: clock(),
     });

@@ -1,6 +1,6 @@
-import { decideAnonymous } from "../domain/anonymous-limit.ts";
+import { decideAnonymous } from "../domain/limits.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
-import type { Window } from "../domain/window.ts";
+import type { Window } from "../domain/usage.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
 /** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */
@@ -13,14 +13,17 @@ export interface AnonymousRateLimiter {
 }
 
 /**
- * Creates a limiter for requests without a valid key.
+ * Creates a limiter for requests without a valid key. `decided` hears each decision.
  *
  * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
  * store has said it does not know (see `createKeyCache`). Any other key is looked up first, even when the network has
  * used up its limit: a valid key works from every network. So made-up keys cost one look-up each, and a key that is
  * sent again and again costs one look-up in all.
  */
-export function createAnonymousRateLimiter(clock: () => number): AnonymousRateLimiter {
+export function createAnonymousRateLimiter(
+  clock: () => number,
+  decided?: (decision: RateLimitDecision) => void,
+): AnonymousRateLimiter {
   const windows = new Map<string, Window>();
   return {
     decide(address) {
@@ -32,6 +35,7 @@ export function createAnonymousRateLimiter(clock: () => number): AnonymousRateLi
       if (windows.size > maxNetworks) {
         windows.delete(windows.keys().next().value as string);
       }
+      decided?.(decision);
       return decision;
     },
   };

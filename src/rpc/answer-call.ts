@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import { Call, type CallHead, type CallResponse } from "./call.ts";
+import { Call, type CallHead, type CallResponse, type StreamCallResponse } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** A call as its protocol reads and answers it. */
@@ -23,8 +23,12 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
   exchange.record.method = endpoint.name;
   let header = call.responseHeader;
   try {
-    const response = await begun(await endpoint.handle(call), call);
+    const response = await endpoint.handle(call);
     header = response.header;
+    if (response.stream) {
+      return await protocol.answer(await begun(response, call), joined(header, call.answerHeader));
+    }
+    call.signals.end();
     return await protocol.answer(response, joined(header, call.answerHeader));
   } catch (reason) {
     call.signals.end();
@@ -37,11 +41,7 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
  * Waits for the first message of a stream, so that an error before it is the answer, and headers can still be set. A
  * stream needs its deadline until it ends.
  */
-async function begun(response: CallResponse, call: Call): Promise<CallResponse> {
-  if (!response.stream) {
-    call.signals.end();
-    return response;
-  }
+async function begun(response: StreamCallResponse, call: Call): Promise<StreamCallResponse> {
   const iterator = response.message[Symbol.asyncIterator]();
   const first = await iterator.next();
   async function* resumed() {

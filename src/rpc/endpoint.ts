@@ -16,10 +16,9 @@ import {
   type MethodImplSpec,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import type { Call, CallHandler, CallInterceptor, CallResponse } from "./call.ts";
+import type { Call, CallHandler, CallInterceptor } from "./call.ts";
 import { applyConnectInterceptor } from "./connect-interceptors.ts";
 import { PreparedMessage } from "./prepared-message.ts";
-import { rpcName } from "./rpc-name.ts";
 
 /** An RPC that any protocol can call: its method, and the chain of interceptors that ends in its implementation. */
 export interface Endpoint<
@@ -119,17 +118,23 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
     case "unary": {
       const mustBeWhole = [...options.callInterceptors, ...options.messageInterceptors].some(isConnectInterceptor);
       return async (call) => {
-        const result: object = await spec.impl(messageOf(call), call);
+        const result: object = await spec.impl(call.message as Message, call);
+        const { responseHeader: header, responseTrailer: trailer } = call;
         if (!(result instanceof PreparedMessage)) {
-          return unaryResponse(call, create(spec.method.output, result as MessageInitShape<DescMessage>));
+          return {
+            stream: false,
+            header,
+            trailer,
+            message: create(spec.method.output, result as MessageInitShape<DescMessage>),
+          };
         }
-        return unaryResponse(call, mustBeWhole ? await result.whole() : result);
+        return { stream: false, header, trailer, message: mustBeWhole ? await result.whole() : result };
       };
     }
     case "server_streaming":
       return async (call) => {
         const { responseHeader: header, responseTrailer: trailer } = call;
-        const message = messages(spec.method.output, spec.impl(messageOf(call), call));
+        const message = messages(spec.method.output, spec.impl(call.message as Message, call));
         return { stream: true, header, trailer, message };
       };
     default:
@@ -141,15 +146,6 @@ function isConnectInterceptor(interceptor: CallInterceptor | Interceptor): boole
   return typeof interceptor === "function";
 }
 
-function messageOf(call: Call): MessageShape<DescMessage> {
-  return call.message as MessageShape<DescMessage>;
-}
-
-function unaryResponse(call: Call, message: MessageShape<DescMessage> | PreparedMessage): CallResponse {
-  const { responseHeader: header, responseTrailer: trailer } = call;
-  return { stream: false, header, trailer, message };
-}
-
 async function* messages(
   desc: DescMessage,
   inits: AsyncIterable<MessageInitShape<DescMessage>>,
@@ -157,4 +153,14 @@ async function* messages(
   for await (const init of inits) {
     yield create(desc, init);
   }
+}
+
+/** The full name of an RPC: `package.Service/Method`. */
+export function rpcName({ parent, name }: DescMethod): string {
+  return `${parent.typeName}/${name}`;
+}
+
+/** Where an RPC is called over Connect, gRPC and gRPC-Web: `/package.Service/Method`. */
+export function rpcPath(method: DescMethod): string {
+  return `/${rpcName(method)}`;
 }

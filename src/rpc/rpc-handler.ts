@@ -6,10 +6,9 @@ import { answerCall, type ProtocolCall, type ToError } from "./answer-call.ts";
 import type { UnaryCallResponse } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
-import type { UnaryEndpoint } from "./endpoint.ts";
+import { rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import { readNotFound } from "./not-found-endpoint.ts";
-import { rpcPath } from "./rpc-name.ts";
 import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */

@@ -5,7 +5,7 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
-import type { InventoryItem } from "../domain/inventory.ts";
+import type { InventoryItem } from "../domain/pet.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
@@ -21,8 +21,7 @@ import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { inventoryItemToMessage, inventoryService, restInventoryService } from "../services/inventory.ts";
 import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
-import { storeService } from "../services/orders.ts";
-import { petService } from "../services/pets.ts";
+import { petService, storeService } from "../services/orders.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";

@@ -40,9 +40,10 @@ export function openBackend(config: ServerConfig, life: ServerLife, { observabil
   const reportUnsaved = throttle(failureReportMs, (reason) =>
     logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
   );
-  const keyLimiter = createKeyRateLimiter({ store, clock, report: reportUnsaved });
+  const { decided } = observability.limits;
+  const keyLimiter = createKeyRateLimiter({ store, clock, decided, report: reportUnsaved });
   held.defer(() => keyLimiter.close());
-  const limiter = observability.watchLimiter({ keys: keyLimiter, anonymous: createAnonymousRateLimiter(clock) });
+  const limiter = { keys: keyLimiter, anonymous: createAnonymousRateLimiter(clock, decided) };
 
   const externalChanges = watchExternalChanges(store);
   held.defer(() => externalChanges.close());

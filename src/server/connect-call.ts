@@ -9,8 +9,7 @@ import {
 } from "@connectrpc/connect";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { ClientAddress } from "../http/client-address.ts";
-import { CallRecord } from "../http/exchange.ts";
-import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
+import { CallRecord, type RequestIdReader, requestIdHeader } from "../http/exchange.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
 import { codeOfDetails } from "../interceptors/error-details.ts";
 import { toConnectError } from "../interceptors/errors.ts";

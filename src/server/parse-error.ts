@@ -1,8 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { CallRecord } from "../http/exchange.ts";
+import { CallRecord, makeRequestId, requestIdHeader } from "../http/exchange.ts";
 import { headersTooLarge, malformedRequest, type ProtocolError, requestTimeout } from "../http/protocol-error.ts";
-import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
 import { refusalAnswer } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import type { InventoryItem } from "../domain/inventory.ts";
+import type { InventoryItem } from "../domain/pet.ts";
 
 /** How many entries a page holds. It takes a millisecond or two to read and write them. */
 export const pageLength = 512;

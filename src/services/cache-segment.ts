@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { InventoryItem } from "../domain/inventory.ts";
+import type { InventoryItem } from "../domain/pet.ts";
 import { type CachePage, findRange, pageLength, type ReadInventory, readRange } from "./cache-page.ts";
 import { ReusableBuffer } from "./reusable-buffer.ts";
 

@@ -1,9 +1,9 @@
 import { Plan as PlanMessage } from "../../gen/petstore/v1/key_limits_pb.ts";
 import { OrderStatus as OrderStatusMessage } from "../../gen/petstore/v1/order_pb.ts";
 import { PetStatus as PetStatusMessage } from "../../gen/petstore/v1/pet_status_pb.ts";
+import type { Plan } from "../domain/key.ts";
 import type { OrderStatus } from "../domain/order.ts";
 import type { PetStatus } from "../domain/pet.ts";
-import type { Plan } from "../domain/plan.ts";
 
 /** Converts between the statuses of the domain and those of messages. */
 interface StatusMap<Status extends string, Message extends number> {

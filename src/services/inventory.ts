@@ -6,8 +6,7 @@ import {
   ListInventoryResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
-import type { InventoryItem } from "../domain/inventory.ts";
-import type { PetStatus } from "../domain/pet.ts";
+import type { InventoryItem, PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";

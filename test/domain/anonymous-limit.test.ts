@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decideAnonymous } from "../../src/domain/anonymous-limit.ts";
-import type { Window } from "../../src/domain/window.ts";
+import { decideAnonymous } from "../../src/domain/limits.ts";
+import type { Window } from "../../src/domain/usage.ts";
 
 const start = 1_700_000_000_250;
 

@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drawBase62, formatBase62 } from "../../src/domain/base62.ts";
 import { mintKeyId } from "../../src/domain/key.ts";
-import { hashSecret, isSecret, mintSecret } from "../../src/domain/key-secret.ts";
+import { drawBase62, formatBase62, hashSecret, isSecret, mintSecret } from "../../src/domain/key-secret.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".split("");
 

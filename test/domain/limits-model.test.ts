@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Quota } from "../../src/domain/key.ts";
 import { decide } from "../../src/domain/limits.ts";
-import type { Quota } from "../../src/domain/plan.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 
 const minuteMs = 60_000;

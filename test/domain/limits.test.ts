@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Quota } from "../../src/domain/key.ts";
 import { type DecisionWithUsage, decide, describeLimits, type Limits } from "../../src/domain/limits.ts";
-import type { Quota } from "../../src/domain/plan.ts";
 import { noUsage, type Usage } from "../../src/domain/usage.ts";
 
 /** A moment with a sub-second part, so that what is rounded shows. */

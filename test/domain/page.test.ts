@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
-import { maxPageSize, type PagedList, readPage } from "../../src/domain/page.ts";
-import { issuePageToken, type PagePosition, parsePageToken } from "../../src/domain/page-token.ts";
+import {
+  issuePageToken,
+  maxPageSize,
+  type PagedList,
+  type PagePosition,
+  parsePageToken,
+  readPage,
+} from "../../src/domain/page.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 
 const int64 = fc.bigInt(minInt64, maxInt64);

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { JsonNumber } from "../../src/exact-json/number.ts";
-import { maxJsonDepth, parseJson, parseWithSource } from "../../src/exact-json/parse.ts";
-import { scanJson } from "../../src/exact-json/scan.ts";
+import { maxJsonDepth, parseJson, parseWithSource, scanJson } from "../../src/exact-json/parse.ts";
 
 const encoder = new TextEncoder();
 

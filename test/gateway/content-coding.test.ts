@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { codeAnswer } from "../../src/gateway/content-coding.ts";
+import { codeAnswer } from "../../src/gateway/negotiation.ts";
 import type { Answer, Exchange } from "../../src/http/exchange.ts";
 
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Uint8Array) => Buffer.from(bytes) };

@@ -1,4 +1,4 @@
-import type { InventoryItem } from "../../src/domain/inventory.ts";
+import type { InventoryItem } from "../../src/domain/pet.ts";
 import { InventoryListCache } from "../../src/services/inventory-list-cache.ts";
 
 /** A plain map of stock, and pages over it. */

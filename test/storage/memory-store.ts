@@ -8,11 +8,10 @@ import {
   type RecordChange,
   UnknownRecordError,
 } from "../../src/domain/import.ts";
-import type { InventoryItem } from "../../src/domain/inventory.ts";
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/key-store.ts";
 import type { Order, OrderStatus } from "../../src/domain/order.ts";
-import type { Pet, PetStatus, StockedPet } from "../../src/domain/pet.ts";
+import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../src/domain/pet.ts";
 import type { ListQuery } from "../../src/domain/pet-store.ts";
 import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";

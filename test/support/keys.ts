@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { parseDuration } from "../../src/cli/parse/duration.ts";
-import { mintKeyId, newKey, type Scope, scopes } from "../../src/domain/key.ts";
+import { mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
-import type { Plan } from "../../src/domain/plan.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { createKey } from "../../src/storage/sqlite/keys.ts";
 

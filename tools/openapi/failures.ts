@@ -1,6 +1,6 @@
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
 import { Charge } from "../../gen/petstore/options/v1/options_pb.ts";
-import { rpcName } from "../../src/rpc/rpc-name.ts";
+import { rpcName } from "../../src/rpc/endpoint.ts";
 import { deprecationOf } from "./headers.ts";
 import type { BoundMethod, Shared } from "./operation.ts";
 import type { Reason } from "./reasons.ts";

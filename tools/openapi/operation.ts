@@ -6,7 +6,7 @@ import type { QueryFieldSets } from "../../src/gateway/query/query-fields.ts";
 import type { HttpRule } from "../../src/gateway/routes/http-rule.ts";
 import { type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { operationOf } from "../../src/interceptors/operation.ts";
-import { rpcName } from "../../src/rpc/rpc-name.ts";
+import { rpcName } from "../../src/rpc/endpoint.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";
 import { failures } from "./failures.ts";

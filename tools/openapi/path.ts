@@ -1,4 +1,4 @@
-import { rpcName } from "../../src/rpc/rpc-name.ts";
+import { rpcName } from "../../src/rpc/endpoint.ts";
 import type { BoundMethod } from "./operation.ts";
 import { pathParameterName } from "./parameters.ts";
 

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { drawBase62 } from "../../domain/base62.ts";
 import type { RecordChange } from "../../domain/import.ts";
 import { type Key, newKey } from "../../domain/key.ts";
-import { hashSecret, mintSecret } from "../../domain/key-secret.ts";
+import { drawBase62, hashSecret, mintSecret } from "../../domain/key-secret.ts";
 import type { Store } from "../../domain/store.ts";
 import type { RecordFormat } from "../../records/record-format.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";

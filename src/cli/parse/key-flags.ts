@@ -1,5 +1,4 @@
-import { scopes } from "../../domain/key.ts";
-import { type Plan, plans, type Quota } from "../../domain/plan.ts";
+import { type Plan, plans, type Quota, scopes } from "../../domain/key.ts";
 import { usageFailure } from "../failure.ts";
 import { argument, listArgument } from "./argument.ts";
 import { durationForm, parseDuration } from "./duration.ts";

@@ -1,11 +1,10 @@
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { createEnumNames } from "../json/enum-names.ts";
-import type { Bounds } from "../json/integer-type.ts";
 import type { JsonPolicy } from "../json/json-policy.ts";
 import { wellKnownTextReader } from "../json/well-known-types.ts";
 import { type ValueShape, valueShape } from "./field-access.ts";
-import { createTextReader, type TextReader } from "./text-scalar.ts";
+import { type Bounds, createTextReader, type TextReader } from "./text-scalar.ts";
 
 /**
  * The reader of a field's value in a path or a query. Undefined for maps, and for messages except wrappers and the

@@ -1,5 +1,13 @@
-import { create, type DescField, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type Message,
+  type Registry,
+  type ScalarType,
+} from "@bufbuild/protobuf";
 import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault, faultWithin } from "../content-fault.ts";
 import {
   assertOneofUnset,
@@ -9,11 +17,11 @@ import {
   type Fields,
   valueShape,
 } from "../fields/field-access.ts";
+import { createTextReader } from "../fields/text-scalar.ts";
 import { createEnumNames } from "./enum-names.ts";
-import { createMapReader, readList, readObject, readWithin } from "./json-collection.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 import { createScalarReader, type JsonReader } from "./json-scalar.ts";
-import { hasSpecialJson, toPlainJson, wellKnownReader } from "./well-known-types.ts";
+import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";
 
 /**
  * The readers of messages, each compiled once, on first use.
@@ -156,4 +164,50 @@ function readNull(json: unknown): number {
     throw new ContentFault("must be null");
   }
   return 0;
+}
+
+/** Reads an array, item by item. Throws `ContentFault`, as all of these do. */
+export function readList(json: unknown, read: JsonReader): unknown[] {
+  if (!Array.isArray(json)) {
+    throw new ContentFault("must be an array");
+  }
+  const items: unknown[] = [];
+  for (const [index, item] of json.entries()) {
+    try {
+      items.push(read(item));
+    } catch (error) {
+      throw faultWithin(error, `[${index}]`);
+    }
+  }
+  return items;
+}
+
+/** The reader of a map, whose keys are of this scalar type. */
+export function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReader {
+  const readKey = createTextReader(mapKey, true);
+  return (json) => {
+    // `Object.fromEntries` takes `__proto__` for a key; an assignment would not.
+    const entries = Object.entries(readObject(json)).map(([key, value]): [string, unknown] => {
+      const label = mapKeyLabel(key);
+      return [String(readWithin(label, key, readKey)), readWithin(label, value, read)];
+    });
+    return Object.fromEntries(entries);
+  };
+}
+
+/** Reads the value of a key. Faults get the key before their path. */
+export function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknown {
+  try {
+    return read(part);
+  } catch (error) {
+    throw faultWithin(error, key);
+  }
+}
+
+/** Throws `ContentFault` for anything but an object. */
+export function readObject(json: unknown): Record<string, unknown> {
+  if (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof JsonNumber) {
+    throw new ContentFault("must be an object");
+  }
+  return json as Record<string, unknown>;
 }

@@ -2,14 +2,17 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault } from "../content-fault.ts";
-import { parseBase64, parseDouble, parseFloat32, parseSpecialNumber } from "../fields/text-scalar.ts";
 import {
   describeInteger,
   type IntegerType,
   integerFromJsonNumber,
   integerTypeOf,
   localInteger,
-} from "./integer-type.ts";
+  parseBase64,
+  parseDouble,
+  parseFloat32,
+  parseSpecialNumber,
+} from "../fields/text-scalar.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
 /** Converts a value of `parseJson` to one that a message holds. Throws `ContentFault`. */

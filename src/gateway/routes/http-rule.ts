@@ -1,7 +1,7 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule as HttpRuleOption } from "../../../gen/google/api/http_pb.ts";
-import { rpcName } from "../../rpc/rpc-name.ts";
+import { rpcName } from "../../rpc/endpoint.ts";
 
 /** One HTTP method and path of an RPC. */
 export interface HttpRule extends RuleOrigin {

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from "node:http";
 import { petNotFound } from "../../domain/errors.ts";
+import { planQuotas } from "../../domain/key.ts";
 import { type DecisionWithUsage, decide } from "../../domain/limits.ts";
-import { planQuotas } from "../../domain/plan.ts";
 import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
 import { noUsage } from "../../domain/usage.ts";
+import { requestIdHeader } from "../../http/exchange.ts";
 import { HeaderList } from "../../http/header-list.ts";
-import { requestIdHeader } from "../../http/request-id.ts";
 import { deprecationHeaders } from "../../interceptors/deprecation.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { appendLimits, limitError } from "../../interceptors/limits.ts";

@@ -1,6 +1,6 @@
 import { type Ban, imposeBan } from "../../domain/ban.ts";
+import { planQuotas, plans } from "../../domain/key.ts";
 import { decide } from "../../domain/limits.ts";
-import { planQuotas, plans } from "../../domain/plan.ts";
 import { noUsage } from "../../domain/usage.ts";
 import type { OpenApiDocument } from "../openapi/view.ts";
 

@@ -1,4 +1,4 @@
-import { decideAnonymous } from "../../domain/anonymous-limit.ts";
+import { decideAnonymous } from "../../domain/limits.ts";
 import { keyVariable, type SampleCall } from "../assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "../assets/samples/connect.js";
 import { writeCurl } from "../assets/samples/curl.js";

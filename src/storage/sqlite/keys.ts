@@ -1,6 +1,5 @@
-import type { FoundKey, Key, Scope } from "../../domain/key.ts";
+import { type FoundKey, type Key, type Plan, plans, type Quota, type Scope } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
-import { type Plan, plans, type Quota } from "../../domain/plan.ts";
 import { fromNullable, readEnumText, readStringArray, toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,6 +1,5 @@
 import type { RecordChange } from "../../domain/import.ts";
-import type { InventoryItem } from "../../domain/inventory.ts";
-import { type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
+import { type InventoryItem, type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
 import { assertAscending, readEnumText, readInteger, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";

@@ -1,10 +1,9 @@
 import { petNotFound } from "../../domain/errors.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
-import type { InventoryItem } from "../../domain/inventory.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
-import type { Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
 import type { ChangeTokens, Store, WaitOptions } from "../../domain/store.ts";
 import type { StoreGauge } from "../../domain/store-maintenance.ts";

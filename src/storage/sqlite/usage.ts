@@ -1,7 +1,6 @@
 import type { Ban } from "../../domain/ban.ts";
-import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
+import { isSameUsage, mergeUsage, noUsage, type Usage, type Window } from "../../domain/usage.ts";
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/usage-store.ts";
-import type { Window } from "../../domain/window.ts";
 import { toNullable } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorReasonSchema } from "../../../gen/petstore/v1/error_reason_pb.ts";
-import { planQuotas } from "../../../src/domain/plan.ts";
+import { planQuotas } from "../../../src/domain/key.ts";
 import { openApiDocument } from "../../../src/reference/openapi/document.ts";
 import { type OpenApiOperation, responseOf } from "../../../src/reference/openapi/view.ts";
 import { createHttp1Client, type HttpAnswer, type HttpClient } from "../../support/http.ts";

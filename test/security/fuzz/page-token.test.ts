@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { issuePageToken, parsePageToken } from "../../../src/domain/page-token.ts";
+import { issuePageToken, parsePageToken } from "../../../src/domain/page.ts";
 import { fuzz } from "./cases.ts";
 import { mutate } from "./mutate.ts";
 import { refusalOf } from "./refusal.ts";

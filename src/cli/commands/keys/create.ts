@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type Key, mintKeyId, newKey, type Scope, scopes } from "../../../domain/key.ts";
+import { type Key, mintKeyId, newKey, type Plan, plans, type Scope, scopes } from "../../../domain/key.ts";
 import { hashSecret, mintSecret } from "../../../domain/key-secret.ts";
-import { type Plan, plans } from "../../../domain/plan.ts";
 import { usageFailure } from "../../failure.ts";
 import {
   customQuotaFor,

@@ -8,8 +8,7 @@ import { StoreFileError } from "../files/store-file-error.ts";
 import { FileIdentity } from "../files/store-path.ts";
 import { updateQuantity } from "../pets.ts";
 import { ChangeTracker, countChange } from "./change-counters.ts";
-import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode } from "./group.ts";
-import { UpdateQueue } from "./update-queue.ts";
+import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode, UpdateQueue } from "./update-queue.ts";
 import { type Failure, type Outcome, type Task, writes, writeTopics } from "./writes.ts";
 
 /** What the thread is started with. */

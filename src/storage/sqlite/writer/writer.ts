@@ -7,8 +7,7 @@ import type { ChangeTokens } from "../../../domain/store.ts";
 import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import { type CommittedTasks, failedUpdate, type GroupOutcome, statusFromCode } from "./group.ts";
-import { UpdateQueue } from "./update-queue.ts";
+import { type CommittedTasks, failedUpdate, type GroupOutcome, statusFromCode, UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, Task, WriteArgs, Writes } from "./writes.ts";
 
