@@ -45,9 +45,9 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
   if (query !== undefined && exchange.query !== "") {
     readQueryFields(exchange, query, message);
   }
-  variables.forEach((variable, index) => {
-    variable.set(message, fromPath[index]);
-  });
+  for (const [index, { set }] of variables.entries()) {
+    set(message, fromPath[index]);
+  }
   return message;
 }
 

@@ -31,7 +31,7 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
     throw bodyOverFragmented();
   }
   const first = readBuffered(body);
-  const hasCome = isComplete(body) && !body.destroyed;
+  const hasCome = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
   if (!hasCome) {
     await Promise.resolve();
   }
@@ -41,11 +41,6 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(first, body);
   });
-}
-
-/** Whether all of a body has come, read or not; false over HTTP/2, which does not tell. */
-function isComplete(body: Readable): boolean {
-  return (body as Partial<IncomingMessage>).complete === true;
 }
 
 function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Buffer {

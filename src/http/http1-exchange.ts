@@ -56,13 +56,8 @@ export class Http1Exchange extends BaseExchange {
     return this.#response.destroyed;
   }
 
-  respond(answer: Answer): Promise<void> {
-    return new Promise((resolve) => {
-      answers.add(() => resolve(this.#write(answer)));
-    });
-  }
-
-  async #write({ status, header, body, trailer }: Answer): Promise<void> {
+  async respond({ status, header, body, trailer }: Answer): Promise<void> {
+    await new Promise<void>((resume) => answers.add(resume));
     const response = this.#response;
     if (this.isAbandoned) {
       return;
@@ -105,7 +100,7 @@ export class Http1Exchange extends BaseExchange {
 }
 
 /** Writes the answers that are ready in one row, before the next turn of the event loop. */
-const answers = new TurnBatcher<() => void>(nextTick, (write) => write());
+const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
 
 /** The largest body that is copied to be sent together with the head, in bytes. */
 const onePieceBytes = 16 * 1024;

@@ -51,7 +51,7 @@ export interface Listener {
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
-  const requests = new TurnBatcher<Exchange>(setImmediate, (exchange) => void options.handle(exchange));
+  const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
   const pipelines = createPipelines(options, requests);
   const http2 = createHttp2Server(options, requests, inFlight);
   const handleParseError = oncePerSocket(options.handleParseError);

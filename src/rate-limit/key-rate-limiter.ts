@@ -56,7 +56,8 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
   return {
     async decide(key) {
       const entry = cache.find(key.id) ?? (await cache.load(key.id));
-      const decision = decide(entry.usage, allowanceOf(key), use(entry));
+      const nowMs = use(entry);
+      const decision = decide(entry.usage, allowanceOf(key), nowMs);
       entry.usage = decision.usage;
       decided?.(decision, key.plan);
       return decision;

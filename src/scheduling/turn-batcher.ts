@@ -4,15 +4,15 @@
  * less.
  */
 export class TurnBatcher<Item> {
-  readonly #work: (item: Item) => void;
+  readonly #work: (item: Item) => unknown;
   readonly #defer: (run: () => void) => void;
   #items: Item[] = [];
 
   /**
    * `defer` says when the first batch starts: with `setImmediate` at the end of the event loop's turn, with
-   * `process.nextTick` after the promises that are settled now. `work` must not throw.
+   * `process.nextTick` after the promises that are settled now. `work` must not throw or reject.
    */
-  constructor(defer: (run: () => void) => void, work: (item: Item) => void) {
+  constructor(defer: (run: () => void) => void, work: (item: Item) => unknown) {
     this.#defer = defer;
     this.#work = work;
   }

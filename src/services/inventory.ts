@@ -10,7 +10,7 @@ import type { InventoryItem, PetStatus } from "../domain/pet.ts";
 import type { PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
-import { petStatusFromMessage, petStatusToMessage } from "./enum-maps.ts";
+import { petStatusFromMessage, petStatusMessages } from "./enum-maps.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
 import { answerList, type MessageList } from "./list.ts";
 
@@ -79,7 +79,7 @@ async function settledWithin<T>(ms: number, updating: Promise<T>): Promise<T> {
 
 /** The fields of the message that stands for an entry. */
 export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
-  return { petId, quantity, status: petStatusToMessage(status) };
+  return { petId, quantity, status: petStatusMessages[status] };
 }
 
 /** The RPCs of the inventory over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */

@@ -4,7 +4,7 @@ import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { WindowState } from "../domain/rate-limit-decision.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
-import { planToMessage } from "./enum-maps.ts";
+import { planMessages } from "./enum-maps.ts";
 
 /** The RPCs of the limits. `limitsKey` is the context value with the limits of the caller's key. */
 export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): UnaryServiceImpl<typeof LimitService> {
@@ -21,7 +21,7 @@ export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): Unar
 
 function limitsToMessage({ plan, minute, day, strikes, ban }: KeyLimits) {
   return {
-    plan: planToMessage(plan),
+    plan: planMessages[plan],
     minute: windowToMessage(minute),
     day: windowToMessage(day),
     strikes: windowToMessage(strikes),

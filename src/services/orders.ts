@@ -9,7 +9,7 @@ import {
 import type { Order, OrderStatus } from "../domain/order.ts";
 import type { OrderStore, PetStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
-import { orderStatusFromMessage, orderStatusToMessage, petStatusToMessage } from "./enum-maps.ts";
+import { orderStatusFromMessage, orderStatusMessages, petStatusMessages } from "./enum-maps.ts";
 import { answerList, type MessageList } from "./list.ts";
 
 /** The RPCs of the store's orders. */
@@ -32,7 +32,7 @@ export function storeService(store: OrderStore): UnaryServiceImpl<typeof StoreSe
 }
 
 function orderToMessage({ shipDateMs, status, ...order }: Order) {
-  return { ...order, shipDate: timestampFromMs(shipDateMs), status: orderStatusToMessage(status) };
+  return { ...order, shipDate: timestampFromMs(shipDateMs), status: orderStatusMessages[status] };
 }
 
 /** The RPCs of the pets. */
@@ -41,7 +41,7 @@ export function petService(store: PetStore): UnaryServiceImpl<typeof PetService>
     async getPet({ petId }) {
       const { id, name, category, photoUrls, tags, status } = await store.getPet(petId);
       return {
-        pet: { id, name, category, photoUrls: [...photoUrls], tags: [...tags], status: petStatusToMessage(status) },
+        pet: { id, name, category, photoUrls: [...photoUrls], tags: [...tags], status: petStatusMessages[status] },
       };
     },
   };

@@ -104,20 +104,18 @@ export class Writer {
   #wakeSoon(): void {
     if (!this.#willWake) {
       this.#willWake = true;
-      process.nextTick(() => {
-        this.#willWake = false;
-        this.#wake();
-      });
+      process.nextTick(this.#wake);
     }
   }
 
-  #wake(): void {
+  readonly #wake = (): void => {
+    this.#willWake = false;
     if (this.#thread === undefined || this.#queue.mustWake()) {
       this.#send("wake");
     } else if (this.#isBusy) {
       this.#thread.ref();
     }
-  }
+  };
 
   #send(message: WriterMessage): void {
     this.#thread ??= this.#start();
