@@ -6,10 +6,9 @@ import type { ToError } from "../rpc/answer-call.ts";
 import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding } from "./binding.ts";
-import { answerConditionally } from "./conditional.ts";
 import type { Fields } from "./fields/field-access.ts";
 import type { JsonWriter } from "./json/json-scalar.ts";
-import { acceptsNdjson, codeAnswer } from "./negotiation.ts";
+import { acceptsNdjson, answerConditionally, codeAnswer } from "./negotiation.ts";
 import type { RoutedRequest } from "./request.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */

@@ -1,7 +1,14 @@
 import type { DescField } from "@bufbuild/protobuf";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { createGetter, createSetter, type Fields, hasPresence } from "./fields/field-access.ts";
-import { type PathSetter, requireField, resolveFieldPath } from "./fields/field-path.ts";
+import {
+  createGetter,
+  createSetter,
+  type Fields,
+  hasPresence,
+  type PathSetter,
+  requireField,
+  resolveFieldPath,
+} from "./fields/field-access.ts";
 import { createFieldTextReader } from "./fields/field-text.ts";
 import type { TextReader } from "./fields/text-scalar.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
@@ -9,9 +16,8 @@ import type { JsonReaders } from "./json/json-reader.ts";
 import type { JsonReader, JsonWriter } from "./json/json-scalar.ts";
 import type { JsonWriters } from "./json/json-writer.ts";
 import { createPaging, type Paging } from "./paging.ts";
-import type { QueryFieldSets, QueryFields } from "./query/query-fields.ts";
-import type { HttpRule } from "./routes/http-rule.ts";
-import { RouteError } from "./routes/http-rule.ts";
+import type { QueryFieldSets, QueryFields } from "./query/query.ts";
+import { type HttpRule, RouteError } from "./routes/http-rule.ts";
 import {
   type PathTemplate,
   PathTemplateError,

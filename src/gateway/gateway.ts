@@ -12,7 +12,7 @@ import { type Binding, type Compilers, createBinding } from "./binding.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
-import { QueryFieldSets } from "./query/query-fields.ts";
+import { QueryFieldSets } from "./query/query.ts";
 import { type RoutedRequest, readRequest } from "./request.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";

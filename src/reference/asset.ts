@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { answerConditionally } from "../gateway/conditional.ts";
-import { type ContentCoding, chooseCoding } from "../gateway/negotiation.ts";
+import { answerConditionally, type ContentCoding, chooseCoding } from "../gateway/negotiation.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 
 /** The options of an asset. */

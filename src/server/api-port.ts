@@ -12,7 +12,7 @@ import type { ServerConfig } from "./config.ts";
 import { createConnectServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { createHealthCalls } from "./health-calls.ts";
-import { respondToParseError } from "./parse-error.ts";
+import { respondToParseError } from "./refusal.ts";
 import { createRouter } from "./router.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, portUrl, type Telemetry } from "./telemetry.ts";

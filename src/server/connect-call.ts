@@ -11,8 +11,7 @@ import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { CallRecord, type RequestIdReader, requestIdHeader } from "../http/exchange.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
-import { codeOfDetails } from "../interceptors/error-details.ts";
-import { toConnectError } from "../interceptors/errors.ts";
+import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
 import type { TracedCall } from "../observability/tracing.ts";
 
 const callKey = createContextKey<ConnectCall | undefined>(undefined, { description: "call" });

@@ -1,7 +1,11 @@
-import type { Answer, Exchange } from "../http/exchange.ts";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { type Answer, CallRecord, type Exchange, makeRequestId, requestIdHeader } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import { ProtocolError } from "../http/protocol-error.ts";
+import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
+import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
+import type { CallObserver } from "../observability/call-observer.ts";
 import type { Page } from "../reference/asset.ts";
 
 /** The answer to a request that is refused outside of any call. */
@@ -34,5 +38,56 @@ export async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer
       return { status: 204, header: new Headers({ allow }) };
     default:
       throw new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { allow });
+  }
+}
+
+/** How long a client may take to read its answer and close the connection, in milliseconds. */
+const closeMs = 1_000;
+
+/** What counts and records refused requests. */
+export interface ParseErrorOptions {
+  readonly limiter: RateLimiter;
+  readonly observer: CallObserver;
+}
+
+/**
+ * Answers a request that Node's parser has refused on the bare socket, and closes it: no handler sees the request. It is
+ * counted by its address. A client that has gone away, or whose answer has begun, gets nothing. To be called once for a
+ * socket.
+ */
+export function respondToParseError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  { limiter, observer }: ParseErrorOptions,
+): void {
+  const hasAnswerBegun = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
+  if (!socket.writable || hasAnswerBegun || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const clientAddress = socket.remoteAddress ?? "";
+  const decision = limiter.anonymous.decide(clientAddress);
+  const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toProtocolError(error));
+  const requestId = makeRequestId();
+  appendLimits(header, decision);
+  header.set("content-length", String(body.length));
+  header.set("connection", "close");
+  header.set(requestIdHeader, requestId);
+  const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+  const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
+  observer.ended({ record, requestId, clientAddress, path: undefined });
+  setTimeout(() => socket.destroy(), closeMs).unref();
+}
+
+/** Why the request is refused, if its address is within its limit. */
+function toProtocolError({ code }: NodeJS.ErrnoException): ProtocolError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return headersTooLarge();
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return requestTimeout();
+    default:
+      return malformedRequest();
   }
 }

@@ -2,8 +2,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import type { ErrorCode } from "../domain/errors.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { errorInfo } from "../interceptors/error-details.ts";
-import { toConnectError } from "../interceptors/errors.ts";
+import { errorInfo, toConnectError } from "../interceptors/errors.ts";
 import { envelopeHeadBytes, unnamedCompression } from "../rpc/envelope.ts";
 
 /**

@@ -1,15 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import {
   type ListOrdersResponse,
   ListOrdersResponseSchema,
   type StoreService,
 } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Order, OrderStatus } from "../domain/order.ts";
-import type { OrderStore, PetStore } from "../domain/pet-store.ts";
+import type { OrderStore } from "../domain/pet-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
-import { orderStatusFromMessage, orderStatusMessages, petStatusMessages } from "./enum-maps.ts";
+import { orderStatusFromMessage, orderStatusMessages } from "./enum-maps.ts";
 import { answerList, type MessageList } from "./list.ts";
 
 /** The RPCs of the store's orders. */
@@ -33,16 +32,4 @@ export function storeService(store: OrderStore): UnaryServiceImpl<typeof StoreSe
 
 function orderToMessage({ shipDateMs, status, ...order }: Order) {
   return { ...order, shipDate: timestampFromMs(shipDateMs), status: orderStatusMessages[status] };
-}
-
-/** The RPCs of the pets. */
-export function petService(store: PetStore): UnaryServiceImpl<typeof PetService> {
-  return {
-    async getPet({ petId }) {
-      const { id, name, category, photoUrls, tags, status } = await store.getPet(petId);
-      return {
-        pet: { id, name, category, photoUrls: [...photoUrls], tags: [...tags], status: petStatusMessages[status] },
-      };
-    },
-  };
 }

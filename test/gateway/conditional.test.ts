@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { matchesEtag } from "../../src/gateway/conditional.ts";
+import { matchesEtag } from "../../src/gateway/negotiation.ts";
 import { createTestGateway, send, unary } from "./fixture.ts";
 import { ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 import { ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";

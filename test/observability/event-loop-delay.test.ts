@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { EventLoopDelay } from "../../src/observability/event-loop-delay.ts";
+import { EventLoopDelay } from "../../src/observability/process-metrics.ts";
 
 /** Keeps the event loop from all else. */
 function block(ms: number): void {

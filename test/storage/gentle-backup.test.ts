@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { PacedFsync } from "../../src/storage/sqlite/maintenance/paced-fsync.ts";
+import { PacedFsync } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createPet } from "./samples.ts";

@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Operation as OperationOption, StabilitySchema, TryIt } from "../../gen/petstore/options/v1/options_pb.ts";
-import { requireField } from "../../src/gateway/fields/field-path.ts";
+import { requireField } from "../../src/gateway/fields/field-access.ts";
 import { createPaging } from "../../src/gateway/paging.ts";
-import type { QueryFieldSets } from "../../src/gateway/query/query-fields.ts";
+import type { QueryFieldSets } from "../../src/gateway/query/query.ts";
 import type { HttpRule } from "../../src/gateway/routes/http-rule.ts";
 import { type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { operationOf } from "../../src/interceptors/operation.ts";

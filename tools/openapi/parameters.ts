@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { resolveFieldPath } from "../../src/gateway/fields/field-path.ts";
-import type { QueryField, QueryFields } from "../../src/gateway/query/query-fields.ts";
+import { resolveFieldPath } from "../../src/gateway/fields/field-access.ts";
+import type { QueryField, QueryFields } from "../../src/gateway/query/query.ts";
 import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { description } from "./comments.ts";
 import { fieldExample } from "./examples.ts";

@@ -1,4 +1,6 @@
 import Sqlite from "better-sqlite3";
+import { storeUnavailable } from "../../domain/errors.ts";
+import { DamagedRowError } from "./column-values.ts";
 
 /** A value of SQLite. Integers are read as bigint, exact over all of int64. */
 export type Value = bigint | number | string | Uint8Array | null;
@@ -98,3 +100,22 @@ export class Connection {
 
 /** About 1 MB: a millisecond of the event loop. */
 const pagesPerPiece = 250;
+
+/** The result codes for a failing medium, as opposed to wrong SQL. Source: https://sqlite.org/rescode.html */
+const mediumFails =
+  /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH|NOLFS|INTERRUPT)(_|$)/;
+
+/** Turns an error of the driver into `UNAVAILABLE` when the medium fails or is damaged. Returns other errors as they are. */
+export function fromDriverError(error: unknown): unknown {
+  return isMediumFailure(error) || error instanceof DamagedRowError ? storeUnavailable(error) : error;
+}
+
+/** Whether the driver says that the medium is busy, full or failing. */
+export function isMediumFailure(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Sqlite.SqliteError && mediumFails.test(error.code);
+}
+
+/** Whether the driver says that another process has the lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && /^SQLITE_BUSY(_|$)/.test(error.code);
+}

@@ -1,6 +1,5 @@
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { StoreFileError, toStoreFileError } from "./files/store-file-error.ts";
-import { resolveStore } from "./files/store-path.ts";
+import { resolveStore, StoreFileError, toStoreFileError } from "./files/store-path.ts";
 import { applicationId, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
 

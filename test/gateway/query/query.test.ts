@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ContentFault } from "../../../src/gateway/content-fault.ts";
 import type { Fields } from "../../../src/gateway/fields/field-access.ts";
-import { readQuery } from "../../../src/gateway/query/query.ts";
-import { QueryFieldSets } from "../../../src/gateway/query/query-fields.ts";
+import { QueryFieldSets, readQuery } from "../../../src/gateway/query/query.ts";
 import { policy, protoJsonPolicy } from "../fixture.ts";
 import { Colour, type Shape, ShapeSchema } from "../gen/shapes/v1/shapes_pb.ts";
 

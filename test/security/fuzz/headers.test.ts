@@ -1,8 +1,7 @@
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect } from "vitest";
-import { matchesEtag } from "../../../src/gateway/conditional.ts";
-import { chooseCoding } from "../../../src/gateway/negotiation.ts";
+import { chooseCoding, matchesEtag } from "../../../src/gateway/negotiation.ts";
 import { assertJsonBody } from "../../../src/gateway/request.ts";
 import { clientNetwork, createClientAddress } from "../../../src/http/client-address.ts";
 import { createRequestIdReader, type Exchange } from "../../../src/http/exchange.ts";

@@ -4,8 +4,7 @@ import { ListInventoryRequestSchema } from "../../../gen/petstore/v1/inventory_s
 import { ContentFault } from "../../../src/gateway/content-fault.ts";
 import { createFields, type Fields } from "../../../src/gateway/fields/field-access.ts";
 import type { JsonPolicy } from "../../../src/gateway/json/json-policy.ts";
-import { readQuery } from "../../../src/gateway/query/query.ts";
-import { QueryFieldSets } from "../../../src/gateway/query/query-fields.ts";
+import { QueryFieldSets, readQuery } from "../../../src/gateway/query/query.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "../../../src/gateway/query/url-text.ts";
 import { restJson } from "../../../src/server/rest-json.ts";
 import { policy } from "../../gateway/fixture.ts";

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Connection } from "../connection.ts";
-import { isBusy } from "../driver-error.ts";
+import { Connection, isBusy } from "../connection.ts";
 import { lockFileOf } from "./sidecar-files.ts";
-import { toStoreFileError } from "./store-file-error.ts";
-import { resolveDatabase, resolveStore } from "./store-path.ts";
+import { resolveDatabase, resolveStore, toStoreFileError } from "./store-path.ts";
 
 /** Another process serves this store. */
 export class StoreHeldError extends Error {

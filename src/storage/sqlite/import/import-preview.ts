@@ -1,10 +1,8 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../../../domain/import.ts";
-import { Connection } from "../connection.ts";
+import { Connection, fromDriverError } from "../connection.ts";
 import { assertUsable, type DatabaseOptions, openDatabase } from "../database.ts";
-import { fromDriverError } from "../driver-error.ts";
-import { toStoreFileError } from "../files/store-file-error.ts";
-import { resolveStore } from "../files/store-path.ts";
+import { resolveStore, toStoreFileError } from "../files/store-path.ts";
 import { migrate } from "../migrations.ts";
 import { previewImport } from "./import.ts";
 

@@ -3,8 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { CheckDepth, ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { identify } from "../database.ts";
-import { StoreFileError, toStoreFileError } from "../files/store-file-error.ts";
-import { resolveDatabase } from "../files/store-path.ts";
+import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/store-path.ts";
 import { findSchemaFaults } from "../schema.ts";
 import { invariants } from "./invariants.ts";
 

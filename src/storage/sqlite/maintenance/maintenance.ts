@@ -10,9 +10,8 @@ import type {
   StoreMaintenance,
   StoreSpace,
 } from "../../../domain/store-maintenance.ts";
-import type { Connection, ConnectionOptions } from "../connection.ts";
+import { type Connection, type ConnectionOptions, fromDriverError } from "../connection.ts";
 import { openDatabase } from "../database.ts";
-import { fromDriverError } from "../driver-error.ts";
 import { assertOutside, backUp } from "./backup.ts";
 import { checkDatabase } from "./check.ts";
 import { restoreDatabase } from "./restore.ts";

@@ -1,12 +1,11 @@
 import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ReportProgress } from "../../../domain/store-maintenance.ts";
-import { Connection } from "../connection.ts";
-import { isBusy, isMediumFailure } from "../driver-error.ts";
+import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { isSameFile, isTaken, syncFolder } from "../files/file-system.ts";
 import { acquireServerLock } from "../files/server-lock.ts";
 import { keptFileOf, sqliteSuffixes } from "../files/sidecar-files.ts";
-import { StoreFileError, toStoreFileError } from "../files/store-file-error.ts";
+import { StoreFileError, toStoreFileError } from "../files/store-path.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
 

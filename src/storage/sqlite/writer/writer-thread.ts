@@ -1,11 +1,9 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { ChangeTopic } from "../../../domain/store.ts";
 import { DamagedRowError } from "../column-values.ts";
-import type { Connection, ConnectionOptions } from "../connection.ts";
+import { type Connection, type ConnectionOptions, isMediumFailure } from "../connection.ts";
 import { openDatabase } from "../database.ts";
-import { isMediumFailure } from "../driver-error.ts";
-import { StoreFileError } from "../files/store-file-error.ts";
-import { FileIdentity } from "../files/store-path.ts";
+import { FileIdentity, StoreFileError } from "../files/store-path.ts";
 import { updateQuantity } from "../pets.ts";
 import { ChangeTracker, countChange } from "./change-counters.ts";
 import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode, UpdateQueue } from "./update-queue.ts";
