@@ -4,7 +4,7 @@ import type { Store } from "../domain/store.ts";
 import type { StoreMaintenance } from "../domain/store-maintenance.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
 import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
-import { previewImportInto } from "../storage/sqlite/import/import-preview.ts";
+import { previewImportInto } from "../storage/sqlite/import/import.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import type { StoreMaintenance } from "../domain/store-maintenance.ts";
-import type { CallMetrics } from "./call-metrics.ts";
-import type { CallRate } from "./call-rate.ts";
+import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 

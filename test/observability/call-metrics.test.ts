@@ -2,9 +2,8 @@ import { Registry } from "prom-client";
 import { describe, expect, it, vi } from "vitest";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { CallRecord } from "../../src/http/exchange.ts";
-import { CallMetrics } from "../../src/observability/call-metrics.ts";
+import { CallMetrics, CallRate } from "../../src/observability/call-metrics.ts";
 import { outcomeOf } from "../../src/observability/call-observer.ts";
-import { CallRate } from "../../src/observability/call-rate.ts";
 import { Buckets } from "../../src/observability/instruments.ts";
 
 function end(metrics: CallMetrics, noted: Partial<CallRecord>): void {

@@ -1,7 +1,6 @@
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { identityOf, isSameFile } from "./file-system.ts";
-import { keptFileOf } from "./sidecar-files.ts";
+import { identityOf, isSameFile, truePathOf } from "./file-system.ts";
 
 /** Why a file cannot be used as the store. The message is one line for the operator. */
 export class StoreFileError extends Error {
@@ -136,4 +135,23 @@ export class FileIdentity {
       throw toStoreFileError(error, this.#path);
     }
   }
+}
+
+/** The suffixes of the files that SQLite puts beside a database. Source: https://sqlite.org/tempfiles.html */
+export const sqliteSuffixes = ["-wal", "-shm", "-journal"];
+
+/** The lock file of the server that has the store. It is a database, too. */
+export function lockFileOf(path: string): string {
+  return `${path}.lock`;
+}
+
+/** The name under which a restore keeps the store that it replaces. */
+export function keptFileOf(path: string): string {
+  return `${path}.before-restore`;
+}
+
+/** Whether a name leads to the store at a real path, or to a file that may be made beside it. */
+export function belongsToStore(name: string, path: string): boolean {
+  const files = [path, lockFileOf(path), keptFileOf(path)];
+  return files.flatMap((file) => [file, ...sqliteSuffixes.map((end) => file + end)]).includes(truePathOf(name));
 }

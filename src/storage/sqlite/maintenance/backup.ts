@@ -3,8 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { isTaken, syncFile, syncFolder } from "../files/file-system.ts";
-import { belongsToStore } from "../files/sidecar-files.ts";
-import { StoreFileError } from "../files/store-path.ts";
+import { belongsToStore, StoreFileError } from "../files/store-path.ts";
 
 /**
  * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets

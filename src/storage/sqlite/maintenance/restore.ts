@@ -4,8 +4,7 @@ import type { ReportProgress } from "../../../domain/store-maintenance.ts";
 import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { isSameFile, isTaken, syncFolder } from "../files/file-system.ts";
 import { acquireServerLock } from "../files/server-lock.ts";
-import { keptFileOf, sqliteSuffixes } from "../files/sidecar-files.ts";
-import { StoreFileError, toStoreFileError } from "../files/store-path.ts";
+import { keptFileOf, StoreFileError, sqliteSuffixes, toStoreFileError } from "../files/store-path.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
 
