@@ -250,6 +250,19 @@ it.for(["revoke", "rotate", "unban", "show", "update --name N"])("refuses unknow
   });
 });
 
+it.for(["revoke", "rotate", "unban", "show", "update --name N"])(
+  "does not repeat a secret: keys %s",
+  async (command) => {
+    const cwd = createFolder();
+    const { key } = await createKey(cwd, "--plan", "free");
+    expect(await petstore(["keys", ...command.split(" "), key], { cwd })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "petstore: a key is named by its id, not by its secret; 'petstore keys list --all' lists all keys\n",
+    });
+  },
+);
+
 it("lists what each key has used, its ban, and who calls deprecated operations", async () => {
   const cwd = createFolder();
   const [banned, caller] = [

@@ -1,4 +1,5 @@
 import type { Key } from "../../../domain/key.ts";
+import { mayHoldSecret } from "../../../domain/key-secret.ts";
 import type { KeyOutcome } from "../../../domain/key-store.ts";
 import type { Store } from "../../../domain/store.ts";
 import { Failure } from "../../failure.ts";
@@ -33,5 +34,11 @@ export function takenFailure(): Failure {
 }
 
 function unknownKey(id: string): Failure {
-  return new Failure(`there is no key ${printableJsonLine(id)}; 'petstore keys list --all' lists all keys`);
+  const advice = "'petstore keys list --all' lists all keys";
+  // Logs keep what stands on stderr, and a secret must be in none.
+  return new Failure(
+    mayHoldSecret(id)
+      ? `a key is named by its id, not by its secret; ${advice}`
+      : `there is no key ${printableJsonLine(id)}; ${advice}`,
+  );
 }
