@@ -38,8 +38,6 @@ export class WatchedServer {
     ]);
     const watched = new WatchedServer(server, { reader: reader.key, writer: writer.key });
     watched.#stock = await watched.#answeredStock();
-    // What asks for the last backup opens files that SQLite keeps open.
-    await (await fetch(`${server.opsOrigin}/status`)).text();
     watched.#handles = openFiles(server.pid);
     return watched;
   }
