@@ -155,17 +155,28 @@ export class UsageCache {
     this.#current = new Map();
   }
 
-  /** Saves what has changed. A save that has failed may have taken effect: it is repeated as it was, before the next. */
+  /**
+   * Saves what has changed by now. A save that has failed may have taken effect: it is repeated as it was, before the
+   * next.
+   */
   async save(): Promise<void> {
-    while (this.#pending !== undefined || this.#unsaved.size > 0) {
-      this.#pending ??= this.#takeUnsaved();
-      const { entries, save } = this.#pending;
-      const foreign = await this.#store.saveUsage(save);
-      for (const { keyId, usage } of save.usages) {
-        rebase(entries.get(keyId) as CachedUsage, usage, foreign.get(keyId) ?? usage);
-      }
-      this.#pending = undefined;
+    await this.#sendPending();
+    if (this.#unsaved.size > 0) {
+      this.#pending = this.#takeUnsaved();
+      await this.#sendPending();
     }
+  }
+
+  async #sendPending(): Promise<void> {
+    if (this.#pending === undefined) {
+      return;
+    }
+    const { entries, save } = this.#pending;
+    const foreign = await this.#store.saveUsage(save);
+    for (const { keyId, usage } of save.usages) {
+      rebase(entries.get(keyId) as CachedUsage, usage, foreign.get(keyId) ?? usage);
+    }
+    this.#pending = undefined;
   }
 
   #takeUnsaved(): PendingSave {

@@ -79,6 +79,23 @@ describe("the limiter of keys", () => {
     },
   );
 
+  it("saves four times a second, though a key is used during each save", async () => {
+    const limiter = createLimiter();
+    const saveUsage = store.saveUsage.bind(store);
+    const saves = vi.spyOn(store, "saveUsage").mockImplementation(async (save) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return await saveUsage(save);
+    });
+    const use = setInterval(() => void limiter.decide(key(999)), 5);
+    await vi.advanceTimersByTimeAsync(2_000);
+    clearInterval(use);
+    expect(saves.mock.calls.length).toBeLessThanOrEqual(8);
+    const closed = limiter.close();
+    await vi.advanceTimersByTimeAsync(100);
+    await closed;
+    expect(store.saved.get("key_1")?.minute?.count).toBe(400);
+  });
+
   it("saves everything when it is closed after a save that failed", async () => {
     const limiter = createLimiter();
     store.failing = "after";
