@@ -66,7 +66,7 @@ export class Observability {
     return this.#registry.contentType;
   }
 
-  status(server: Pick<StatusOptions, "addresses" | "isReady">) {
+  status(server: Pick<StatusOptions, "addresses" | "readiness">) {
     const { version, db, logger, clock } = this.#options;
     return readStatus({
       ...server,

@@ -4,12 +4,18 @@ import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 
+/** Whether the server takes requests, and why it does not. */
+export type Readiness = "ready" | "stopping" | typeof storeSilence;
+
+/** What is told of a store that does not answer. */
+export const storeSilence = "the store does not answer";
+
 /** The parts of a status. */
 export interface StatusOptions {
   readonly version: string;
   readonly startedAtMs: number;
   readonly addresses: { readonly url: string; readonly opsUrl: string };
-  readonly isReady: boolean;
+  readonly readiness: Readiness;
   /** Where the store is. */
   readonly db: string;
   readonly calls: CallMetrics;
@@ -22,16 +28,16 @@ export interface StatusOptions {
 
 /** The running server at a glance, to be written as JSON. What the store does not answer is left out. */
 export async function readStatus(options: StatusOptions) {
-  const { version, startedAtMs, addresses, isReady, db, calls, rate, limits, store, nowMs, logger } = options;
+  const { version, startedAtMs, addresses, readiness, db, calls, rate, limits, store, nowMs, logger } = options;
   const byPlan = await whileReachable(() => store.countKeys(nowMs));
   const files = await whileReachable(() => readFiles(store.maintenance));
-  const doesAnswer = byPlan !== undefined && files !== undefined;
+  const doesAnswer = readiness !== storeSilence && byPlan !== undefined && files !== undefined;
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
     ...addresses,
-    ready: isReady,
-    db: { path: db, ...files, ...(doesAnswer ? {} : { error: "the store does not answer" }) },
+    ready: readiness === "ready",
+    db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeSilence }) },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: limits.totals,
     keys: { byPlan: byPlan ?? {} },

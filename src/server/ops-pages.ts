@@ -1,6 +1,7 @@
 import type { Store } from "../domain/store.ts";
 import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";
+import { type Readiness, storeSilence } from "../observability/status.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
 
 /** What the operator's pages show and set. */
@@ -34,7 +35,7 @@ export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage
       async GET() {
         const status = await observability.status({
           addresses: addresses(),
-          isReady: (await readinessOf(options)) === "ready",
+          readiness: await readinessOf(options),
         });
         return { status: 200, type: "application/json", body: `${JSON.stringify(status)}\n` };
       },
@@ -46,14 +47,14 @@ export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage
 /** How long the store may take to say that it is ready, in milliseconds. Probes wait no longer by default. */
 const storeAnswersWithinMs = 1_000;
 
-async function readinessOf({ store, stopping }: OpsPagesOptions) {
+async function readinessOf({ store, stopping }: OpsPagesOptions): Promise<Readiness> {
   if (stopping.aborted) {
     return "stopping";
   }
   const signal = AbortSignal.timeout(storeAnswersWithinMs);
   return store.ready({ signal }).then(
-    () => "ready" as const,
-    () => "the store does not answer" as const,
+    () => "ready",
+    () => storeSilence,
   );
 }
 
