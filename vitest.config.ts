@@ -13,7 +13,9 @@ const long = [
 const slow = [
   ...long,
   "test/{browser,examples,packaging,readme,real-data}/**/*.test.ts",
-  "test/cli/**/{import,interruption,maintenance,serve,signals,unwilling-system}.test.ts",
+  "test/cli/**/{config,import,interruption,keys-update,maintenance,serve,signals,unwilling-system}.test.ts",
+  "test/observability/{alert-cases,prometheus}.test.ts",
+  "test/tools/openapi.test.ts",
 ];
 
 /** By mode; `npm run test:cloning` runs the API's tests behind interceptors that clone every request and response. */
