@@ -33,6 +33,12 @@ export interface KeyStore {
   updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome>;
 }
 
+/** Finds keys by the secrets that callers send. */
+export interface KeyFinder {
+  /** Undefined when no key has this secret. */
+  find(secret: string): Promise<FoundKey | undefined>;
+}
+
 /**
  * The result of creating a key. `taken`: a key has this id already, or this secret, and nothing has changed. A retry of
  * a creation that failed with `UNAVAILABLE` gets `taken` where the first try took effect.

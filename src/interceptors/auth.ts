@@ -1,16 +1,12 @@
 import { createContextKey } from "@connectrpc/connect";
 import { apiKeyInvalid, apiKeyMissing, type DomainError, scopeMissing } from "../domain/errors.ts";
 import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
+import type { KeyFinder } from "../domain/key-store.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 
 /** The caller: the holder of a valid key, or an anonymous one and why it is refused. */
 export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
-
-/** Finds keys by their secrets. */
-export interface KeyFinder {
-  find(secret: string): Promise<FoundKey | undefined>;
-}
 
 /** Set by the auth interceptor. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });

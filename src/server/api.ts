@@ -5,11 +5,12 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+import type { KeyFinder } from "../domain/key-store.ts";
 import type { InventoryItem } from "../domain/pet.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
-import { authInterceptor, type KeyFinder, scopesInterceptor } from "../interceptors/auth.ts";
+import { authInterceptor, scopesInterceptor } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorToRest } from "../interceptors/errors.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";

@@ -1,5 +1,5 @@
+import type { KeyFinder } from "../domain/key-store.ts";
 import type { Store } from "../domain/store.ts";
-import type { KeyFinder } from "../interceptors/auth.ts";
 import type { DeprecatedCallNote } from "../interceptors/deprecation.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter.ts";

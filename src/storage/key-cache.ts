@@ -1,7 +1,6 @@
 import type { FoundKey } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
-import type { KeyStore } from "../domain/key-store.ts";
-import type { KeyFinder } from "../interceptors/auth.ts";
+import type { KeyFinder, KeyStore } from "../domain/key-store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 
 /** The most secrets that are remembered, some 5 MB. Past it the one known for longest is forgotten. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
 import type { FoundKey } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
-import type { KeyFinder } from "../../src/interceptors/auth.ts";
+import type { KeyFinder } from "../../src/domain/key-store.ts";
 import { createKeyCache } from "../../src/storage/key-cache.ts";
 import { createKey } from "./samples.ts";
 
