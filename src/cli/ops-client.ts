@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { get as getByTls } from "node:https";
-import { Failure } from "./failure.ts";
+import { Failure, usageFailure } from "./failure.ts";
 
 /** The answer of a server's operator port at `/status`. */
 export interface ServerStatus {
@@ -78,7 +78,7 @@ function hasShape(value: unknown, shape: unknown): boolean {
 async function ask(opsUrl: string): Promise<unknown> {
   const url = URL.parse("/status", opsUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Failure(`${JSON.stringify(opsUrl)} is not an HTTP address such as http://127.0.0.1:9090`, 2);
+    throw usageFailure(`${JSON.stringify(opsUrl)} is not an HTTP address such as http://127.0.0.1:9090`);
   }
   const signal = AbortSignal.timeout(timeoutMs);
   try {

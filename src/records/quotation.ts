@@ -1,13 +1,18 @@
+/** The longest text that is quoted whole, in characters. */
 const maxLength = 60;
 
-// Control characters, format characters and line separators. A terminal obeys them, changes the direction of text for
-// them, or hides them. JSON.stringify escapes only some.
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Control characters, format characters and line separators: a terminal obeys them, and does not show them. */
+export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Quotes untrusted text for a message, on one line. Invisible characters become escapes. Long text is cut. */
 export function quote(text: string): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
-  return JSON.stringify(cut).replaceAll(unprintable, escapeUnits);
+  return escapeInvisible(JSON.stringify(cut));
+}
+
+/** Escapes what `JSON.stringify` leaves invisible, except for one character. */
+export function escapeInvisible(json: string, except?: string): string {
+  return json.replaceAll(invisible, (character) => (character === except ? character : escapeUnits(character)));
 }
 
 /** As in JSON, a character beyond U+FFFF becomes two escapes. */

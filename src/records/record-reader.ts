@@ -46,10 +46,11 @@ async function* readCsvRecords<T extends { readonly id: bigint }>(
 ): AsyncGenerator<Located<RecordChange<T>>, void, undefined> {
   let order: CellOrder | undefined;
   for await (const { line, value: cells } of readCsv(texts)) {
-    if (order === undefined) {
+    const known = order;
+    if (known === undefined) {
       order = locating(line, () => parseCsvHeader(format, cells));
     } else {
-      yield { line, value: recordAt(line, order, format, cells) };
+      yield { line, value: locating(line, () => recordFromCells(format, known(cells))) };
     }
   }
   if (order === undefined) {
@@ -90,15 +91,6 @@ function parseCsvHeader<T extends { readonly id: bigint }>(
     }
     return positions.map((position) => cells[position]);
   };
-}
-
-function recordAt<T extends { readonly id: bigint }>(
-  line: number,
-  order: CellOrder,
-  format: RecordFormat<T>,
-  cells: readonly string[],
-): RecordChange<T> {
-  return locating(line, () => recordFromCells(format, order(cells)));
 }
 
 async function* readJsonRecords<T extends { readonly id: bigint }>(

@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { BackupRecord, StoreMaintenance } from "../../domain/store-maintenance.ts";
 import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
-import { formatByteSize } from "../parse/number.ts";
+import { formatByteSize } from "../print/number.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
 import { fileName } from "../settings/value-type.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { fetchStatus, type ServerStatus, type StoreStatus } from "../ops-client.ts";
-import { formatByteSize } from "../parse/number.ts";
+import { formatByteSize, formatCount } from "../print/number.ts";
 import { printableJson } from "../print/printable.ts";
 import { formatLabelledLines } from "../print/table.ts";
 import { formatAgo, formatElapsed, formatMinute } from "../print/time.ts";
@@ -69,10 +69,6 @@ function describeBackup({ lastBackupAt }: StoreStatus, nowMs: number): string {
   }
   const takenAtMs = Date.parse(lastBackupAt);
   return Number.isNaN(takenAtMs) ? "unknown" : `${formatMinute(takenAtMs)}, ${formatAgo(takenAtMs, nowMs)}`;
-}
-
-function formatCount(count: number): string {
-  return count.toLocaleString("en");
 }
 
 const help = `

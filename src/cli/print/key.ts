@@ -1,6 +1,7 @@
 import { type Key, type KeySettings, quotaOf, scopes } from "../../domain/key.ts";
 import type { WindowState } from "../../domain/rate-limit-decision.ts";
 import { describeState, type KeyStatus } from "./key-status.ts";
+import { formatCount } from "./number.ts";
 import { printable, printableJsonLine } from "./printable.ts";
 import { formatLabelledLines, type LabelledLine } from "./table.ts";
 import { formatAgo, formatMinute, formatRemaining } from "./time.ts";
@@ -86,8 +87,4 @@ function describeEndOf(endMs: number, nowMs: number): string {
 
 function describeMoment(timeMs: number, nowMs: number): string {
   return `${formatMinute(timeMs)}, ${formatAgo(timeMs, nowMs)}`;
-}
-
-function formatCount(count: number): string {
-  return count.toLocaleString("en");
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseDuration, writeDuration } from "../../../src/cli/parse/duration.ts";
-import { formatByteSize, parseByteSize, writeByteSize } from "../../../src/cli/parse/number.ts";
+import { parseByteSize, writeByteSize } from "../../../src/cli/parse/number.ts";
 
 it.each(["0s", "90s", "1m", "36h", "30d"])("writes a duration as it is read: %s", (text) => {
   expect(writeDuration(parseDuration(text) ?? -1)).toBe(text);
@@ -8,8 +8,4 @@ it.each(["0s", "90s", "1m", "36h", "30d"])("writes a duration as it is read: %s"
 
 it.each(["1", "1023", "3KiB", "1MiB", "1GiB"])("writes a size as it is read: %s", (text) => {
   expect(writeByteSize(parseByteSize(text) ?? -1)).toBe(text);
-});
-
-it("shows a size to people", () => {
-  expect([0, 1_023, 1_536, 12_582_912].map(formatByteSize)).toEqual(["0 bytes", "1023 bytes", "1.5 KiB", "12.0 MiB"]);
 });
