@@ -1,8 +1,8 @@
 import type { Store } from "../domain/store.ts";
 import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";
-import { type Readiness, storeSilence } from "../observability/status.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
+import { createReadiness } from "./readiness.ts";
 
 /** What the operator's pages show and set. */
 export interface OpsPagesOptions {
@@ -19,12 +19,13 @@ export interface OpsPagesOptions {
  * tools. `/log-level` shows and sets the level of the log.
  */
 export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage> {
-  const { observability, level, addresses } = options;
+  const { observability, level, store, stopping, addresses } = options;
+  const askReadiness = createReadiness(store, stopping);
   return {
     "/healthz": { GET: () => plain(200, "ok") },
     "/readyz": {
       async GET() {
-        const readiness = await readinessOf(options);
+        const readiness = await askReadiness();
         return plain(readiness === "ready" ? 200 : 503, readiness);
       },
     },
@@ -33,29 +34,12 @@ export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage
     },
     "/status": {
       async GET() {
-        const status = await observability.status({
-          addresses: addresses(),
-          readiness: await readinessOf(options),
-        });
+        const status = await observability.status({ addresses: addresses(), readiness: await askReadiness() });
         return { status: 200, type: "application/json", body: `${JSON.stringify(status)}\n` };
       },
     },
     "/log-level": { GET: () => plain(200, level.get()), PUT: (body) => setLogLevel(level, body.trim()) },
   };
-}
-
-/** How long the store may take to say that it is ready, in milliseconds. Probes wait no longer by default. */
-const storeAnswersWithinMs = 1_000;
-
-async function readinessOf({ store, stopping }: OpsPagesOptions): Promise<Readiness> {
-  if (stopping.aborted) {
-    return "stopping";
-  }
-  const signal = AbortSignal.timeout(storeAnswersWithinMs);
-  return store.ready({ signal }).then(
-    () => "ready",
-    () => storeSilence,
-  );
 }
 
 function setLogLevel(level: AdjustableLevel, name: string) {

@@ -62,10 +62,11 @@ describe.skipIf(!hasFaultyDisk)("a disk whose sync stands still (skipped without
     for (const way of ways) {
       expect(await quantityOf7(way), way.name).toBe(12n);
     }
+    await until(async () => (await readiness()).status === 503, 10_000);
     expect(await readiness()).toEqual({ status: 503, text: "the store does not answer\n" });
     disk.heal();
     expectSuccess(await waiting);
-    expect(await readiness()).toEqual({ status: 200, text: "ready\n" });
+    await until(async () => (await readiness()).status === 200, 5_000);
     for (const way of ways) {
       await until(async () => (await quantityOf7(way)) === 200n, 5_000);
     }

@@ -1,0 +1,28 @@
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { rest } from "../support/clients/protocols.ts";
+import { expectSuccess } from "../support/expectations.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(() => server?.stop());
+
+it("is ready while a command has the store locked: reads go on, and updates wait for it", async () => {
+  const { key } = await server.store.mintKey();
+  const other = new Sqlite(server.store.db);
+  other.exec("BEGIN IMMEDIATE");
+  const waiting = server.call(rest, "updateInventory", { petId: 7n, update: { quantity: 1n } }, { key });
+  for (let probe = 0; probe < 3; probe++) {
+    const answer = await fetch(`${server.opsOrigin}/readyz`, { signal: AbortSignal.timeout(1_000) });
+    expect(await answer.text()).toBe("ready\n");
+  }
+  expectSuccess(await server.call(rest, "getPet", { petId: 7n }, { key }));
+  other.exec("ROLLBACK");
+  other.close();
+  expectSuccess(await waiting);
+});
