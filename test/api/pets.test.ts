@@ -105,4 +105,9 @@ describe("over REST", () => {
     expect(answer.status).toBe(204);
     expect(answer.headers.get("allow")?.split(/, */).toSorted()).toEqual(["GET", "HEAD", "OPTIONS"]);
   });
+
+  it.each(["OPTIONS", "POST"])("says of no deprecation to %s, which calls no operation", async (method) => {
+    const { headers } = await send(method, "/v1/pets/7");
+    expect([headers.get("deprecation"), headers.get("sunset"), headers.get("link")]).toEqual([null, null, null]);
+  });
 });
