@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Answer } from "../http/exchange.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { ToError } from "../rpc/answer-call.ts";
 import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
@@ -15,23 +15,28 @@ import type { RoutedRequest } from "./request.ts";
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
 
 /**
- * The answer that carries a unary response. `header` is that of the answer. Throws an `internal` error when the message
- * cannot be written.
+ * The answer that carries a unary response. `header` is that of the answer. Throws, or rejects with, an `internal` error
+ * when the message cannot be written.
  */
-export async function unaryAnswer(
+export function unaryAnswer(
   { exchange, binding }: RoutedRequest,
   { message, trailer }: UnaryCallResponse,
   header: HeaderList,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   joinTrailer(header, trailer);
   header.set("content-type", "application/json");
-  const body =
-    message instanceof PreparedMessage ? await writePrepared(binding, message) : writeWhole(binding, message);
-  const link =
-    message instanceof PreparedMessage ? undefined : binding.paging?.nextLink(exchange, message as unknown as Fields);
+  if (message instanceof PreparedMessage) {
+    return writePrepared(binding, message).then((body) => bodyAnswer(exchange, header, body));
+  }
+  const body = writeWhole(binding, message);
+  const link = binding.paging?.nextLink(exchange, message as unknown as Fields);
   if (link !== undefined) {
     header.append("link", link);
   }
+  return bodyAnswer(exchange, header, body);
+}
+
+function bodyAnswer(exchange: Exchange, header: HeaderList, body: NonNullable<Answer["body"]>): Answer {
   const answer = codeAnswer(exchange, { status: 200, header, body });
   const isRead = exchange.method === "GET" || exchange.method === "HEAD";
   return isRead ? answerConditionally(exchange, answer) : answer;
@@ -49,7 +54,7 @@ function writeWhole({ writeResponse }: Binding, message: Message): string {
 async function writePrepared(
   binding: Binding,
   { restBody, parts, whole }: PreparedMessage,
-): Promise<string | Uint8Array | AsyncIterable<Uint8Array>> {
+): Promise<NonNullable<Answer["body"]>> {
   if (restBody !== undefined) {
     return restBody;
   }
@@ -74,10 +79,10 @@ interface BegunStream {
 }
 
 /** The answer that carries a stream. */
-export async function streamAnswer(
+export function streamAnswer(
   { exchange, binding: { writeResponse } }: RoutedRequest,
   { response: { message: messages, trailer }, header, toError, errorBody }: BegunStream,
-): Promise<Answer> {
+): Answer {
   const toClientError = (reason: unknown) => toError(reason, exchange);
   if (!acceptsNdjson(exchange.header("accept"))) {
     header.set("content-type", "application/json");

@@ -127,13 +127,13 @@ export class RestCall implements ProtocolCall {
     return readRequest(this.#request, signal);
   }
 
-  answer(response: CallResponse, header: HeaderList): Promise<Answer> {
+  answer(response: CallResponse, header: HeaderList): Answer | Promise<Answer> {
     return response.stream
       ? streamAnswer(this.#request, { response, header, ...this.#errors })
       : unaryAnswer(this.#request, response, header);
   }
 
-  async fail(error: ConnectError, header: HeaderList): Promise<Answer> {
+  fail(error: ConnectError, header: HeaderList): Answer {
     return errorAnswer(error, header, this.#errors.errorBody);
   }
 }
@@ -149,7 +149,7 @@ export function notFoundCall(
     protocolName,
     timeoutMs: undefined,
     read: () => readNotFound(refusal),
-    answer: async (_response, header) => optionsAnswer(header, allow),
-    fail: async (error, header) => errorAnswer(error, header, errorBody),
+    answer: (_response, header) => optionsAnswer(header, allow),
+    fail: (error, header) => errorAnswer(error, header, errorBody),
   };
 }

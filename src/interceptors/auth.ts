@@ -18,16 +18,11 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function authInterceptor(keys: KeyFinder, clock: () => number): CallInterceptor {
-  async function identify(lines: readonly string[]): Promise<Caller> {
+  function identify(lines: readonly string[]): Caller | Promise<Caller> {
     const token = bearerToken(lines);
-    if (typeof token !== "string") {
-      return anonymous(token.refusal);
-    }
-    try {
-      return callerOf(await keys.find(token), clock());
-    } catch (refusal) {
-      return anonymous(refusal);
-    }
+    return typeof token === "string"
+      ? keys.find(token).then((found) => callerOf(found, clock()), anonymous)
+      : anonymous(token.refusal);
   }
   return {
     wrap: (next) => async (call) => {
@@ -71,11 +66,11 @@ export const scopesInterceptor: CallInterceptor = {
 };
 
 function requireScope(scope: string, next: CallHandler): CallHandler {
-  return async (call) => {
+  return (call) => {
     const granted: readonly string[] = call.contextValues.get(callerKey)?.key?.scopes ?? [];
     if (!granted.includes(scope)) {
       throw scopeMissing(scope);
     }
-    return await next(call);
+    return next(call);
   };
 }

@@ -52,11 +52,11 @@ export function sunsetInterceptor(clock: () => number): CallInterceptor {
   };
 
   function endAt(sunset: string, next: CallHandler): CallHandler {
-    return async (call) => {
+    return (call) => {
       if (clock() >= dayMs(sunset)) {
         throw endpointSunset(sunset);
       }
-      return await next(call);
+      return next(call);
     };
   }
 }

@@ -4,17 +4,20 @@ import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import type { HeaderList } from "../http/header-list.ts";
-import type { Call, CallInterceptor } from "../rpc/call.ts";
+import type { Call, CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
 
 /** Counts requests, and decides on each by those before it. */
 export interface RateLimiter {
   readonly keys: {
-    /** Decides on a request that is made with a key, and charges it. Rejects when the key's counts cannot be read. */
-    decide(key: Key): Promise<RateLimitDecision>;
+    /**
+     * Decides on a request that is made with a key, and charges it: now where the key's counts are known, otherwise once
+     * they have been read. Rejects when they cannot be read.
+     */
+    decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
     /** Describes the limits of a key, and charges nothing. Rejects as `decide` does. */
-    describe(key: Key): Promise<KeyLimits>;
+    describe(key: Key): KeyLimits | Promise<KeyLimits>;
   };
   readonly anonymous: {
     /** Decides on a request without a valid key by the client's address, and charges it. */
@@ -29,50 +32,52 @@ export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { de
  * Holds callers to their limits, and puts the limits' headers on every answer. Anonymous callers end here: the answer
  * tells the limit of their address. Methods that are free of charge take any valid key.
  */
-export function limitsInterceptor(limiter: RateLimiter): CallInterceptor {
+export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterceptor {
   return {
     wrap(next, method) {
-      const decide = isFree(method) ? describe : charge;
-      return async (call) => {
-        const caller = call.contextValues.get(callerKey) as Caller;
-        if (caller.key === undefined) {
-          throw refuseAnonymous(call, caller.refusal);
-        }
-        const error = await decide(call, caller.key);
+      function charge(call: Call, decision: RateLimitDecision) {
+        appendLimits(call.answerHeader, decision);
+        const error = limitError(decision);
         if (error !== undefined) {
           throw error;
         }
-        return await next(call);
-      };
+        return next(call);
+      }
+      function describe(call: Call, limits: KeyLimits) {
+        call.contextValues.set(limitsKey, limits);
+        appendHeaderValues(call.answerHeader, limits.decision);
+        return next(call);
+      }
+      return isFree(method)
+        ? (call) => withKey(call, (key) => keys.describe(key), describe)
+        : (call) => withKey(call, (key) => keys.decide(key), charge);
     },
   };
 
-  /** Resolves to the reason for a refusal; undefined where the call is admitted. */
-  async function charge(call: Call, key: Key): Promise<unknown> {
-    try {
-      const decision = await limiter.keys.decide(key);
-      appendLimits(call.answerHeader, decision);
-      return limitError(decision);
-    } catch (reason) {
-      return refuseAnonymous(call, reason);
+  /** Goes on with what `ask` tells of the caller's key. Refuses a caller without one. */
+  function withKey<T extends object>(
+    call: Call,
+    ask: (key: Key) => T | Promise<T>,
+    proceed: (call: Call, told: T) => ReturnType<CallHandler>,
+  ): ReturnType<CallHandler> {
+    const caller = call.contextValues.get(callerKey) as Caller;
+    if (caller.key === undefined) {
+      throw refuseAnonymous(call, caller.refusal);
     }
-  }
-
-  /** As `charge`, for a method that is free of charge. */
-  async function describe(call: Call, key: Key): Promise<unknown> {
-    try {
-      const limits = await limiter.keys.describe(key);
-      call.contextValues.set(limitsKey, limits);
-      appendHeaderValues(call.answerHeader, limits.decision);
-      return undefined;
-    } catch (reason) {
-      return refuseAnonymous(call, reason);
-    }
+    const told = ask(caller.key);
+    return told instanceof Promise
+      ? told.then(
+          (later) => proceed(call, later),
+          (reason) => {
+            throw refuseAnonymous(call, reason);
+          },
+        )
+      : proceed(call, told);
   }
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */
   function refuseAnonymous(call: Call, reason: unknown): unknown {
-    const decision = limiter.anonymous.decide(call.exchange.clientAddress);
+    const decision = anonymous.decide(call.exchange.clientAddress);
     appendLimits(call.answerHeader, decision);
     return limitError(decision) ?? reason;
   }

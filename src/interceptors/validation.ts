@@ -2,7 +2,7 @@ import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
 import { type DomainError, invalidRequest } from "../domain/errors.ts";
-import type { Call, CallInterceptor } from "../rpc/call.ts";
+import type { Call, CallHandler, CallInterceptor } from "../rpc/call.ts";
 import type { FindViolations } from "./message-rules.ts";
 
 /** Checks messages against the rules in their protos. */
@@ -29,16 +29,22 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   return {
     prepare,
     interceptor: {
-      wrap: (next) => async (call) => {
-        const find = findViolations ?? (await prepare());
-        const violations = find(call.method.input, call.message as Message);
-        if (violations.length > 0) {
-          throw toInvalidRequest(violations, call);
+      wrap: (next) => (call) => {
+        if (findViolations === undefined) {
+          return prepare().then((find) => validate(find, call, next));
         }
-        return await next(call);
+        return validate(findViolations, call, next);
       },
     },
   };
+}
+
+function validate(find: FindViolations, call: Call, next: CallHandler): ReturnType<CallHandler> {
+  const violations = find(call.method.input, call.message as Message);
+  if (violations.length > 0) {
+    throw toInvalidRequest(violations, call);
+  }
+  return next(call);
 }
 
 /** The message names a field as the details do. */

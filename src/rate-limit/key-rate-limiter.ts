@@ -16,10 +16,10 @@ const idleMs = 5 * 60_000;
 
 /** Counts the requests of each key in memory, and saves the counts to the store. */
 export interface KeyRateLimiter {
-  /** Decides on a request, and charges it. Waits for the store only for a key that was idle. */
-  decide(key: Key): Promise<RateLimitDecision>;
-  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Waits as `decide` does. */
-  describe(key: Key): Promise<KeyLimits>;
+  /** Decides on a request, and charges it. Resolves later only for a key that was idle: the store is asked for it. */
+  decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
+  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Resolves later as `decide` does. */
+  describe(key: Key): KeyLimits | Promise<KeyLimits>;
   /** Records that a key has called a deprecated method, given by its full name. The key has been decided on before. */
   noteDeprecatedCall(key: Key, method: string): void;
   /** Counts no more, and resolves when the store has all counts. */
@@ -45,6 +45,15 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
     cache.markChanged(entry);
     return entry.lastUsedAtMs;
   }
+  function charge(entry: CachedUsage, key: Key): RateLimitDecision {
+    const decision = decide(entry.usage, allowanceOf(key), use(entry));
+    entry.usage = decision.usage;
+    decided?.(decision, key.plan);
+    return decision;
+  }
+  function tell(entry: CachedUsage, key: Key): KeyLimits {
+    return { plan: key.plan, ...describeLimits(entry.usage, allowanceOf(key), use(entry)) };
+  }
 
   // One save at a time: a slow store is not asked twice.
   let saving = Promise.resolve();
@@ -54,18 +63,14 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
   const idleTimer = setInterval(() => cache.forgetIdle(), idleMs);
 
   return {
-    async decide(key) {
-      const entry = cache.find(key.id) ?? (await cache.load(key.id));
-      const nowMs = use(entry);
-      const decision = decide(entry.usage, allowanceOf(key), nowMs);
-      entry.usage = decision.usage;
-      decided?.(decision, key.plan);
-      return decision;
+    decide(key) {
+      const entry = cache.find(key.id);
+      return entry === undefined ? cache.load(key.id).then((loaded) => charge(loaded, key)) : charge(entry, key);
     },
 
-    async describe(key) {
-      const entry = cache.find(key.id) ?? (await cache.load(key.id));
-      return { plan: key.plan, ...describeLimits(entry.usage, allowanceOf(key), use(entry)) };
+    describe(key) {
+      const entry = cache.find(key.id);
+      return entry === undefined ? cache.load(key.id).then((loaded) => tell(loaded, key)) : tell(entry, key);
     },
 
     noteDeprecatedCall(key, method) {

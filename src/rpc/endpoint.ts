@@ -29,7 +29,7 @@ export interface Endpoint<
   readonly name: string | undefined;
   /**
    * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then message
-   * interceptors see it. Rejects with whatever any of them throws.
+   * interceptors see it. Throws or rejects with whatever any of them throws.
    */
   readonly handle: CallHandler;
 }
@@ -72,7 +72,7 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
   const handle = chain(
     callInterceptors,
     async (call) => {
-      await readMessage(call);
+      call.message ??= await readMessage(call);
       return await answer(call);
     },
     spec.method,
@@ -101,15 +101,12 @@ function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHand
   );
 }
 
-/** Reads the message, unless an interceptor has put one in its place. The body is read once, however often they try. */
-async function readMessage(call: Call): Promise<void> {
-  if (call.message === undefined) {
-    const { passedOn, signals, head, original } = call;
-    // A body ends by itself when its client goes away.
-    const isOwnSignal = passedOn === undefined || passedOn.signal === signals.all;
-    original.reading ??= head.read(isOwnSignal ? signals.deadline : passedOn.signal);
-    call.message = await original.reading;
-  }
+/** Reads the message of a call. The body is read once, however often interceptors try. */
+function readMessage({ passedOn, signals, head, original }: Call): Promise<Message> {
+  // A body ends by itself when its client goes away.
+  const isOwnSignal = passedOn === undefined || passedOn.signal === signals.all;
+  original.reading ??= head.read(isOwnSignal ? signals.deadline : passedOn.signal);
+  return original.reading;
 }
 
 /** The innermost link: has the implementation answer. */
@@ -132,7 +129,7 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
       };
     }
     case "server_streaming":
-      return async (call) => {
+      return (call) => {
         const { responseHeader: header, responseTrailer: trailer } = call;
         const message = messages(spec.method.output, spec.impl(call.message as Message, call));
         return { stream: true, header, trailer, message };
