@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { extname } from "node:path";
-
 import { createAsset, type Page } from "./asset.ts";
 import { readReferenceFiles } from "./reference-file.ts";
 

@@ -7,7 +7,7 @@ import { foreignOrigins, listServers } from "./openapi/document.ts";
 import { listOperations } from "./openapi/operations.ts";
 import type { OpenApiDocument } from "./openapi/view.ts";
 import { groupOperations } from "./page/navigation.ts";
-import { type PageParts, writePage } from "./page/page.ts";
+import { writePage } from "./page/page.ts";
 
 /** The options of the reference. */
 export interface ReferenceOptions {
@@ -28,9 +28,7 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
   const body = writePage({
     document,
     assets,
-    chapters: readChapters(
-      templateValues({ document, operations, servers, baseUrl }),
-    ) as unknown as PageParts["chapters"],
+    chapters: readChapters(templateValues({ document, operations, servers, baseUrl })),
     groups: groupOperations(document, operations),
     operations,
     servers,

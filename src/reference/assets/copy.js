@@ -1,16 +1,14 @@
 /** How long a button confirms the copy, in milliseconds. */
 const shownMs = 2_000;
 
-/** Adds a copy button to each block of code. Browsers allow copying only on encrypted and on local pages. */
+/** Adds a copy button to each block of code. */
 export function connectCopyButtons() {
-  if (navigator.clipboard === undefined) {
-    return;
-  }
   for (const block of document.querySelectorAll(".code")) {
     addCopyButton(block);
   }
 }
 
+/** Adds a copy button to a block of code. Browsers allow copying only on encrypted and on local pages. */
 export function addCopyButton(block) {
   if (navigator.clipboard === undefined) {
     return;

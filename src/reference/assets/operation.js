@@ -6,6 +6,7 @@ import { NoAnswer } from "./key/api.js";
 import { askForKey } from "./key/key-bar.js";
 import { createCall } from "./samples/call.js";
 import { sampleLanguages } from "./samples/languages.js";
+import { setText } from "./text.js";
 import { writeWait } from "./wait.js";
 
 /** Lets readers send each operation, and updates its samples as they type. */
@@ -147,10 +148,4 @@ class Sender {
 
 function shortWait(seconds) {
   return seconds < 120 ? `${seconds} s` : writeWait(seconds);
-}
-
-function setText(element, text) {
-  if (element.textContent !== text) {
-    element.textContent = text;
-  }
 }

@@ -1,3 +1,5 @@
+import { hostOf } from "./samples/grpc.js";
+
 /**
  * Replaces the server's own origin in all code with the origin that the browser uses: they differ behind a proxy, and the
  * code is there to be copied. `ownOrigin` is undefined when base URLs are configured.
@@ -10,14 +12,9 @@ export function showOwnAddress(ownOrigin) {
   for (const text of codeTexts(document)) {
     const shown = text.data
       .replaceAll(ownOrigin, location.origin)
-      .replaceAll(target(new URL(ownOrigin)), target(location));
-    text.data = isEncrypted && /^-plaintext|--http2-prior-knowledge$/.test(shown) ? "" : shown;
+      .replaceAll(hostOf(ownOrigin), hostOf(location.origin));
+    text.data = isEncrypted && /^(-plaintext|--http2-prior-knowledge)$/.test(shown) ? "" : shown;
   }
-}
-
-/** The host with its port. gRPC needs even the default port. */
-function target({ protocol, hostname, port }) {
-  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 function codeTexts(root) {

@@ -21,14 +21,13 @@ export interface TemplateValues {
   readonly wide: Readonly<Record<string, string>>;
 }
 
-/** The chapters in their order. The operations come after the first one. */
-const names = ["overview", "authentication", "conventions", "limits", "errors", "rpc", "versioning"];
+/** The chapters after the operations, in their order. */
+const guides = ["authentication", "conventions", "limits", "errors", "rpc", "versioning"];
 
 /** Reads and renders all chapters. Throws for an unknown placeholder, or a chapter without a title. */
-export function readChapters(values: TemplateValues): Chapter[] {
-  return names.map((name, i) =>
-    renderChapter(readReferenceFile("chapters", `${name}.md`).toString(), values, i === 0 ? 1 : 2),
-  );
+export function readChapters(values: TemplateValues): readonly [overview: Chapter, ...guides: Chapter[]] {
+  const read = (name: string) => readReferenceFile("chapters", `${name}.md`).toString();
+  return [renderChapter(read("overview"), values, 1), ...guides.map((name) => renderChapter(read(name), values))];
 }
 
 /** Renders a chapter, whose first line is `# Title`. `level` is that of the title on the page, 2 by default. */

@@ -10,8 +10,7 @@ import { pageHeader } from "./page-header.ts";
 /** The parts of the page. */
 export interface PageParts extends OperationContext {
   readonly assets: Pick<AssetFolder, "path" | "modules">;
-  /** The first one is the overview. */
-  readonly chapters: readonly [Chapter, ...Chapter[]];
+  readonly chapters: readonly [overview: Chapter, ...guides: Chapter[]];
   readonly groups: readonly OperationGroup[];
   readonly servers: readonly ApiServer[];
   /** The origin of the page's own server, if the API is there. Browsers replace it with the one in their address bar. */

@@ -35,8 +35,7 @@ export function typeOf(document: OpenApiDocument, schema: OpenApiSchema): string
 
 /** The values of an enum, or of a list of enums, with their meanings, as HTML. */
 export function enumValues(document: OpenApiDocument, schema: OpenApiSchema): string {
-  const element = schemaOf(document, elementOf(document, { ...schema, description: "" }));
-  const { enum: values } = element;
+  const { enum: values } = schemaOf(document, elementOf(document, schema));
   if (values === undefined) {
     return "";
   }

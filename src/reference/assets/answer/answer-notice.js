@@ -1,3 +1,4 @@
+import { parseMembers } from "../text.js";
 import { writeMoment, writeWait } from "../wait.js";
 
 /** What to do about a refused key on this page, which the message of the service does not know. */
@@ -24,12 +25,8 @@ export function describeAnswer({ status, headers, text }) {
 }
 
 function failureOf(text) {
-  try {
-    const { code, message } = JSON.parse(text);
-    return /^[A-Z_]+$/.test(code) ? { code, message: String(message) } : {};
-  } catch {
-    return {};
-  }
+  const { code, message } = parseMembers(text);
+  return /^[A-Z_]+$/.test(code) ? { code, message: String(message) } : {};
 }
 
 function describeFailure(code, message) {

@@ -1,9 +1,11 @@
+import { parseMembers } from "../text.js";
+
 /**
  * The field that a refusal names, as the name of a parameter or `body`, with the error. Undefined when it names no
  * field.
  */
 export function faultOfAnswer({ status, text }, { parameters, bodyField, request }) {
-  const { code, message } = status === 400 ? parse(text) : {};
+  const { code, message } = status === 400 ? parseMembers(text) : {};
   if (typeof message !== "string") {
     return undefined;
   }
@@ -48,13 +50,5 @@ export function clearFaults(element) {
   for (const control of element?.querySelectorAll("[aria-invalid]") ?? []) {
     control.removeAttribute("aria-invalid");
     control.removeAttribute("aria-describedby");
-  }
-}
-
-function parse(text) {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
   }
 }

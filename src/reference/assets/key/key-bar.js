@@ -1,4 +1,5 @@
 import { createMemory } from "../memory.js";
+import { setText } from "../text.js";
 import { writeWait } from "../wait.js";
 import { Api } from "./api.js";
 import { checkKey } from "./key-check.js";
@@ -103,12 +104,6 @@ function show(api) {
   setText(plan.querySelector(".name"), name);
   setText(plan.querySelector(".left"), pause > 0 ? `wait ${writeWait(pause)}` : left.join(" · "));
   setText(toggle, pause > 0 ? `${name} · wait` : `${name} · ${(left[0] ?? "").split(" ")[0]} left`);
-}
-
-function setText(element, text) {
-  if (element.textContent !== text) {
-    element.textContent = text;
-  }
 }
 
 function connectPanel() {

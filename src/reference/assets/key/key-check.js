@@ -1,3 +1,4 @@
+import { parseMembers } from "../text.js";
 import { NoAnswer, sendRequest } from "./api.js";
 import { isSecret } from "./key-secret.js";
 import { parseWindows } from "./limits.js";
@@ -28,7 +29,7 @@ export async function checkKey(key, baseUrl) {
 }
 
 function judge(key, { status, headers, text }) {
-  const { code, plan, ban } = parse(text);
+  const { code, plan, ban } = parseMembers(text);
   if (status === 200 && typeof plan === "string") {
     const pausedUntilMs = ban === undefined ? 0 : Date.parse(ban.endTime);
     return { key, plan, windows: parseWindows(headers, Date.now()), pausedUntilMs };
@@ -41,13 +42,4 @@ function judge(key, { status, headers, text }) {
     fault: fault ?? `The service could not check the key: it answered ${status}.`,
     isFinal: fault !== undefined,
   };
-}
-
-/** The caller reads no numbers, so none can lose digits. */
-function parse(text) {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
-  }
 }

@@ -55,7 +55,7 @@ function data({ json }) {
  *
  * @param {string} baseUrl
  */
-function hostOf(baseUrl) {
+export function hostOf(baseUrl) {
   const { protocol, hostname, port } = new URL(baseUrl);
   return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
 }

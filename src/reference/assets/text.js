@@ -1,0 +1,15 @@
+/** Sets the text of an element where it differs: screen readers announce each change. */
+export function setText(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+/** The members of a JSON object; none for any other text. Callers read no numbers of it, which may have lost digits. */
+export function parseMembers(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
