@@ -4,7 +4,7 @@
  *
  *     node tools/build.ts
  */
-import { chmodSync, cpSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "rolldown";
 import manifest from "../package.json" with { type: "json" };
@@ -17,7 +17,19 @@ const output = join(root, "dist");
 const external = ["better-sqlite3"] as const;
 
 /** What the package takes from the repository unchanged. */
-const copied = ["bin", "proto", "CHANGELOG.md", "LICENSE", "README.md"];
+const copied = [
+  "bin",
+  "proto",
+  "ops",
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+  "SECURITY.md",
+  "docs/clients.md",
+  "docs/contract.md",
+  "docs/operations.md",
+  "docs/reliability.md",
+];
 
 /** The files that the source reads. `lib/` has them in the same folders. */
 const read = ["gen/openapi.json", "src/cli/demo", "src/reference/assets", "src/reference/chapters"];
@@ -43,6 +55,10 @@ chmodSync(join(output, "lib/petstore.js"), 0o755);
 for (const name of copied) {
   cpSync(join(root, name), join(output, name), { recursive: true });
 }
+for (const page of globSync("**/*.md", { cwd: output })) {
+  const file = join(output, page);
+  writeFileSync(file, withoutMissing(readFileSync(file, "utf8"), dirname(file)));
+}
 for (const name of read) {
   const isCode = (path: string) => path.endsWith(".ts");
   cpSync(join(root, name), join(output, "lib", name), { recursive: true, filter: (path) => !isCode(path) });
@@ -67,6 +83,14 @@ function ownPlaces(): Plugin {
         .replaceAll("import.meta.url", `new URL(${file}, import.meta.url).href`);
     },
   };
+}
+
+/** A page whose links to what only the repository has are their texts. `folder` is that of the page. */
+function withoutMissing(text: string, folder: string): string {
+  return text.replace(/\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
+    const [path = ""] = target.split("#");
+    return /^https?:/.test(target) || path === "" || existsSync(join(folder, path)) ? link : label;
+  });
 }
 
 /** The package depends on what is not bundled, and brings Node for machines whose own is too old. */

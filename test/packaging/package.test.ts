@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -52,14 +52,25 @@ afterAll(() => rmSync(consumer, { recursive: true, force: true }));
 
 describe("the npm package", () => {
   it("has the bundle, the protos and the documents, and no source", () => {
-    const papers = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENSES"];
+    const papers = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD-PARTY-LICENSES", "docs"];
     expect(new Set(packed.map((path) => path.split("/")[0]))).toEqual(
-      new Set([...papers, "bin", "lib", "package.json", "proto"]),
+      new Set([...papers, "bin", "lib", "ops", "package.json", "proto"]),
     );
     expect(packed.filter((path) => path.endsWith(".ts"))).toEqual([]);
     expect(packed).toContain("lib/src/cli/demo/pets.csv");
     expect(packedBytes).toBeLessThan(1_000_000);
   });
+
+  it.each(["README.md", "CHANGELOG.md", "SECURITY.md", "docs/operations.md"])(
+    "has what the links of %s lead to",
+    (page) => {
+      const text = readFileSync(join(installed, page), "utf8");
+      const links = [...text.matchAll(/\]\(([^)\s#]+)/g)].map(([, link = ""]) => link);
+      const paths = links.filter((link) => !/^https?:/.test(link)).map((link) => join(installed, dirname(page), link));
+      expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+      expect(paths.length).toBeGreaterThan(0);
+    },
+  );
 
   it("depends on the driver of SQLite, and on Node where the machine's is too old", () => {
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
