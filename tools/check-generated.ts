@@ -5,9 +5,9 @@
  *     node tools/check-generated.ts
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
@@ -49,16 +49,15 @@ function run(command: string, ...args: string[]): void {
 }
 
 /** The names of files that differ, or that only one folder has. */
-function compare(ours: string, theirs: string): string[] {
-  const names = new Set([...filesIn(ours), ...filesIn(theirs)]);
-  return [...names].filter((name) => read(ours, name) !== read(theirs, name)).sort();
+function compare(one: string, other: string): string[] {
+  const [ours, theirs] = [readAll(one), readAll(other)];
+  const names = new Set([...ours.keys(), ...theirs.keys()]);
+  return [...names].filter((name) => ours.get(name) !== theirs.get(name)).sort();
 }
 
-function filesIn(folder: string): string[] {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => statSync(join(folder, name)).isFile());
-}
-
-function read(folder: string, name: string): string | undefined {
-  return filesIn(folder).includes(name) ? readFileSync(join(folder, name), "utf8") : undefined;
+/** The texts of all files in a folder and its subfolders, by their paths within it. */
+function readAll(folder: string): ReadonlyMap<string, string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = entries.map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(files.map((file) => [relative(folder, file), readFileSync(file, "utf8")]));
 }

@@ -23,16 +23,17 @@ export function readConnectOutcome(answer: Pick<HttpAnswer, "status" | "headers"
 
 /** The failure in the answer to a gRPC call: in the trailers or, without a body, in the headers. */
 export function readGrpcOutcome({ headers, trailers }: HttpAnswer): Outcome {
-  const all = mergeHeaders(headers, trailers);
-  const error = findTrailerError(all);
-  return { ...(error === undefined ? {} : { failure: failureFromConnectError(error) }), headers: all };
+  return readTrailers(mergeHeaders(headers, trailers));
 }
 
 /** The failure in the answer to a call of gRPC-Web: its trailers are the last frame of the body. */
 export function readGrpcWebOutcome({ headers, bytes }: HttpAnswer): Outcome {
-  const all = mergeHeaders(headers, new Headers(webTrailers(bytes)));
-  const error = findTrailerError(all);
-  return { ...(error === undefined ? {} : { failure: failureFromConnectError(error) }), headers: all };
+  return readTrailers(mergeHeaders(headers, new Headers(webTrailers(bytes))));
+}
+
+function readTrailers(headers: Headers): Outcome {
+  const error = findTrailerError(headers);
+  return { ...(error === undefined ? {} : { failure: failureFromConnectError(error) }), headers };
 }
 
 function webTrailers(bytes: Buffer): [string, string][] {
