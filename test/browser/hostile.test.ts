@@ -1,39 +1,25 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { serve, TestStore } from "../support/server.ts";
 import { operation, sent, shownSample, useKey } from "./reference-page.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-let reader: BrowserContext;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([serve(new TestStore(), { flags: ["--demo"] }), launchBrowser()]);
-    reader = await createReader(browser);
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+const stage = createStage({ start: () => serve(new TestStore(), { flags: ["--demo"] }) });
 
 const script = '<img src="x" onerror="globalThis.harmed = true">';
 const isHarmed = (page: Page) =>
   page.evaluate("globalThis.harmed === true || document.querySelector('main img') !== null");
 
 // A page of this size is slow when tests share a core.
-describe.skipIf(browserMissing !== undefined)("the reference under attack", { timeout: 60_000 }, () => {
+describeInBrowser("the reference under attack", { timeout: 60_000 }, () => {
   it("shows addresses and answers as text", async () => {
     const { page, complaints } = await visit(
-      reader,
-      `${server.origin}/docs?url=//evil.example/x.json#/%E0%A4%A/${script}`,
+      stage.reader,
+      `${stage.docs}?url=//evil.example/x.json#/%E0%A4%A/${script}`,
     );
     expect([await isHarmed(page), complaints]).toEqual([false, []]);
-    await useKey(page, (await server.store.mintKey()).key);
+    await useKey(page, (await stage.server.store.mintKey()).key);
     for (const contentType of ["application/json", "text/html", "image/svg+xml"]) {
       const body = contentType.endsWith("json") ? JSON.stringify({ code: script, message: script }) : script;
       const headers = { "x-request-id": script, "retry-after": script };
@@ -46,7 +32,7 @@ describe.skipIf(browserMissing !== undefined)("the reference under attack", { ti
   });
 
   it("shows input as text", async () => {
-    const { page, complaints } = await visit(reader, `${server.origin}/docs`);
+    const { page, complaints } = await visit(stage.reader, stage.docs);
     await operation(page, "updateInventory").getByLabel("petId").fill(script);
     await operation(page, "updateInventory").locator("textarea").fill(`{"quantity": "${script}'; rm"}`);
     expect([await isHarmed(page), complaints]).toEqual([false, []]);
@@ -54,7 +40,7 @@ describe.skipIf(browserMissing !== undefined)("the reference under attack", { ti
   });
 
   it("runs no injected script, and loads in no frame", async () => {
-    const { page } = await visit(reader, `${server.origin}/docs`);
+    const { page } = await visit(stage.reader, stage.docs);
     await page.evaluate(`document.body.insertAdjacentHTML("beforeend", '${script}<iframe src="/docs">')`);
     await page.evaluate(
       `document.body.append(Object.assign(document.createElement("script"), { text: "harmed = true" }))`,
@@ -67,8 +53,8 @@ describe.skipIf(browserMissing !== undefined)("the reference under attack", { ti
   });
 
   it("keeps the key out of URLs, of shared storage, and of the page", async () => {
-    const { key } = await server.store.mintKey();
-    const { page } = await visit(reader, `${server.origin}/docs`);
+    const { key } = await stage.server.store.mintKey();
+    const { page } = await visit(stage.reader, stage.docs);
     const requests: string[] = [];
     page.on("request", (request) => requests.push(`${request.url()} ${request.headers().referer ?? ""}`));
     await useKey(page, key);
@@ -80,13 +66,13 @@ describe.skipIf(browserMissing !== undefined)("the reference under attack", { ti
   });
 
   it("works in a browser that keeps nothing", async () => {
-    const strict = await createReader(browser);
+    const strict = await stage.createReader();
     await strict.addInitScript(`for (const name of ["localStorage", "sessionStorage"]) {
       Object.defineProperty(globalThis, name, { get() { throw new DOMException("denied", "SecurityError"); } });
     }`);
-    const { page, complaints } = await visit(strict, `${server.origin}/docs`);
+    const { page, complaints } = await visit(strict, stage.docs);
     await page.getByRole("button", { name: "Switch to dark colours" }).click();
-    await useKey(page, (await server.store.mintKey()).key);
+    await useKey(page, (await stage.server.store.mintKey()).key);
     await operation(page, "listInventory").getByRole("tab", { name: "Go" }).click();
     expect(await shownSample(page, "listInventory")).toContain("package main");
     expect(await sent(page, "listInventory")).toBe(200);

@@ -1,37 +1,19 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
 import { enterKey, notice, operation, sendButton, sent, useKey } from "./reference-page.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-let reader: BrowserContext;
-let docs: string;
-let key: string;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([startServer(), launchBrowser()]);
-    reader = await createReader(browser, { viewport: { width: 1440, height: 900 } });
-    docs = `${server.origin}/docs`;
-    key = (await server.store.mintKey("--plan", "pro")).key;
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
+const stage = createStage({ start: startServer, reader: { viewport: { width: 1440, height: 900 } } });
+const mintProKey = async () => (await stage.server.store.mintKey("--plan", "pro")).key;
 const keyNote = (page: Page) => page.locator("#key-note").textContent();
 const plan = (page: Page) => page.locator(".plan").textContent();
 
-describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeout: 60_000 }, () => {
+describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
   it("is shown with its plan and remaining requests, and is free to enter", async () => {
-    const { page } = await visit(reader, docs);
-    await useKey(page, key);
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, await mintProKey());
     expect(await plan(page)).toMatch(/^Pro300 of 300 left this minute · 10,000 of 10,000 left todayForget key$/);
     expect(await sent(page, "listInventory")).toBe(200);
     expect(await plan(page)).toMatch(/^Pro299 of 300 left this minute · 9,999 of 10,000 left today/);
@@ -44,7 +26,7 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
     ["psk_wrong", "This is not a whole API key: it is cut off or mistyped."],
     [`psk_${"0".repeat(36)}`, "This is not a whole API key: it is cut off or mistyped."],
   ])("is refused in one line, and not sent: %j", async (text, line) => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     const sentTo: string[] = [];
     page.on("request", (request) => sentTo.push(request.url()));
     await enterKey(page, text);
@@ -53,9 +35,9 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
   });
 
   it("is reported as unknown, revoked or expired", async () => {
-    const { page } = await visit(reader, docs);
-    const revoked = await server.store.mintKey();
-    await server.store.run("keys", "revoke", revoked.id);
+    const { page } = await visit(stage.reader, stage.docs);
+    const revoked = await stage.server.store.mintKey();
+    await stage.server.store.run("keys", "revoke", revoked.id);
     await enterKey(page, revoked.key);
     await expect.poll(() => keyNote(page)).toBe("This key has been revoked. Ask for a new one.");
     const strange = await startServer();
@@ -67,17 +49,17 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
   });
 
   it("is reported as revoked by the next call", async () => {
-    const { page } = await visit(reader, docs);
-    const { id, key: short } = await server.store.mintKey();
+    const { page } = await visit(stage.reader, stage.docs);
+    const { id, key: short } = await stage.server.store.mintKey();
     await useKey(page, short);
-    await server.store.run("keys", "revoke", id);
+    await stage.server.store.run("keys", "revoke", id);
     await expect.poll(() => sent(page, "listInventory"), { timeout: 5_000 }).toBe(401);
     expect(await notice(page, "listInventory")).toMatch(/API_KEY_REVOKED.*This key has been revoked\. Forget it/s);
   });
 
   it("is asked for when an operation needs one", async () => {
-    const fresh = await createReader(browser);
-    const { page } = await visit(fresh, docs);
+    const fresh = await stage.createReader();
+    const { page } = await visit(fresh, stage.docs);
     await sendButton(page, "listInventory").click();
     expect(await keyNote(page)).toBe("Enter your API key first.");
     expect(await page.getByLabel("Your API key").evaluate((input) => input.matches(":focus"))).toBe(true);
@@ -85,13 +67,14 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
   });
 
   it("stays in its tab through a reload, until it is forgotten", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
+    const key = await mintProKey();
     await useKey(page, key);
     expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(key);
     await page.reload();
     await page.locator(".plan").waitFor();
     expect(await sent(page, "listInventory")).toBe(200);
-    const { page: other } = await visit(reader, docs);
+    const { page: other } = await visit(stage.reader, stage.docs);
     expect(await other.locator("form.key").isVisible()).toBe(true);
     await page.getByRole("button", { name: "Forget key" }).click();
     expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(key);
@@ -99,10 +82,10 @@ describe.skipIf(browserMissing !== undefined)("a key in the reference", { timeou
   });
 });
 
-describe.skipIf(browserMissing !== undefined)("a limit in the reference", { timeout: 60_000 }, () => {
+describeInBrowser("a limit in the reference", { timeout: 60_000 }, () => {
   it("is shown when exceeded, and blocks calls until the wait is over", async () => {
-    const { page } = await visit(reader, docs);
-    await useKey(page, (await server.store.mintQuota(1, 100)).key);
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, (await stage.server.store.mintQuota(1, 100)).key);
     expect(await sent(page, "listInventory")).toBe(200);
     expect(await sent(page, "listInventory")).toBe(429);
     const text = await notice(page, "listInventory");
@@ -121,13 +104,13 @@ describe.skipIf(browserMissing !== undefined)("a limit in the reference", { time
     expect(await notice(page, "listInventory")).toMatch(/Time left/);
     // Operations that are free of charge work meanwhile.
     expect(await sent(page, "getLimits")).toBe(200);
-    await useKey(page, key);
+    await useKey(page, await mintProKey());
     await expect.poll(() => sendButton(page, "listInventory").textContent()).toBe("Send");
   });
 
   it("allows calls again when the wait is over", async () => {
-    const { page } = await visit(reader, docs);
-    await useKey(page, key);
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, await mintProKey());
     const refusal = { code: "RATE_LIMIT_EXCEEDED", message: "Wait.", status: 429 };
     await page.route(
       "**/v1/inventory",
@@ -142,12 +125,12 @@ describe.skipIf(browserMissing !== undefined)("a limit in the reference", { time
   });
 
   it("shows the ban of a key, also when the key is entered", async () => {
-    const small = (await server.store.mintQuota(1, 100)).key;
-    const { page } = await visit(reader, docs);
+    const small = (await stage.server.store.mintQuota(1, 100)).key;
+    const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, small);
     const headers = { authorization: `Bearer ${small}` };
     for (let i = 0; i < 21; i++) {
-      await fetch(`${server.origin}/v1/inventory`, { headers });
+      await fetch(`${stage.server.origin}/v1/inventory`, { headers });
     }
     expect(await sent(page, "listInventory")).toBe(429);
     expect(await notice(page, "listInventory")).toMatch(

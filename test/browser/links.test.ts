@@ -1,25 +1,10 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { anchorsOf, expectInSight } from "./link-target.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-let docs: string;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
-    docs = `${server.origin}/docs`;
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+const stage = createStage();
 
 const screens = {
   desktop: { viewport: { width: 1440, height: 900 } },
@@ -39,20 +24,20 @@ async function clickInNavigation(page: Page, href: string): Promise<void> {
   await page.locator(`nav a[href="${href}"]`).click();
 }
 
-describe.skipIf(browserMissing !== undefined).each(readers)(
+describeInBrowser.each(readers)(
   "a link in the reference, on a $screen, with motion: $reducedMotion,",
   { timeout: 120_000 },
   ({ reducedMotion, options }) => {
     let reader: BrowserContext;
 
     beforeAll(async () => {
-      reader = await createReader(browser, { ...options, reducedMotion });
+      reader = await stage.createReader({ ...options, reducedMotion });
     });
 
     afterAll(() => reader?.close());
 
     it("scrolls to its target when clicked, and adds one history entry", async () => {
-      const { page } = await visit(reader, docs);
+      const { page } = await visit(reader, stage.docs);
       await page.evaluate(`
         globalThis.entries = [];
         navigation.addEventListener("navigate", ({ navigationType }) => entries.push(navigationType));
@@ -76,12 +61,12 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
     });
 
     it("scrolls to its target when it is opened first", async () => {
-      const { page } = await visit(reader, docs);
+      const { page } = await visit(reader, stage.docs);
       const anchors = await anchorsOf(page);
       expect(anchors.length).toBeGreaterThan(35);
       for (const id of anchors) {
         await page.goto("about:blank");
-        await page.goto(`${docs}#${id}`);
+        await page.goto(`${stage.docs}#${id}`);
         await expectInSight(page, id);
       }
     });
@@ -93,7 +78,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
       ["overview-good-to-know", "conventions"],
       ["errors-in-which-order-a-request-is-judged", "errors-the-order-of-checks"],
     ])("redirects its former anchor %s", async (former, id) => {
-      const { page } = await visit(reader, `${docs}#${former}`);
+      const { page } = await visit(reader, `${stage.docs}#${former}`);
       await expectInSight(page, id);
       expect(new URL(page.url()).hash).toBe(`#${id}`);
       await page.evaluate(`location.hash = "#overview"`);
@@ -102,7 +87,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
     });
 
     it("is left by going back", async () => {
-      const { page } = await visit(reader, docs);
+      const { page } = await visit(reader, stage.docs);
       await page.evaluate("scrollTo(0, 700)");
       await clickInNavigation(page, "#get-pet");
       await expectInSight(page, "get-pet");
@@ -115,7 +100,7 @@ describe.skipIf(browserMissing !== undefined).each(readers)(
     });
 
     it("marks its target in the navigation", async () => {
-      const { page } = await visit(reader, docs);
+      const { page } = await visit(reader, stage.docs);
       const marked = () =>
         page.locator("nav [aria-current]").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
       for (const href of [

@@ -1,24 +1,12 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
 import { axeFaults } from "./axe.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
 import { enterKey, operation, sendButton, sent, useKey } from "./reference-page.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([startServer(), launchBrowser()]);
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+const stage = createStage({ start: startServer });
 
 const phone = { viewport: { width: 390, height: 844 } };
 
@@ -31,7 +19,7 @@ const widths = [390, 768, 1440, 1920];
 /** Makes the page show everything: all kinds of answers, collapsed parts, and the error of a field. */
 async function showAll(page: Page): Promise<void> {
   await enterKey(page, "psk_wrong");
-  await useKey(page, (await server.store.mintQuota(2, 100)).key);
+  await useKey(page, (await stage.server.store.mintQuota(2, 100)).key);
   await sent(page, "updateInventory");
   await operation(page, "listInventory").getByLabel("pageSize").fill("0");
   await sent(page, "listInventory");
@@ -49,9 +37,9 @@ const overhang = `[...document.querySelectorAll("main *")].filter((element) => {
   return width > 0 && right > innerWidth && !element.closest("pre, .scroll, [role=tablist]");
 }).map((element) => element.outerHTML.slice(0, 120))`;
 
-describe.skipIf(browserMissing !== undefined)("the look of the reference", { timeout: 120_000 }, () => {
+describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
   it.each(schemes)("is accessible, and fits every width, in %s colours", async (colorScheme) => {
-    const { page } = await visit(await createReader(browser, { colorScheme }), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader({ colorScheme }), stage.docs);
     await showAll(page);
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
@@ -65,8 +53,8 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it.each(schemes)("is accessible with its dialogs open, in %s colours", async (colorScheme) => {
-    const reader = await createReader(browser, { ...phone, colorScheme });
-    const { page } = await visit(reader, `${server.origin}/docs`);
+    const reader = await stage.createReader({ ...phone, colorScheme });
+    const { page } = await visit(reader, stage.docs);
     await page.getByRole("button", { name: "Menu" }).click();
     expect(await axeFaults(page)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -77,7 +65,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("has two columns that use the width of a wide screen", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     for (const [width, isWide] of [
       [1199, false],
       [1200, true],
@@ -93,10 +81,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("keeps the sample call in view beside its description", async () => {
-    const { page } = await visit(
-      await createReader(browser, { viewport: { width: 1440, height: 900 } }),
-      `${server.origin}/docs`,
-    );
+    const { page } = await visit(await stage.createReader({ viewport: { width: 1440, height: 900 } }), stage.docs);
     await operation(page, "updateInventory").locator("h4", { hasText: "Errors" }).scrollIntoViewIfNeeded();
     const send = await sendButton(page, "updateInventory").boundingBox();
     expect(send?.y).toBeGreaterThan(56);
@@ -104,7 +89,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("has its navigation behind a button on a phone", async () => {
-    const { page } = await visit(await createReader(browser, phone), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(phone), stage.docs);
     const navigation = page.getByRole("navigation");
     expect(await navigation.isVisible()).toBe(false);
     const menu = page.getByRole("button", { name: "Menu" });
@@ -120,7 +105,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("follows the system's colours until the reader chooses others, which are kept", async () => {
-    const { page } = await visit(await createReader(browser, { colorScheme: "dark" }), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader({ colorScheme: "dark" }), stage.docs);
     expect(await page.evaluate(ground)).not.toBe(light);
     await page.getByRole("button", { name: "Switch to light colours" }).click();
     expect(await page.evaluate(ground)).toBe(light);
@@ -129,7 +114,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("lets the keyboard skip the navigation, and shows the focus", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForURL(/#content$/);
@@ -144,10 +129,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("can be read without scripts", async () => {
-    const { page } = await visit(
-      await createReader(browser, { javaScriptEnabled: false }),
-      `${server.origin}/docs#get-pet`,
-    );
+    const { page } = await visit(await stage.createReader({ javaScriptEnabled: false }), `${stage.docs}#get-pet`);
     for (const text of ["import urllib.request", "package main", "grpcurl -plaintext", "buf curl"]) {
       expect(await operation(page, "getPet").locator(".code", { hasText: text }).isVisible()).toBe(true);
     }
@@ -156,7 +138,7 @@ describe.skipIf(browserMissing !== undefined)("the look of the reference", { tim
   });
 
   it("is printed in full, without controls", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     await page.emulateMedia({ media: "print" });
     expect(await page.locator("button:visible, input:visible, nav:visible").count()).toBe(0);
     expect(await operation(page, "getPet").locator(".code", { hasText: "curl http" }).first().isVisible()).toBe(true);

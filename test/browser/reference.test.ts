@@ -1,31 +1,15 @@
 import { readFileSync } from "node:fs";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import { startServer } from "../support/server.ts";
+import { browserMissing } from "./browser.ts";
 import { notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
-import { createReader, openReference, type Visit, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { openReference, type Visit, visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-let reader: BrowserContext;
-let docs: string;
+const stage = createStage({ start: startServer });
 let key: string;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([startServer(), launchBrowser()]);
-    reader = await createReader(browser);
-    docs = `${server.origin}/docs`;
-    key = (await server.store.mintKey()).key;
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 if (browserMissing !== undefined) {
   console.warn(`the tests of the reference in a browser are skipped: ${browserMissing}`);
@@ -33,18 +17,19 @@ if (browserMissing !== undefined) {
 
 /** The stock entries, from the API. */
 async function inventoryText(): Promise<string> {
-  const response = await fetch(`${server.origin}/v1/inventory`, { headers: { authorization: `Bearer ${key}` } });
+  const response = await fetch(`${stage.server.origin}/v1/inventory`, { headers: { authorization: `Bearer ${key}` } });
   return response.text();
 }
 
 // A page of this size is slow when tests share a core, so these tests share one page.
-describe.skipIf(browserMissing !== undefined)("the reference in a browser", { timeout: 60_000 }, () => {
+describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
   let visited: Visit;
   let page: Page;
 
   beforeAll(async () => {
-    visited = await openReference(reader, docs);
+    visited = await openReference(stage.reader, stage.docs);
     page = visited.page;
+    key = (await stage.server.store.mintKey()).key;
   });
 
   it("marks unstable operations, and the sunset of deprecated ones", async () => {
@@ -105,7 +90,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
 
   it("loads and answers without an error, and without a request to another host", () => {
     expect(visited.complaints).toEqual([]);
-    expect([...visited.origins]).toEqual([server.origin]);
+    expect([...visited.origins]).toEqual([stage.server.origin]);
   });
 
   it.each<[title: string, operationId: string, field: string, value: string, message: RegExp]>([
@@ -123,7 +108,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
   ])(
     "shows the error of %s beside it, and moves the focus there",
     async (_title, operationId, field, value, message) => {
-      const { page } = await visit(reader, docs);
+      const { page } = await visit(stage.reader, stage.docs);
       await useKey(page, key);
       const panel = operation(page, operationId);
       const control = panel.getByLabel(field);
@@ -141,7 +126,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
   );
 
   it("removes the former answer when it refuses to send, and when it sends again", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);
     const panel = operation(page, "updateInventory");
     expect(await sent(page, "updateInventory")).toBe(200);
@@ -158,13 +143,13 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
   });
 
   it("says where an unanswered request went, and what to check", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);
     await page.route("**/v1/inventory", (route) => route.abort(), { times: 1 });
     await sendButton(page, "listInventory").click();
     await operation(page, "listInventory").locator(".notice").waitFor();
     expect(await notice(page, "listInventory")).toBe(
-      `The server at ${server.origin} did not answer. Check that it is running, and that you are online.`,
+      `The server at ${stage.server.origin} did not answer. Check that it is running, and that you are online.`,
     );
   });
 
@@ -174,7 +159,7 @@ describe.skipIf(browserMissing !== undefined)("the reference in a browser", { ti
       (_, i) => `{"petId":${beyondDouble + BigInt(i)},"quantity":1,"status":"sold"}`,
     );
     const body = `[${items.join(",")}]`;
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);
     await page.route("**/v1/inventory", (route) => route.fulfill({ contentType: "application/json", body }), {
       times: 1,

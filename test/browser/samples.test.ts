@@ -1,32 +1,15 @@
-import type { Browser, BrowserContext } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import { serve, TestStore } from "../support/server.ts";
 import { operation, shownSample } from "./reference-page.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-let reader: BrowserContext;
-let docs: string;
+const stage = createStage({ reader: { permissions: ["clipboard-read", "clipboard-write"] } });
 
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
-    reader = await createReader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
-    docs = `${server.origin}/docs`;
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-describe.skipIf(browserMissing !== undefined)("the samples in the reference", { timeout: 60_000 }, () => {
+describeInBrowser("the samples in the reference", { timeout: 60_000 }, () => {
   it("are all in the selected language, also at the next visit, by mouse and by keyboard", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     const tabs = operation(page, "updateInventory");
     await tabs.getByRole("tab", { name: "Python" }).click();
     expect(await shownSample(page, "updateInventory")).toContain("urllib.request");
@@ -42,7 +25,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
   });
 
   it("stay in place on the screen when the language is selected", async () => {
-    const { page } = await visit(await createReader(browser, { viewport: { width: 390, height: 844 } }), docs);
+    const { page } = await visit(await stage.createReader({ viewport: { width: 390, height: 844 } }), stage.docs);
     const tab = operation(page, "listOrders").getByRole("tab", { name: "Go" });
     await tab.scrollIntoViewIfNeeded();
     const before = await tab.boundingBox();
@@ -58,7 +41,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
     ["grpcurl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
     ["buf curl", [`-d '{"petId": ${beyondDouble}, "update": {"quantity": ${beyondDouble + 2n}}}'`]],
   ])("in %s follow the input, with all digits", async (language, texts) => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     const panel = operation(page, "updateInventory");
     await panel.getByRole("tab", { name: language, exact: true }).click();
     await panel.getByLabel("petId").fill(String(beyondDouble));
@@ -72,7 +55,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
   });
 
   it("follow the filter", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     const panel = operation(page, "listInventory");
     await panel.getByRole("tab", { name: "TypeScript" }).click();
     await panel.getByLabel("sold").check();
@@ -86,7 +69,7 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
   });
 
   it("are copied as they are", async () => {
-    const { page } = await visit(reader, docs);
+    const { page } = await visit(stage.reader, stage.docs);
     const panel = operation(page, "getPet");
     await panel.locator(".request .code").filter({ visible: true }).hover();
     await panel.getByRole("button", { name: "Copy" }).filter({ visible: true }).first().click();
@@ -95,26 +78,28 @@ describe.skipIf(browserMissing !== undefined)("the samples in the reference", { 
   });
 
   it("call the selected server, which does not get the key of the other", async () => {
-    const flags = ["--base-url", "https://api.pets.example/v1", "--staging-base-url", `${server.origin}/v1`];
+    const flags = ["--base-url", "https://api.pets.example/v1", "--staging-base-url", `${stage.server.origin}/v1`];
     const other = await serve(new TestStore(), { flags });
     onTestFinished(() => other.stop());
-    const { page } = await visit(reader, `${other.origin}/docs`);
+    const { page } = await visit(stage.reader, `${other.origin}/docs`);
     expect(await shownSample(page, "getPet")).toContain("curl https://api.pets.example/v1/pets/7");
     await page.evaluate(`sessionStorage.setItem("api-key https://api.pets.example/v1", "psk_")`);
     await page.getByLabel("Server").selectOption({ label: "Staging" });
-    expect(await shownSample(page, "getPet")).toContain(`curl ${server.origin}/v1/pets/7`);
-    expect(await shownSample(page, "listOrders")).toContain(`curl ${server.origin}/v1/store/orders`);
+    expect(await shownSample(page, "getPet")).toContain(`curl ${stage.server.origin}/v1/pets/7`);
+    expect(await shownSample(page, "listOrders")).toContain(`curl ${stage.server.origin}/v1/store/orders`);
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
   });
 
   it("have the address in the reader's address bar", async () => {
-    const { page } = await visit(reader, docs.replace("127.0.0.1", "localhost"));
+    const { page } = await visit(stage.reader, stage.docs.replace("127.0.0.1", "localhost"));
     const panel = operation(page, "listInventory");
-    expect(await shownSample(page, "listInventory")).toContain(`curl http://localhost:${server.port}/v1/inventory`);
+    expect(await shownSample(page, "listInventory")).toContain(
+      `curl http://localhost:${stage.server.port}/v1/inventory`,
+    );
     await panel.getByRole("tab", { name: "grpcurl" }).click();
-    expect(await shownSample(page, "listInventory")).toContain(`localhost:${server.port} petstore.v1`);
+    expect(await shownSample(page, "listInventory")).toContain(`localhost:${stage.server.port} petstore.v1`);
     await panel.getByLabel("sold").check();
-    expect(await shownSample(page, "listInventory")).toContain(`localhost:${server.port} petstore.v1`);
+    expect(await shownSample(page, "listInventory")).toContain(`localhost:${stage.server.port} petstore.v1`);
     expect(await page.locator("main").textContent()).not.toContain("127.0.0.1");
   });
 });

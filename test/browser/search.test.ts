@@ -1,30 +1,17 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import { expectInSight } from "./link-target.ts";
 import { operation } from "./reference-page.ts";
-import { createReader, visit } from "./visit.ts";
+import { createStage, describeInBrowser } from "./stage.ts";
+import { visit } from "./visit.ts";
 
-let server: TestServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (browserMissing === undefined) {
-    [server, browser] = await Promise.all([serve(new TestStore()), launchBrowser()]);
-  }
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+const stage = createStage();
 
 const results = (page: Page) => page.getByRole("option").locator("span").allTextContents();
 
-describe.skipIf(browserMissing !== undefined)("the search in the reference", { timeout: 60_000 }, () => {
+describeInBrowser("the search in the reference", { timeout: 60_000 }, () => {
   it("finds operations, guides and error codes by keyboard", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     await page.keyboard.press("/");
     await page.keyboard.type("banned");
     expect(await results(page)).toEqual(["API_KEY_BANNED"]);
@@ -43,7 +30,7 @@ describe.skipIf(browserMissing !== undefined)("the search in the reference", { t
   });
 
   it("says that nothing is found, and closes with Escape", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     await page.getByRole("button", { name: "Search" }).click();
     await page.keyboard.type("<b>elephant");
     expect(await page.locator("dialog").textContent()).toBe("Nothing is called “<b>elephant”.");
@@ -52,7 +39,7 @@ describe.skipIf(browserMissing !== undefined)("the search in the reference", { t
   });
 
   it("ignores a slash while the reader types", async () => {
-    const { page } = await visit(await createReader(browser), `${server.origin}/docs`);
+    const { page } = await visit(await stage.createReader(), stage.docs);
     await operation(page, "listInventory").getByLabel("pageToken").press("/");
     expect(await page.locator("dialog").isVisible()).toBe(false);
     expect(await operation(page, "listInventory").getByLabel("pageToken").inputValue()).toBe("/");

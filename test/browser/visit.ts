@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 
 /** A reader's visit to the reference, with its console and requests. */
@@ -8,11 +8,6 @@ export interface Visit {
   readonly complaints: readonly string[];
   /** The origins of all requests. */
   readonly origins: ReadonlySet<string>;
-}
-
-/** A browser profile. Its tabs share cache and storage. Animations are off. */
-export function createReader(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  return browser.newContext({ reducedMotion: "reduce", ...options });
 }
 
 /** As `openReference`, in a tab that closes when the test ends. */
