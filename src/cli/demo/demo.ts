@@ -16,14 +16,16 @@ import { withUnservedStore } from "../store-file.ts";
  */
 export function prepareDemo(db: string): Promise<string> {
   return withUnservedStore(db, async (store) => {
-    if ((await store.countPets()) === 0) {
-      await importSamples(store);
-    }
-    return renewDemoKey(store);
+    // The key first: meanwhile the thread starts that writes it.
+    const [secret] = await Promise.all([renewDemoKey(store), importSamples(store)]);
+    return secret;
   });
 }
 
 async function importSamples(store: Store): Promise<void> {
+  if ((await store.countPets()) > 0) {
+    return;
+  }
   await store.importAll({ pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) });
 }
 
