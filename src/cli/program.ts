@@ -82,7 +82,8 @@ function createProgram(signals: ServerSignals): Command {
 function loadCommands(args: readonly string[]): Promise<readonly AddCommand[]> {
   const all = Object.entries(commands);
   const named = all.filter(([name]) => args.includes(name));
-  return Promise.all((named.length === 0 ? all : named).map(([, load]) => load()));
+  const isForAll = named.length === 0 && args[0] !== "--version";
+  return Promise.all((isForAll ? all : named).map(([, load]) => load()));
 }
 
 function warnAboutUnknownVariables(): void {
