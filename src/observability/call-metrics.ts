@@ -1,8 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
-import type { Registry } from "prom-client";
 import { rpcName } from "../rpc/endpoint.ts";
 import type { CallListener } from "./call-observer.ts";
-import { addCounter, addHistogram, Buckets } from "./instruments.ts";
+import { addCounter, addHistogram, Buckets, type Metrics } from "./instruments.ts";
 
 /** Labels calls of methods that the service does not have, and calls whose client was gone before they were read. */
 const unknownMethod = "unknown";
@@ -37,22 +36,22 @@ export class CallMetrics {
   readonly #failures: ReadonlyMap<string, Count>;
   #calls = 0;
 
-  constructor(registry: Registry, services: readonly DescService[]) {
+  constructor(metrics: Metrics, services: readonly DescService[]) {
     this.#methods = new Set([...services.flatMap(({ methods }) => methods.map(rpcName)), referenceMethod]);
     this.#failures = new Map([...this.#methods, unknownMethod].map((method) => [method, { value: 0 }]));
-    addCounter(registry, {
+    addCounter(metrics, {
       name: "petstore_calls_total",
       help: "Calls that have ended, by protocol, method and code. The method `reference` stands for all pages of the API reference, `unknown` for what the service does not have, and for calls whose client was gone before their turn.",
       labelNames: ["protocol", "method", "code"],
       read: () => this.#readCounts(),
     });
-    addCounter(registry, {
+    addCounter(metrics, {
       name: "petstore_calls_failed_total",
       help: "Calls that the service has failed, by method: 5xx over REST. What clients get wrong is none of these, deadlines that they cannot meet themselves included.",
       labelNames: ["method"],
       read: () => [...this.#failures].map(([method, { value }]) => ({ labels: { method }, value })),
     });
-    addHistogram(registry, {
+    addHistogram(metrics, {
       name: "petstore_call_duration_seconds",
       help: "How long calls took, from the head of the request to the end of the answer.",
       labelNames: ["protocol", "method"],

@@ -1,4 +1,40 @@
-import { Counter, Gauge, type Metric, type Registry } from "prom-client";
+import type { Metric, Registry } from "prom-client";
+
+type PromClient = typeof import("prom-client");
+
+type Addition = (registry: Registry, promClient: PromClient) => void;
+
+/** The metrics of a server. prom-client is loaded once the server listens: it takes a twelfth of a start. */
+export class Metrics {
+  readonly #additions: Addition[] = [];
+  #loading: Promise<Registry> | undefined;
+
+  /** Adds metrics when prom-client is loaded. */
+  add(addition: Addition): void {
+    this.#additions.push(addition);
+  }
+
+  /** Loads prom-client, unless that has been done. */
+  load(): Promise<Registry> {
+    this.#loading ??= this.#createRegistry();
+    return this.#loading;
+  }
+
+  /** All metrics, in Prometheus's text format. */
+  async read(): Promise<{ readonly type: string; readonly body: string }> {
+    const registry = await this.load();
+    return { type: registry.contentType, body: await registry.metrics() };
+  }
+
+  async #createRegistry(): Promise<Registry> {
+    const { default: promClient } = await import("prom-client");
+    const registry = new promClient.Registry();
+    for (const add of this.#additions) {
+      add(registry, promClient);
+    }
+    return registry;
+  }
+}
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
@@ -17,38 +53,42 @@ export interface Instrument<Name extends string, Value = number> {
 }
 
 /** Adds a metric that only grows. */
-export function addCounter<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
+export function addCounter<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
   const { name, help, labelNames, read } = instrument;
-  const counter = new Counter<Name>({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    async collect() {
-      const readings = await read();
-      counter.reset();
-      for (const { labels, value } of readings) {
-        counter.inc({ ...labels }, value);
-      }
-    },
+  metrics.add((registry, { Counter }) => {
+    const counter = new Counter<Name>({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      async collect() {
+        const readings = await read();
+        counter.reset();
+        for (const { labels, value } of readings) {
+          counter.inc({ ...labels }, value);
+        }
+      },
+    });
   });
 }
 
 /** Adds a metric that goes up and down. */
-export function addGauge<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
+export function addGauge<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
   const { name, help, labelNames, read } = instrument;
-  const gauge = new Gauge<Name>({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    async collect() {
-      const readings = await read();
-      gauge.reset();
-      for (const { labels, value } of readings) {
-        gauge.set({ ...labels }, value);
-      }
-    },
+  metrics.add((registry, { Gauge }) => {
+    const gauge = new Gauge<Name>({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      async collect() {
+        const readings = await read();
+        gauge.reset();
+        for (const { labels, value } of readings) {
+          gauge.set({ ...labels }, value);
+        }
+      },
+    });
   });
 }
 
@@ -56,7 +96,7 @@ export function addGauge<Name extends string>(registry: Registry, instrument: In
  * Adds a histogram. prom-client's own looks up its labels for each value, which costs a tenth of a call; here it only
  * prints.
  */
-export function addHistogram<Name extends string>(registry: Registry, instrument: Instrument<Name, Buckets>): void {
+export function addHistogram<Name extends string>(metrics: Metrics, instrument: Instrument<Name, Buckets>): void {
   const { name, help, read } = instrument;
   const metric = {
     name,
@@ -69,7 +109,7 @@ export function addHistogram<Name extends string>(registry: Registry, instrument
     },
     reset() {},
   };
-  registry.registerMetric(metric as unknown as Metric);
+  metrics.add((registry) => registry.registerMetric(metric as unknown as Metric));
 }
 
 /** The lines of one series: the cumulative buckets, the sum, and the count. */

@@ -1,7 +1,6 @@
-import type { Registry } from "prom-client";
 import { type Plan, plans } from "../domain/key.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
-import { addCounter } from "./instruments.ts";
+import { addCounter, type Metrics } from "./instruments.ts";
 
 /** In the place of a plan: requests without a valid key, which are counted by address. */
 const noPlan = "none";
@@ -24,8 +23,8 @@ export class LimitMetrics {
     PlanCounts
   >;
 
-  constructor(registry: Registry) {
-    addCounter(registry, {
+  constructor(metrics: Metrics) {
+    addCounter(metrics, {
       name: "petstore_limit_judgements_total",
       help: "Requests that the limits have judged, by plan and outcome. `none` are those without a valid key.",
       labelNames: ["plan", "outcome"],
@@ -34,7 +33,7 @@ export class LimitMetrics {
           outcomes.map((outcome) => ({ labels: { plan, outcome }, value: counts[outcome] })),
         ),
     });
-    addCounter(registry, {
+    addCounter(metrics, {
       name: "petstore_limit_near_total",
       help: "Admitted requests that have left less than a fifth of one of their windows, by plan.",
       labelNames: ["plan"],

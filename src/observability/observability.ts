@@ -1,10 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { Registry } from "prom-client";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { CallMetrics, CallRate } from "./call-metrics.ts";
 import { type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
-import { addCounter, addGauge } from "./instruments.ts";
+import { addCounter, addGauge, Metrics } from "./instruments.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { readStatus, type StatusOptions } from "./status.ts";
@@ -30,7 +29,7 @@ export class Observability {
   readonly limits: LimitMetrics;
   readonly #options: ObservabilityOptions;
   readonly #startedAtMs: number;
-  readonly #registry = new Registry();
+  readonly #metrics = new Metrics();
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
   #watchedStore: WatchedStore | undefined;
@@ -39,31 +38,32 @@ export class Observability {
     const { version, services, logger, tracing, clock } = options;
     this.#options = options;
     this.#startedAtMs = clock();
-    this.#calls = new CallMetrics(this.#registry, services);
+    this.#calls = new CallMetrics(this.#metrics, services);
     this.#rate = new CallRate(() => this.#calls.total, clock);
-    this.limits = new LimitMetrics(this.#registry);
-    this.commits = new CommitMetrics(this.#registry);
-    addProcessMetrics(this.#registry, version);
+    this.limits = new LimitMetrics(this.#metrics);
+    this.commits = new CommitMetrics(this.#metrics);
+    addProcessMetrics(this.#metrics, version);
     this.observer = createCallObserver([this.#calls.ended, createCallLog(logger, () => tracing?.traceId())]);
   }
 
   /** Tells of a store: its keys, its room and its backups. */
   watchStore(store: WatchedStore): void {
     this.#watchedStore = store;
-    addStoreMetrics(this.#registry, store, this.#options.clock);
+    addStoreMetrics(this.#metrics, store, this.#options.clock);
   }
 
   watchList(state: () => ListCacheState): void {
-    addListMetrics(this.#registry, state);
+    addListMetrics(this.#metrics, state);
+  }
+
+  /** Loads what the first scrape would wait for. */
+  async prepare(): Promise<void> {
+    await this.#metrics.load();
   }
 
   /** All metrics, in Prometheus's text format. */
-  metrics(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  get metricsType(): string {
-    return this.#registry.contentType;
+  readMetrics(): ReturnType<Metrics["read"]> {
+    return this.#metrics.read();
   }
 
   status(server: Pick<StatusOptions, "addresses" | "readiness">) {
@@ -88,8 +88,8 @@ export class Observability {
 }
 
 /** Adds the metrics of the inventory list that REST keeps in memory. */
-function addListMetrics(registry: Registry, state: () => ListCacheState): void {
-  addCounter(registry, {
+function addListMetrics(metrics: Metrics, state: () => ListCacheState): void {
+  addCounter(metrics, {
     name: "petstore_list_cache_pieces_total",
     help: "Pieces of the inventory's list that were asked for, by whether they stood ready.",
     labelNames: ["result"],
@@ -98,13 +98,13 @@ function addListMetrics(registry: Registry, state: () => ListCacheState): void {
       { labels: { result: "miss" }, value: state().misses },
     ],
   });
-  addCounter(registry, {
+  addCounter(metrics, {
     name: "petstore_list_cache_blocks_made_total",
     help: "Blocks of the inventory's list that were read from the store and written as JSON.",
     labelNames: [],
     read: () => [{ labels: {}, value: state().pagesMade }],
   });
-  addGauge(registry, {
+  addGauge(metrics, {
     name: "petstore_list_cache_bytes",
     help: "The size of what is kept ready of the inventory's list.",
     labelNames: [],

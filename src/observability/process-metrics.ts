@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { collectDefaultMetrics, type Registry } from "prom-client";
-import { addGauge } from "./instruments.ts";
+import { addGauge, type Metrics } from "./instruments.ts";
 
 /** Those of prom-client's default metrics whose names `promtool` objects to. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -19,17 +18,19 @@ const delays: readonly [key: keyof DelaySummary, help: string][] = [
 ];
 
 /** Adds the metrics of the process: its version, CPU time and memory, and how late its event loop is. */
-export function addProcessMetrics(registry: Registry, version: string): void {
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
-  for (const name of [...misnamed, ...mismeasured]) {
-    registry.removeSingleMetric(name);
-  }
+export function addProcessMetrics(metrics: Metrics, version: string): void {
+  metrics.add((registry, { collectDefaultMetrics }) => {
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
+    for (const name of [...misnamed, ...mismeasured]) {
+      registry.removeSingleMetric(name);
+    }
+  });
   const delay = new EventLoopDelay();
   for (const [key, help] of delays) {
     const read = () => [{ labels: {}, value: delay.sinceLast[key] }];
-    addGauge(registry, { name: delayName(key), help, labelNames: [], read });
+    addGauge(metrics, { name: delayName(key), help, labelNames: [], read });
   }
-  addGauge(registry, {
+  addGauge(metrics, {
     name: "petstore_build_info",
     help: "Always 1; the labels tell what runs.",
     labelNames: ["version", "node"],

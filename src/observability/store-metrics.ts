@@ -1,8 +1,7 @@
-import type { Registry } from "prom-client";
 import { DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
 import type { BackupRecord, CommittedGroup } from "../domain/store-maintenance.ts";
-import { addGauge, addHistogram, Buckets, type Instrument } from "./instruments.ts";
+import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
 /** Up to what the queue of updates holds. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
@@ -29,14 +28,14 @@ export class CommitMetrics {
   readonly #sizes = new Buckets(sizeBounds);
   readonly #syncs = new Buckets(syncBounds);
 
-  constructor(registry: Registry) {
-    addHistogram(registry, {
+  constructor(metrics: Metrics) {
+    addHistogram(metrics, {
       name: "petstore_commit_group_size",
       help: "How many writes were committed together.",
       labelNames: [],
       read: () => [{ labels: {}, value: this.#sizes }],
     });
-    addHistogram(registry, {
+    addHistogram(metrics, {
       name: "petstore_commit_sync_seconds",
       help: "How long it took to commit a group: to write it to the log, and to sync the log to disk.",
       labelNames: [],
@@ -51,8 +50,8 @@ export class CommitMetrics {
 }
 
 /** Shows the keys of a store by plan, its backups, and what its backend tells about itself. */
-export function addStoreMetrics(registry: Registry, store: WatchedStore, clock: () => number): void {
-  addStoreGauge(registry, {
+export function addStoreMetrics(metrics: Metrics, store: WatchedStore, clock: () => number): void {
+  addStoreGauge(metrics, {
     name: "petstore_keys",
     help: "Keys that are neither revoked nor expired, by plan.",
     labelNames: ["plan"],
@@ -62,20 +61,20 @@ export function addStoreMetrics(registry: Registry, store: WatchedStore, clock: 
     },
   });
   for (const { name, help, read } of store.gauges) {
-    addStoreGauge(registry, { name, help, labelNames: [], read: async () => [{ labels: {}, value: await read() }] });
+    addStoreGauge(metrics, { name, help, labelNames: [], read: async () => [{ labels: {}, value: await read() }] });
   }
   const { maintenance } = store;
   if (maintenance !== undefined) {
     for (const [name, help, read] of backupGauges) {
       const readAll = async () => [{ labels: {}, value: read((await maintenance.lastBackup()) ?? neverBackedUp) }];
-      addStoreGauge(registry, { name, help, labelNames: [], read: readAll });
+      addStoreGauge(metrics, { name, help, labelNames: [], read: readAll });
     }
   }
 }
 
 /** A gauge that asks the store has no series while the store does not answer: the other metrics are needed most then. */
-function addStoreGauge<Name extends string>(registry: Registry, instrument: Instrument<Name>): void {
-  addGauge(registry, { ...instrument, read: async () => (await whileReachable(() => instrument.read())) ?? [] });
+function addStoreGauge<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
+  addGauge(metrics, { ...instrument, read: async () => (await whileReachable(() => instrument.read())) ?? [] });
 }
 
 /** What the store answers; undefined when it is `UNAVAILABLE`. */

@@ -30,7 +30,7 @@ export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage
       },
     },
     "/metrics": {
-      GET: async () => ({ status: 200, type: observability.metricsType, body: await observability.metrics() }),
+      GET: async () => ({ status: 200, ...(await observability.readMetrics()) }),
     },
     "/status": {
       async GET() {

@@ -25,8 +25,8 @@ export interface RunningServer {
   readonly broken: AbortSignal;
   /** Logs that the server has started. To be called after its caller has said so. */
   logStart(): void;
-  /** Loads what the first calls would wait for. */
-  warmUp(): Promise<unknown>;
+  /** Loads what the first calls would wait for, and the first scrape. */
+  warmUp(): Promise<void>;
   /** Switches logging at `debug` on or off. */
   switchDebug(): void;
   /** Logs that a signal ends the process, although calls are running. */
@@ -59,7 +59,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     opsUrl,
     broken: life.broken,
     logStart: () => logger.info({ url, opsUrl, db: config.db }, "the server has started"),
-    warmUp: () => api.prepare(),
+    async warmUp() {
+      await api.prepare();
+      await telemetry.observability.prepare();
+    },
     switchDebug: () => level.switchDebug(),
     abandon: (signal) => logger.warn({ signal }, "the server exits at once, without waiting for running calls"),
     async stop() {

@@ -1,10 +1,9 @@
-import { Registry } from "prom-client";
 import { describe, expect, it, vi } from "vitest";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { CallRecord } from "../../src/http/exchange.ts";
 import { CallMetrics, CallRate } from "../../src/observability/call-metrics.ts";
 import { outcomeOf } from "../../src/observability/call-observer.ts";
-import { Buckets } from "../../src/observability/instruments.ts";
+import { Buckets, Metrics } from "../../src/observability/instruments.ts";
 
 function end(metrics: CallMetrics, noted: Partial<CallRecord>): void {
   const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
@@ -21,9 +20,9 @@ describe("calls", () => {
     [{ method: "reference" }, 'method="reference",code="OK"'],
     [{ method: undefined, isWhole: false }, 'method="unknown",code="INCOMPLETE"'],
   ])("%j are %s", async (noted, labels) => {
-    const registry = new Registry();
-    end(new CallMetrics(registry, [PetService]), noted);
-    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("petstore_calls_total{"));
+    const all = new Metrics();
+    end(new CallMetrics(all, [PetService]), noted);
+    const lines = (await all.read()).body.split("\n").filter((line) => line.startsWith("petstore_calls_total{"));
     expect(lines).toEqual([`petstore_calls_total{protocol="http",${labels}} 1`]);
   });
 
@@ -33,18 +32,18 @@ describe("calls", () => {
     ["INTERNAL", 1],
     ["UNAVAILABLE", 1],
   ])("of %s have failed %i times", async (code, failed) => {
-    const registry = new Registry();
-    const metrics = new CallMetrics(registry, [PetService]);
+    const all = new Metrics();
+    const metrics = new CallMetrics(all, [PetService]);
     end(metrics, { method: "petstore.v1.PetService/GetPet", code });
     expect([metrics.total, metrics.failed]).toEqual([1, failed]);
     const failures = 'petstore_calls_failed_total{method="petstore.v1.PetService/GetPet"}';
-    expect(await registry.metrics()).toContain(`${failures} ${failed}\n`);
+    expect((await all.read()).body).toContain(`${failures} ${failed}\n`);
   });
 
   it("are shown as not failed, for each method, before there are any", async () => {
-    const registry = new Registry();
-    new CallMetrics(registry, [PetService]);
-    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("petstore_calls_failed"));
+    const all = new Metrics();
+    new CallMetrics(all, [PetService]);
+    const lines = (await all.read()).body.split("\n").filter((line) => line.startsWith("petstore_calls_failed"));
     const methods = ["petstore.v1.PetService/GetPet", "reference", "unknown"];
     expect(lines).toEqual(methods.map((method) => `petstore_calls_failed_total{method="${method}"} 0`));
   });
@@ -60,12 +59,12 @@ describe("a histogram", () => {
   });
 
   it("is written with all that is below each bound", async () => {
-    const registry = new Registry();
-    const metrics = new CallMetrics(registry, [PetService]);
+    const all = new Metrics();
+    const metrics = new CallMetrics(all, [PetService]);
     for (const durationMs of [1, 30, 20_000]) {
       end(metrics, { durationMs });
     }
-    const text = await registry.metrics();
+    const { body: text } = await all.read();
     const bucket = (le: string) => new RegExp(`_bucket\\{[^}]*le="${le}"\\} (\\d+)`).exec(text)?.[1];
     expect(["0.001", "0.025", "0.05", "10", "\\+Inf"].map(bucket)).toEqual(["1", "1", "2", "2", "3"]);
   });

@@ -1,14 +1,14 @@
-import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { storeUnavailable } from "../../src/domain/errors.ts";
+import { Metrics } from "../../src/observability/instruments.ts";
 import { addStoreMetrics, type WatchedStore } from "../../src/observability/store-metrics.ts";
 
 const counts = { free: 0, pro: 0, business: 1, enterprise: 0 };
 
 async function metricsOf(store: Partial<WatchedStore>): Promise<string> {
-  const registry = new Registry();
-  addStoreMetrics(registry, { countKeys: async () => counts, gauges: [], maintenance: undefined, ...store }, () => 0);
-  return registry.metrics();
+  const metrics = new Metrics();
+  addStoreMetrics(metrics, { countKeys: async () => counts, gauges: [], maintenance: undefined, ...store }, () => 0);
+  return (await metrics.read()).body;
 }
 
 /** The metrics of a store whose keys cannot be counted for this reason. */
