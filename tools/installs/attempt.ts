@@ -75,14 +75,17 @@ async function attempt(
 /** Serves, makes an update, and stops. Returns the version of Node. Throws when any of it fails. */
 async function updateOnce(machine: Machine, cwd: string, [command = "", ...args]: readonly string[]): Promise<string> {
   const env = { ...machine.env, PETSTORE_PORT: "0", PETSTORE_OPS_PORT: "0" };
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
-  const exit = once(child, "exit");
-  const giveUp = setTimeout(() => child.kill("SIGKILL"), 60_000);
+  // A group of its own, as in a terminal: npm 9 passes no signal on to what it runs.
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "ignore"], detached: true });
+  const kill = (signal: NodeJS.Signals) => process.kill(-(child.pid as number), signal);
+  // Closed when the last process of the group has ended.
+  const closed = once(child, "close");
+  const giveUp = setTimeout(() => kill("SIGKILL"), 60_000);
   try {
     return await update(createInterface({ input: child.stdout }));
   } finally {
-    child.kill("SIGTERM");
-    await exit;
+    kill("SIGTERM");
+    await closed;
     clearTimeout(giveUp);
   }
 }
