@@ -15,7 +15,7 @@ import type { RoutedRequest } from "./request.ts";
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
 
 /**
- * The answer that carries a unary response. `header` is that of the answer. Throws, or rejects with, an `internal` error
+ * The answer that carries a unary response. `header` is that of the answer. Throws or rejects with an `internal` error
  * when the message cannot be written.
  */
 export function unaryAnswer(

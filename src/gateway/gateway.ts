@@ -1,10 +1,7 @@
 import type { Registry } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall, type ToError } from "../rpc/answer-call.ts";
-import type { CallResponse } from "../rpc/call.ts";
 import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { readNotFound } from "../rpc/not-found-endpoint.ts";
 import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
@@ -52,7 +49,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
     const { route: binding, segments } = match;
     const request = { exchange, binding, segments, maxBodyBytes, contentFault };
-    return answerCall(binding.endpoint, new RestCall(request, options), toError);
+    return answerCall(binding.endpoint, routedCall(request, options), toError);
   };
 }
 
@@ -109,33 +106,17 @@ export interface RestErrors {
 
 const protocolName = "rest";
 
-/** A call over REST. */
-export class RestCall implements ProtocolCall {
-  readonly exchange: Exchange;
-  readonly protocolName = protocolName;
-  readonly timeoutMs = undefined;
-  readonly #request: RoutedRequest;
-  readonly #errors: RestErrors;
-
-  constructor(request: RoutedRequest, errors: RestErrors) {
-    this.exchange = request.exchange;
-    this.#request = request;
-    this.#errors = errors;
-  }
-
-  read(signal: AbortSignal | undefined) {
-    return readRequest(this.#request, signal);
-  }
-
-  answer(response: CallResponse, header: HeaderList): Answer | Promise<Answer> {
-    return response.stream
-      ? streamAnswer(this.#request, { response, header, ...this.#errors })
-      : unaryAnswer(this.#request, response, header);
-  }
-
-  fail(error: ConnectError, header: HeaderList): Answer {
-    return errorAnswer(error, header, this.#errors.errorBody);
-  }
+/** A request over REST that a route takes. */
+function routedCall(request: RoutedRequest, errors: RestErrors): ProtocolCall {
+  return {
+    exchange: request.exchange,
+    protocolName,
+    timeoutMs: undefined,
+    read: (signal) => readRequest(request, signal),
+    answer: (response, header) =>
+      response.stream ? streamAnswer(request, { response, header, ...errors }) : unaryAnswer(request, response, header),
+    fail: (error, header) => errorAnswer(error, header, errors.errorBody),
+  };
 }
 
 /** A request over REST that no route takes. `refusal` is undefined for OPTIONS on a known path. */

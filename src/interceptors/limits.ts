@@ -12,8 +12,8 @@ import { isFree } from "./operation.ts";
 export interface RateLimiter {
   readonly keys: {
     /**
-     * Decides on a request that is made with a key, and charges it: now where the key's counts are known, otherwise once
-     * they have been read. Rejects when they cannot be read.
+     * Decides on a request that is made with a key, and charges it: now where the key's counts are in memory, otherwise
+     * once they have been read. Rejects when they cannot be read.
      */
     decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
     /** Describes the limits of a key, and charges nothing. Rejects as `decide` does. */
@@ -49,30 +49,28 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
         return next(call);
       }
       return isFree(method)
-        ? (call) => withKey(call, (key) => keys.describe(key), describe)
-        : (call) => withKey(call, (key) => keys.decide(key), charge);
+        ? withKey((key) => keys.describe(key), describe)
+        : withKey((key) => keys.decide(key), charge);
     },
   };
 
   /** Goes on with what `ask` tells of the caller's key. Refuses a caller without one. */
   function withKey<T extends object>(
-    call: Call,
     ask: (key: Key) => T | Promise<T>,
     proceed: (call: Call, told: T) => ReturnType<CallHandler>,
-  ): ReturnType<CallHandler> {
-    const caller = call.contextValues.get(callerKey) as Caller;
-    if (caller.key === undefined) {
-      throw refuseAnonymous(call, caller.refusal);
-    }
-    const told = ask(caller.key);
-    return told instanceof Promise
-      ? told.then(
-          (later) => proceed(call, later),
-          (reason) => {
-            throw refuseAnonymous(call, reason);
-          },
-        )
-      : proceed(call, told);
+  ): CallHandler {
+    return (call) => {
+      const caller = call.contextValues.get(callerKey) as Caller;
+      if (caller.key === undefined) {
+        throw refuseAnonymous(call, caller.refusal);
+      }
+      const told = ask(caller.key);
+      if (!(told instanceof Promise)) {
+        return proceed(call, told);
+      }
+      const refuse = (reason: unknown) => Promise.reject(refuseAnonymous(call, reason));
+      return told.then((later) => proceed(call, later), refuse);
+    };
   }
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */

@@ -16,9 +16,9 @@ const idleMs = 5 * 60_000;
 
 /** Counts the requests of each key in memory, and saves the counts to the store. */
 export interface KeyRateLimiter {
-  /** Decides on a request, and charges it. Resolves later only for a key that was idle: the store is asked for it. */
+  /** Decides on a request, and charges it. Waits for the store only for a key that was idle. */
   decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
-  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Resolves later as `decide` does. */
+  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Waits as `decide` does. */
   describe(key: Key): KeyLimits | Promise<KeyLimits>;
   /** Records that a key has called a deprecated method, given by its full name. The key has been decided on before. */
   noteDeprecatedCall(key: Key, method: string): void;

@@ -28,10 +28,10 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     if (response.stream) {
       return await protocol.answer(await begun(response, call), joined(header, call.answerHeader));
     }
-    call.signals.end();
+    call.signals.deadline?.end();
     return await protocol.answer(response, joined(header, call.answerHeader));
   } catch (reason) {
-    call.signals.end();
+    call.signals.deadline?.end();
     const error = toError(reason, exchange);
     return await protocol.fail(error, joined(header, call.answerHeader), call.responseTrailer);
   }
@@ -50,7 +50,7 @@ async function begun(response: StreamCallResponse, call: Call): Promise<StreamCa
         yield item.value;
       }
     } finally {
-      call.signals.end();
+      call.signals.deadline?.end();
       // A stream that is given up must end its source too.
       await iterator.return?.();
     }

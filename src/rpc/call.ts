@@ -117,7 +117,10 @@ export class Call implements HandlerContext {
   }
 
   /** In whole milliseconds, as Connect has it. */
-  readonly timeoutMs = (): number | undefined => this.signals.leftMs;
+  readonly timeoutMs = (): number | undefined => {
+    const { deadline } = this.signals;
+    return deadline && deadline.atMs - Date.now();
+  };
 
   /** The lines of a request header, by its lower-case name. */
   headerLines(name: string): readonly string[] {
@@ -158,45 +161,35 @@ class CallValues implements ContextValues {
 
 /** What ends a call early: its deadline, and a client that goes away. */
 export class CallSignals {
+  /** Undefined when there is none. */
+  readonly deadline: Deadline | undefined;
   readonly #exchange: Exchange;
-  readonly #deadline: Deadline | undefined;
   #all: AbortSignal | undefined;
 
   /** `timeoutMs` runs from now on; undefined for no deadline. */
   constructor(exchange: Exchange, timeoutMs: number | undefined) {
     this.#exchange = exchange;
-    this.#deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
-  }
-
-  /** Aborts at the deadline; undefined when there is none. */
-  get deadline(): AbortSignal | undefined {
-    return this.#deadline?.signal;
+    this.deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
   }
 
   /** Aborts at the deadline, and when the client goes away. */
   get all(): AbortSignal {
     this.#all ??=
-      this.#deadline === undefined
+      this.deadline === undefined
         ? this.#exchange.signal
-        : createLinkedAbortController(this.#deadline.signal, this.#exchange.signal).signal;
+        : createLinkedAbortController(this.deadline.signal, this.#exchange.signal).signal;
     return this.#all;
-  }
-
-  /** How long the deadline is away, in whole milliseconds; undefined when there is none. */
-  get leftMs(): number | undefined {
-    return this.#deadline && this.#deadline.atMs - Date.now();
-  }
-
-  /** Stops the clock of a call that has been answered. */
-  end(): void {
-    this.#deadline?.cleanup();
   }
 }
 
-interface Deadline {
+/** The moment at which a call's time is over. */
+export interface Deadline {
+  /** In milliseconds since the Unix epoch. */
   readonly atMs: number;
+  /** Aborts at the deadline. */
   readonly signal: AbortSignal;
-  cleanup(): void;
+  /** Stops the clock of a call that has been answered. */
+  end(): void;
 }
 
 function startDeadline(timeoutMs: number): Deadline {
@@ -207,7 +200,7 @@ function startDeadline(timeoutMs: number): Deadline {
     pass();
   }
   const { signal } = controller;
-  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, cleanup: () => clearTimeout(timer) };
+  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, end: () => clearTimeout(timer) };
 }
 
 /** Connect's own error would not tell the caller what to do next. */

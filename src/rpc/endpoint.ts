@@ -28,8 +28,8 @@ export interface Endpoint<
   /** As records of calls name it; undefined for an endpoint of no real method. */
   readonly name: string | undefined;
   /**
-   * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then message
-   * interceptors see it. Throws or rejects with whatever any of them throws.
+   * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then
+   * message interceptors see it. Throws or rejects with whatever any of them throws.
    */
   readonly handle: CallHandler;
 }
@@ -105,7 +105,7 @@ function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHand
 function readMessage({ passedOn, signals, head, original }: Call): Promise<Message> {
   // A body ends by itself when its client goes away.
   const isOwnSignal = passedOn === undefined || passedOn.signal === signals.all;
-  original.reading ??= head.read(isOwnSignal ? signals.deadline : passedOn.signal);
+  original.reading ??= head.read(isOwnSignal ? signals.deadline?.signal : passedOn.signal);
   return original.reading;
 }
 
