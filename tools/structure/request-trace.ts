@@ -36,6 +36,9 @@ interface EnteredFunction {
 
 const warmUpCalls = 300;
 
+/** How many updates are compared. A timer may fire during some of them, but not during all. */
+const comparedCalls = 8;
+
 /** Starts a server of a checkout, sends it updates, and has V8 tell what the last ones run. */
 export async function traceUpdate(root: string): Promise<RequestTrace> {
   const folder = mkdtempSync(join(tmpdir(), "petstore-structure-"));
@@ -58,7 +61,7 @@ export async function traceUpdate(root: string): Promise<RequestTrace> {
   }
 }
 
-/** The functions of `src` that one update runs. */
+/** The functions of `src` that every update runs. */
 async function coverUpdate(
   root: string,
   inspector: Inspector,
@@ -68,11 +71,20 @@ async function coverUpdate(
   await inspector.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   await update();
   await inspector.send("Profiler.takePreciseCoverage");
-  await update();
-  const { result } = (await inspector.send("Profiler.takePreciseCoverage")) as Coverage;
-  await inspector.send("Profiler.stopPreciseCoverage");
   const prefix = new URL(`file://${join(root, "src")}/`).href;
-  return result
+  let common: Map<string, EnteredFunction> | undefined;
+  for (let call = 0; call < comparedCalls; call++) {
+    await update();
+    const entered = enteredFunctions((await inspector.send("Profiler.takePreciseCoverage")) as Coverage, prefix);
+    common = common === undefined ? entered : new Map([...common].filter(([id]) => entered.has(id)));
+  }
+  await inspector.send("Profiler.stopPreciseCoverage");
+  return [...(common ?? []).values()];
+}
+
+/** By file and place. `prefix` is the URL of the source's folder. */
+function enteredFunctions({ result }: Coverage, prefix: string): Map<string, EnteredFunction> {
+  const entered = result
     .filter(({ url }) => url.startsWith(prefix))
     .flatMap(({ scriptId, url, functions }) =>
       functions
@@ -85,6 +97,7 @@ async function coverUpdate(
           end: range?.endOffset ?? 0,
         })),
     );
+  return new Map(entered.map((fn) => [`${fn.file}:${fn.start}`, fn]));
 }
 
 /** Sets a breakpoint in each function that never pauses, and notes in its condition that the function is entered. */
