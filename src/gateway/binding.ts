@@ -39,6 +39,7 @@ export interface Binding {
   readonly paging: Paging | undefined;
 }
 
+/** A variable of the path, with the field that it sets. */
 export interface BoundVariable extends TemplateVariable {
   /** The field of the variable, by its JSON names. */
   readonly jsonPath: string;
@@ -53,6 +54,7 @@ export interface BodyBinding {
   readonly set: ((message: Fields, value: unknown) => void) | undefined;
 }
 
+/** The fields that parameters of the query set. */
 export interface QueryBinding {
   readonly fields: QueryFields;
   /** The paths of fields that come from the path or the body. */

@@ -27,6 +27,7 @@ function qualityOf(ranges: readonly Preference[], types: readonly string[]): num
 /** The content codings that answers can have, the best first. */
 export const contentCodings = ["br", "gzip"] as const;
 
+/** One of `contentCodings`. */
 export type ContentCoding = (typeof contentCodings)[number];
 
 /**
@@ -127,8 +128,8 @@ async function* compress(
 }
 
 /**
- * For GET and HEAD: answers 304 when the client has this version already: `If-None-Match` names its `ETag`. Only the client may cache an
- * answer with an `ETag`, and it revalidates each time.
+ * Answers a GET or HEAD with 304 when the client has this version already, whose `ETag` its `If-None-Match` names. Only
+ * the client may cache an answer with an `ETag`, and it revalidates each time.
  *
  * Source: RFC 9110, 13.1.2 and 15.4.5
  */

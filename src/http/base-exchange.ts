@@ -112,14 +112,7 @@ export abstract class BaseExchange implements Exchange {
   }
 
   headerLines(name: string): readonly string[] {
-    const raw = this.#head.rawHeaders;
-    const lines: string[] = [];
-    for (let i = 0; i < raw.length; i += 2) {
-      if ((raw[i] as string).length === name.length && (raw[i] as string).toLowerCase() === name) {
-        lines.push(raw[i + 1] as string);
-      }
-    }
-    return lines;
+    return headerLines(this.#head.rawHeaders, name);
   }
 
   readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
@@ -159,4 +152,15 @@ export abstract class BaseExchange implements Exchange {
     raw.push(requestIdHeader, this.requestId, ...this.#addedHeaders);
     return raw;
   }
+}
+
+/** The lines of one request header, by its lower-case name. `raw` has names and values in turn, as sent. */
+export function headerLines(raw: readonly string[], name: string): readonly string[] {
+  const lines: string[] = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    if ((raw[i] as string).length === name.length && (raw[i] as string).toLowerCase() === name) {
+      lines.push(raw[i + 1] as string);
+    }
+  }
+  return lines;
 }

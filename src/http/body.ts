@@ -87,7 +87,7 @@ class BodyReader {
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
     deadline?.addEventListener("abort", () => this.#failLate(deadline), { once: true });
-    this.#timer = setTimeout(() => this.#fail(requestTimeout), timeoutMs);
+    this.#timer = setTimeout(() => this.#fail(bodyTimeout), timeoutMs);
   }
 
   #take(chunk: Buffer, body: Readable): void {
@@ -146,7 +146,7 @@ export function bodyTooLarge(maxBytes: number): ProtocolError {
   return new ProtocolError("body_too_large", `The request body is larger than ${maxBytes} bytes. Send a smaller one.`);
 }
 
-function requestTimeout(): ProtocolError {
+function bodyTimeout(): ProtocolError {
   return new ProtocolError("request_timeout", "The request body did not arrive in time. Send the request again.");
 }
 

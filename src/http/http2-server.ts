@@ -128,8 +128,8 @@ function detachCompatibilityLayer(server: Http2Server, handleRequest: RequestLis
 function ignore(): void {}
 
 /**
- * Releases all that a closed stream's listeners refer to. Node's table of streams is a `Map`, which is rebuilt every few
- * hundred streams, and the collector takes what the old tables hold for alive.
+ * Releases all that a closed stream's listeners refer to. Node's table of streams is a `Map`, which is rebuilt every
+ * few hundred streams, and the collector takes what the old tables hold for alive.
  */
 function releaseListeners(this: ServerHttp2Stream): void {
   this.removeAllListeners();

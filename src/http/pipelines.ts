@@ -10,8 +10,8 @@ const maxBegun = 8;
 const maxOwed = 32;
 
 /**
- * Holds back clients that pipeline: that send requests over HTTP/1.1 before they have their answers. Without it, all that
- * a client sends would be parsed and kept, at some fifty times its size, and handled before the requests of others.
+ * Holds back clients that pipeline: that send requests over HTTP/1.1 before they have their answers. Without it, all
+ * that a client sends would be parsed and kept, at some fifty times its size, and handled before the requests of others.
  */
 export class Pipelines {
   readonly #begin: RequestListener;

@@ -19,8 +19,8 @@ export interface SplitOptions {
  * Gives the connections that `http1` accepts to the server of their protocol: by their first bytes in cleartext, by
  * ALPN over TLS.
  *
- * Node's HTTP/1.1 server is the one that listens, so that its timeouts hold. Its own listeners for connections are taken
- * off, and called for those of HTTP/1.1.
+ * Node's HTTP/1.1 server is the one that listens, so that its timeouts hold. Its own listeners for connections are
+ * taken off, and called for those of HTTP/1.1.
  */
 export function splitByProtocol(http1: Server, http2: Http2Server, { tls, requestTimeoutMs }: SplitOptions): void {
   const event = tls === undefined ? "connection" : "secureConnection";

@@ -8,7 +8,7 @@ import { bodyTooLarge } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 
-/** Smaller answers are not compressed, in bytes. */
+/** The smallest answer that is compressed, in bytes. */
 const compressMinBytes = 1024;
 
 const compressBrotli = promisify(brotliCompress);

@@ -4,8 +4,8 @@ import type { Message } from "@bufbuild/protobuf";
 export type Parts<M extends Message = Message> = AsyncIterable<M>;
 
 /**
- * A response that an implementation can give in forms that are sent sooner than a whole message. It is made whole before
- * a Connect interceptor sees it.
+ * A response that an implementation can give in forms that are sent sooner than a whole message. It is made whole
+ * before a Connect interceptor sees it.
  */
 export class PreparedMessage<M extends Message = Message> {
   /** Makes the whole message. */

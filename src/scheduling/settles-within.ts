@@ -1,4 +1,4 @@
-/** Waits for a promise, but no longer than `ms`. Resolves to whether it was fulfilled in time; rejects if it rejects. */
+/** Waits for a promise, but no longer than `ms`. Resolves to whether it was fulfilled in time; rejects as it does. */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, ms, false);

@@ -63,6 +63,7 @@ export interface Api {
   prepare(): Promise<unknown>;
 }
 
+/** Makes the API of a store. */
 export function createApi(options: ApiOptions): Api {
   const { store, keys, limiter, clock, logger, maxBodyBytes, enforceSunset } = options;
   const toError = createErrorReporter(({ code, cause, requestId }) =>

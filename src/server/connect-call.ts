@@ -8,6 +8,7 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
+import { headerLines } from "../http/base-exchange.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { CallRecord, type RequestIdReader, requestIdHeader } from "../http/exchange.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
@@ -68,8 +69,7 @@ export class ConnectCall implements TracedCall {
 
   /** The lines of a header, as sent. Node's own `headers` join them, or drop some. */
   #lines(name: string): readonly string[] {
-    const raw = this.#request.rawHeaders;
-    return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+    return headerLines(this.#request.rawHeaders, name);
   }
 
   /** Lets the interceptor `refuse` refuse the call, so that the answer follows its protocol. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import { createConnectRouter, type ServiceImpl } from "@connectrpc/connect";
@@ -13,6 +13,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
+import type { NodeHandler } from "../http/listener.ts";
 import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
 import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
@@ -47,15 +48,10 @@ export interface ConnectServicesOptions extends ConnectCallOptions {
 }
 
 /**
- * The streaming methods of health and reflection. They need no key, and count towards no limit. Connect's own handlers
- * answer them.
+ * Makes the handler of the streaming methods of health and reflection. They need no key, and count towards no limit.
+ * Connect's own handlers answer them.
  */
-export interface ConnectServices {
-  readonly paths: ReadonlySet<string>;
-  readonly handle: RequestListener;
-}
-
-export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
+export function createConnectServices(options: ConnectServicesOptions): NodeHandler {
   const { observer, tracing } = options;
   const handlers = createHandlers(options);
   const openStreams = new OpenStreams();

@@ -8,8 +8,8 @@ export type { Logger } from "pino";
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /**
- * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event loop
- * never waits for a reader. Those that are left at the end of the process are written then.
+ * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event
+ * loop never waits for a reader. Those that are left at the end of the process are written then.
  */
 export async function createLogger(level: string): Promise<Logger> {
   const isTerminal = process.stderr.isTTY === true;

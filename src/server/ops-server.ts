@@ -27,6 +27,7 @@ export interface OpsOptions {
   readonly reportAcceptError: (reason: Error) => void;
 }
 
+/** The operator's port, open. */
 export interface OpsServer {
   readonly address: AddressInfo;
   close(): void;

@@ -51,9 +51,9 @@ export interface ParseErrorOptions {
 }
 
 /**
- * Answers a request that Node's parser has refused on the bare socket, and closes it: no handler sees the request. It is
- * counted by its address. A client that has gone away, or whose answer has begun, gets nothing. To be called once for a
- * socket.
+ * Answers a request that Node's parser has refused, on the bare socket, and closes that: no handler sees the request.
+ * It is counted by its address. A client that has gone away, or whose answer has begun, gets nothing. To be called once
+ * for a socket.
  */
 export function respondToParseError(
   error: NodeJS.ErrnoException,

@@ -133,22 +133,17 @@ function boxingOf(field: DescField): string | undefined {
 
 /** Gets the message in a field, and creates it where there is none. */
 export function createEntry(field: DescField & { fieldKind: "message" }): (message: Fields) => Fields {
-  const { localName, oneof, message: desc } = field;
+  const get = createGetter(field);
   const set = createSetter(field);
   return (message) => {
-    const held = oneof === undefined ? message[localName] : heldBy(message[oneof.localName], localName);
+    const held = get(message);
     if (held !== undefined) {
       return held as Fields;
     }
-    const created = createFields(desc);
+    const created = createFields(field.message);
     set(message, created);
     return created;
   };
-}
-
-function heldBy(oneof: unknown, name: string): unknown {
-  const { case: current, value } = oneof as { case: string | undefined; value: unknown };
-  return current === name ? value : undefined;
 }
 
 /** A field by its proto name. Throws an `Error` when there is none. */

@@ -106,9 +106,6 @@ function createBranchEntry(field: DescField & { fieldKind: "message" }): (messag
  * Throws `ContentFault`.
  */
 export function readQuery(query: string, fields: QueryFields, bound: ReadonlySet<string>, message: Fields): void {
-  if (query === "") {
-    return;
-  }
   const given = new Set<string>();
   for (const { name: sentName, value } of splitQuery(query)) {
     const name = decodeQueryName(sentName);
