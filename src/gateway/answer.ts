@@ -15,18 +15,18 @@ import type { RoutedRequest } from "./request.ts";
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
 
 /**
- * The answer that carries a unary response. `header` is that of the answer. Throws or rejects with an `internal` error
- * when the message cannot be written.
+ * The answer that carries a unary response. `header` is that of the answer. Throws an `internal` error when the message
+ * cannot be written.
  */
-export function unaryAnswer(
+export async function unaryAnswer(
   { exchange, binding }: RoutedRequest,
   { message, trailer }: UnaryCallResponse,
   header: HeaderList,
-): Answer | Promise<Answer> {
+): Promise<Answer> {
   joinTrailer(header, trailer);
   header.set("content-type", "application/json");
   if (message instanceof PreparedMessage) {
-    return writePrepared(binding, message).then((body) => bodyAnswer(exchange, header, body));
+    return bodyAnswer(exchange, header, await writePrepared(binding, message));
   }
   const body = writeWhole(binding, message);
   const link = binding.paging?.nextLink(exchange, message as unknown as Fields);

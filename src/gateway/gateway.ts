@@ -113,9 +113,9 @@ function routedCall(request: RoutedRequest, errors: RestErrors): ProtocolCall {
     protocolName,
     timeoutMs: undefined,
     read: (signal) => readRequest(request, signal),
-    answer: (response, header) =>
+    answer: async (response, header) =>
       response.stream ? streamAnswer(request, { response, header, ...errors }) : unaryAnswer(request, response, header),
-    fail: (error, header) => errorAnswer(error, header, errors.errorBody),
+    fail: async (error, header) => errorAnswer(error, header, errors.errorBody),
   };
 }
 
@@ -130,7 +130,7 @@ export function notFoundCall(
     protocolName,
     timeoutMs: undefined,
     read: () => readNotFound(refusal),
-    answer: (_response, header) => optionsAnswer(header, allow),
-    fail: (error, header) => errorAnswer(error, header, errorBody),
+    answer: async (_response, header) => optionsAnswer(header, allow),
+    fail: async (error, header) => errorAnswer(error, header, errorBody),
   };
 }

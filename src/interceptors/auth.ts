@@ -18,11 +18,16 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function authInterceptor(keys: KeyFinder, clock: () => number): CallInterceptor {
-  function identify(lines: readonly string[]): Caller | Promise<Caller> {
+  async function identify(lines: readonly string[]): Promise<Caller> {
     const token = bearerToken(lines);
-    return typeof token === "string"
-      ? keys.find(token).then((found) => callerOf(found, clock()), anonymous)
-      : anonymous(token.refusal);
+    if (typeof token !== "string") {
+      return anonymous(token.refusal);
+    }
+    try {
+      return callerOf(await keys.find(token), clock());
+    } catch (refusal) {
+      return anonymous(refusal);
+    }
   }
   return {
     wrap: (next) => async (call) => {
@@ -68,9 +73,6 @@ export const scopesInterceptor: CallInterceptor = {
 function requireScope(scope: string, next: CallHandler): CallHandler {
   return (call) => {
     const granted: readonly string[] = call.contextValues.get(callerKey)?.key?.scopes ?? [];
-    if (!granted.includes(scope)) {
-      throw scopeMissing(scope);
-    }
-    return next(call);
+    return granted.includes(scope) ? next(call) : Promise.reject(scopeMissing(scope));
   };
 }

@@ -52,12 +52,7 @@ export function sunsetInterceptor(clock: () => number): CallInterceptor {
   };
 
   function endAt(sunset: string, next: CallHandler): CallHandler {
-    return (call) => {
-      if (clock() >= dayMs(sunset)) {
-        throw endpointSunset(sunset);
-      }
-      return next(call);
-    };
+    return (call) => (clock() < dayMs(sunset) ? next(call) : Promise.reject(endpointSunset(sunset)));
   }
 }
 

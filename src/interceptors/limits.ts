@@ -11,13 +11,14 @@ import { isFree } from "./operation.ts";
 /** Counts requests, and decides on each by those before it. */
 export interface RateLimiter {
   readonly keys: {
-    /**
-     * Decides on a request that is made with a key, and charges it: now where the key's counts are in memory, otherwise
-     * once they have been read. Rejects when they cannot be read.
-     */
-    decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
-    /** Describes the limits of a key, and charges nothing. Rejects as `decide` does. */
-    describe(key: Key): KeyLimits | Promise<KeyLimits>;
+    /** Whether the counts of a key are in memory. They stay there until the end of the event loop's turn at least. */
+    isLoaded(key: Key): boolean;
+    /** Reads the counts of a key into memory. Rejects when they cannot be read. */
+    load(key: Key): Promise<void>;
+    /** Decides on a request that is made with a key, and charges it. The key's counts must be in memory. */
+    decide(key: Key): RateLimitDecision;
+    /** Describes the limits of a key, and charges nothing. The key's counts must be in memory. */
+    describe(key: Key): KeyLimits;
   };
   readonly anonymous: {
     /** Decides on a request without a valid key by the client's address, and charges it. */
@@ -35,42 +36,38 @@ export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { de
 export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterceptor {
   return {
     wrap(next, method) {
-      function charge(call: Call, decision: RateLimitDecision) {
-        appendLimits(call.answerHeader, decision);
-        const error = limitError(decision);
-        if (error !== undefined) {
-          throw error;
+      const proceed = isFree(method) ? describe : charge;
+      return (call) => {
+        const caller = call.contextValues.get(callerKey) as Caller;
+        if (caller.key === undefined) {
+          return Promise.reject(refuseAnonymous(call, caller.refusal));
         }
-        return next(call);
-      }
-      function describe(call: Call, limits: KeyLimits) {
-        call.contextValues.set(limitsKey, limits);
-        appendHeaderValues(call.answerHeader, limits.decision);
-        return next(call);
-      }
-      return isFree(method)
-        ? withKey((key) => keys.describe(key), describe)
-        : withKey((key) => keys.decide(key), charge);
+        return keys.isLoaded(caller.key) ? proceed(call, caller.key, next) : loadThen(proceed, call, caller.key, next);
+      };
     },
   };
 
-  /** Goes on with what `ask` tells of the caller's key. Refuses a caller without one. */
-  function withKey<T extends object>(
-    ask: (key: Key) => T | Promise<T>,
-    proceed: (call: Call, told: T) => ReturnType<CallHandler>,
-  ): CallHandler {
-    return (call) => {
-      const caller = call.contextValues.get(callerKey) as Caller;
-      if (caller.key === undefined) {
-        throw refuseAnonymous(call, caller.refusal);
-      }
-      const told = ask(caller.key);
-      if (!(told instanceof Promise)) {
-        return proceed(call, told);
-      }
-      const refuse = (reason: unknown) => Promise.reject(refuseAnonymous(call, reason));
-      return told.then((later) => proceed(call, later), refuse);
-    };
+  function charge(call: Call, key: Key, next: CallHandler) {
+    const decision = keys.decide(key);
+    appendLimits(call.answerHeader, decision);
+    const error = limitError(decision);
+    return error === undefined ? next(call) : Promise.reject(error);
+  }
+
+  function describe(call: Call, key: Key, next: CallHandler) {
+    const limits = keys.describe(key);
+    call.contextValues.set(limitsKey, limits);
+    appendHeaderValues(call.answerHeader, limits.decision);
+    return next(call);
+  }
+
+  async function loadThen(proceed: typeof charge, call: Call, key: Key, next: CallHandler) {
+    try {
+      await keys.load(key);
+    } catch (reason) {
+      throw refuseAnonymous(call, reason);
+    }
+    return await proceed(call, key, next);
   }
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */

@@ -29,22 +29,20 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   return {
     prepare,
     interceptor: {
-      wrap: (next) => (call) => {
-        if (findViolations === undefined) {
-          return prepare().then((find) => validate(find, call, next));
-        }
-        return validate(findViolations, call, next);
-      },
+      wrap: (next) => (call) =>
+        findViolations === undefined
+          ? prepare().then((find) => validate(find, call, next))
+          : validate(findViolations, call, next),
     },
   };
 }
 
-function validate(find: FindViolations, call: Call, next: CallHandler): ReturnType<CallHandler> {
+async function validate(find: FindViolations, call: Call, next: CallHandler): ReturnType<CallHandler> {
   const violations = find(call.method.input, call.message as Message);
   if (violations.length > 0) {
     throw toInvalidRequest(violations, call);
   }
-  return next(call);
+  return await next(call);
 }
 
 /** The message names a field as the details do. */

@@ -16,10 +16,14 @@ const idleMs = 5 * 60_000;
 
 /** Counts the requests of each key in memory, and saves the counts to the store. */
 export interface KeyRateLimiter {
-  /** Decides on a request, and charges it. Waits for the store only for a key that was idle. */
-  decide(key: Key): RateLimitDecision | Promise<RateLimitDecision>;
-  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Waits as `decide` does. */
-  describe(key: Key): KeyLimits | Promise<KeyLimits>;
+  /** Whether a key's counts are in memory. Those of a key that was idle are not. */
+  isLoaded(key: Key): boolean;
+  /** Reads a key's counts from the store. */
+  load(key: Key): Promise<void>;
+  /** Decides on a request, and charges it. The key's counts must be in memory. */
+  decide(key: Key): RateLimitDecision;
+  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Otherwise as `decide`. */
+  describe(key: Key): KeyLimits;
   /** Records that a key has called a deprecated method, given by its full name. The key has been decided on before. */
   noteDeprecatedCall(key: Key, method: string): void;
   /** Counts no more, and resolves when the store has all counts. */
@@ -45,14 +49,12 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
     cache.markChanged(entry);
     return entry.lastUsedAtMs;
   }
-  function charge(entry: CachedUsage, key: Key): RateLimitDecision {
-    const decision = decide(entry.usage, allowanceOf(key), use(entry));
-    entry.usage = decision.usage;
-    decided?.(decision, key.plan);
-    return decision;
-  }
-  function tell(entry: CachedUsage, key: Key): KeyLimits {
-    return { plan: key.plan, ...describeLimits(entry.usage, allowanceOf(key), use(entry)) };
+  function entryOf(key: Key): CachedUsage {
+    const entry = cache.find(key.id);
+    if (entry === undefined) {
+      throw new Error("the counts of a key are not in memory");
+    }
+    return entry;
   }
 
   // One save at a time: a slow store is not asked twice.
@@ -63,14 +65,21 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
   const idleTimer = setInterval(() => cache.forgetIdle(), idleMs);
 
   return {
+    isLoaded: (key) => cache.find(key.id) !== undefined,
+
+    load: async (key) => void (await cache.load(key.id)),
+
     decide(key) {
-      const entry = cache.find(key.id);
-      return entry === undefined ? cache.load(key.id).then((loaded) => charge(loaded, key)) : charge(entry, key);
+      const entry = entryOf(key);
+      const decision = decide(entry.usage, allowanceOf(key), use(entry));
+      entry.usage = decision.usage;
+      decided?.(decision, key.plan);
+      return decision;
     },
 
     describe(key) {
-      const entry = cache.find(key.id);
-      return entry === undefined ? cache.load(key.id).then((loaded) => tell(loaded, key)) : tell(entry, key);
+      const entry = entryOf(key);
+      return { plan: key.plan, ...describeLimits(entry.usage, allowanceOf(key), use(entry)) };
     },
 
     noteDeprecatedCall(key, method) {

@@ -7,9 +7,9 @@ import type { Endpoint } from "./endpoint.ts";
 /** A call as its protocol reads and answers it. */
 export interface ProtocolCall extends CallHead {
   /** Makes the answer with a response. `header` is the answer's own. */
-  answer(response: CallResponse, header: HeaderList): Answer | Promise<Answer>;
+  answer(response: CallResponse, header: HeaderList): Promise<Answer>;
   /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
-  fail(error: ConnectError, header: HeaderList, trailer: Headers): Answer | Promise<Answer>;
+  fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }
 
 /** Converts any failure of an exchange to the error that clients see, and notes it. */

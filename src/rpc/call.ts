@@ -39,11 +39,10 @@ export interface UnaryCallResponse extends Pick<UnaryResponse, "stream" | "heade
 export type StreamCallResponse = Pick<StreamResponse, "stream" | "header" | "trailer" | "message">;
 
 /**
- * Answers a call, now or later; throws or rejects where the call fails. A link with nothing to wait for calls the next
- * one and returns what that returns: each `async` function on the way costs a call about half a kilobyte and a turn of
- * the microtask queue.
+ * Answers a call. It rejects where the call fails, and never throws synchronously. A link with nothing to wait for gives
+ * back the next one's promise: each `async` function on the way costs a call about half a kilobyte.
  */
-export type CallHandler = (call: Call) => CallResponse | Promise<CallResponse>;
+export type CallHandler = (call: Call) => Promise<CallResponse>;
 
 /**
  * An interceptor of the project's own. It sees the call, which knows more than the request of a Connect interceptor:

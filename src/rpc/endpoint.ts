@@ -29,7 +29,7 @@ export interface Endpoint<
   readonly name: string | undefined;
   /**
    * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then
-   * message interceptors see it. Throws or rejects with whatever any of them throws.
+   * message interceptors see it. Rejects with whatever any of them throws.
    */
   readonly handle: CallHandler;
 }
@@ -129,7 +129,7 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
       };
     }
     case "server_streaming":
-      return (call) => {
+      return async (call) => {
         const { responseHeader: header, responseTrailer: trailer } = call;
         const message = messages(spec.method.output, spec.impl(call.message as Message, call));
         return { stream: true, header, trailer, message };

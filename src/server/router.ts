@@ -33,7 +33,7 @@ const maxHeaderBytes = 16 * 1024;
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { api, health, site, cors, limiter, logger, observer } = options;
-  function answer(exchange: Exchange): Answer | Promise<Answer> {
+  async function answer(exchange: Exchange): Promise<Answer> {
     const { path } = exchange;
     if (exchange.headerBytes > maxHeaderBytes) {
       return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
@@ -41,17 +41,17 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
     const contentFault = authorityFault(exchange.authority);
     if (path === "/v1" || path.startsWith("/v1/")) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
+      return (cors && answerPreflight(exchange, cors)) ?? (await api.rest(exchange, contentFault));
     }
     const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
     if (check !== undefined) {
-      return health.answer(check);
+      return await health.answer(check);
     }
     const rpc = api.rpc.recognize(exchange, contentFault);
     if (rpc !== undefined) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rpc.answer(rpc);
+      return (cors && answerPreflight(exchange, cors)) ?? (await api.rpc.answer(rpc));
     }
-    return contentFault === undefined ? answerPage(exchange) : refuse(exchange, contentFault);
+    return contentFault === undefined ? await answerPage(exchange) : refuse(exchange, contentFault);
   }
 
   /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */

@@ -1,12 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
+import type { RateLimitDecision } from "../../src/domain/rate-limit-decision.ts";
 import type { Usage } from "../../src/domain/usage.ts";
-import { createKeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
+import { createKeyRateLimiter, type KeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
 function key(perMinute: number): Key {
   const customQuota = { perMinute, perDay: 1_000 };
   return newKey({ id: "key_1", name: "", plan: "enterprise", customQuota, createdAtMs: 0 });
+}
+
+/** Decides on a request as the limits interceptor does: once the key's counts are in memory. */
+async function decide(limiter: KeyRateLimiter, of: Key): Promise<RateLimitDecision> {
+  if (!limiter.isLoaded(of)) {
+    await limiter.load(of);
+  }
+  return limiter.decide(of);
 }
 
 describe("the limiter of keys", () => {
@@ -29,23 +38,23 @@ describe("the limiter of keys", () => {
 
   it("counts requests that arrive before the first count is loaded", async () => {
     const limiter = createLimiter();
-    const outcomes = await Promise.all(Array.from({ length: 5 }, async () => limiter.decide(key(3))));
+    const outcomes = await Promise.all(Array.from({ length: 5 }, async () => decide(limiter, key(3))));
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["admitted", "admitted", "admitted", "refused", "refused"]);
     await limiter.close();
   });
 
   it("goes on from where the limiter before it was closed", async () => {
     const first = createLimiter();
-    await first.decide(key(3));
+    await decide(first, key(3));
     await first.close();
     const second = createLimiter();
-    expect((await second.decide(key(3))).headerValues.remaining).toBe(1);
+    expect((await decide(second, key(3))).headerValues.remaining).toBe(1);
     await second.close();
   });
 
   it("has its counts saved within a second", async () => {
     const limiter = createLimiter();
-    await limiter.decide(key(3));
+    await decide(limiter, key(3));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(1);
     await limiter.close();
@@ -53,7 +62,7 @@ describe("the limiter of keys", () => {
 
   it("has it saved when a key last called a deprecated method", async () => {
     const limiter = createLimiter();
-    await limiter.decide(key(3));
+    await decide(limiter, key(3));
     limiter.noteDeprecatedCall(key(3), "a.B/C");
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.deprecatedCalls.get("key_1")).toEqual(new Map([["a.B/C", 1_000_000]]));
@@ -67,9 +76,9 @@ describe("the limiter of keys", () => {
     async (when) => {
       const limiter = createLimiter();
       store.failing = when;
-      await limiter.decide(key(9));
+      await decide(limiter, key(9));
       await vi.advanceTimersByTimeAsync(500);
-      await limiter.decide(key(9));
+      await decide(limiter, key(9));
       await vi.advanceTimersByTimeAsync(500);
       expect(reported.length).toBeGreaterThan(0);
       store.failing = undefined;
@@ -86,7 +95,7 @@ describe("the limiter of keys", () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return await saveUsage(save);
     });
-    const use = setInterval(() => void limiter.decide(key(999)), 5);
+    const use = setInterval(() => void decide(limiter, key(999)), 5);
     await vi.advanceTimersByTimeAsync(2_000);
     clearInterval(use);
     expect(saves.mock.calls.length).toBeLessThanOrEqual(8);
@@ -99,9 +108,9 @@ describe("the limiter of keys", () => {
   it("saves everything when it is closed after a save that failed", async () => {
     const limiter = createLimiter();
     store.failing = "after";
-    await limiter.decide(key(9));
+    await decide(limiter, key(9));
     await vi.advanceTimersByTimeAsync(500);
-    await limiter.decide(key(9));
+    await decide(limiter, key(9));
     store.failing = undefined;
     await limiter.close();
     expect(store.saved.get("key_1")?.minute?.count).toBe(2);
@@ -110,24 +119,24 @@ describe("the limiter of keys", () => {
   it("adds its counts to those of another server, and goes on from the sum", async () => {
     const [one, other] = [createLimiter(), createLimiter()];
     for (let made = 0; made < 5; made += 1) {
-      await one.decide(key(100));
-      await other.decide(key(100));
+      await decide(one, key(100));
+      await decide(other, key(100));
     }
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.saved.get("key_1")?.minute?.count).toBe(10);
-    await one.decide(key(100));
+    await decide(one, key(100));
     await vi.advanceTimersByTimeAsync(1_000);
-    expect((await one.decide(key(100))).headerValues.remaining).toBe(88);
+    expect((await decide(one, key(100))).headerValues.remaining).toBe(88);
     await Promise.all([one.close(), other.close()]);
     expect(store.saved.get("key_1")?.minute?.count).toBe(12);
   });
 
   it("remembers a key that has been idle for long, by the store", async () => {
     const limiter = createLimiter();
-    await limiter.decide(key(3));
+    await decide(limiter, key(3));
     await vi.advanceTimersByTimeAsync(15 * 60_000);
     store.saved.set("key_1", { ...(store.saved.get("key_1") as Usage), day: { openedAtMs: 1_000_000, count: 7 } });
-    await limiter.decide(key(3));
+    await decide(limiter, key(3));
     await limiter.close();
     expect(store.saved.get("key_1")?.day?.count).toBe(8);
   });

@@ -35,8 +35,11 @@ class Service {
     return createKeyRateLimiter({ store: this.#store, clock: () => this.clockMs, report });
   }
 
-  /** Only the first request after a restart has to be waited for. */
-  request(): RateLimitDecision | Promise<RateLimitDecision> {
+  /** Only the first request after a restart waits for the key's counts. */
+  async request(): Promise<RateLimitDecision> {
+    if (!this.#limiter.isLoaded(this.#key)) {
+      await this.#limiter.load(this.#key);
+    }
     return this.#limiter.decide(this.#key);
   }
 
