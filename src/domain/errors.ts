@@ -8,6 +8,13 @@ export type ErrorCode =
   | "API_KEY_REVOKED"
   | "SCOPE_MISSING"
   | "PET_NOT_FOUND"
+  | "HOLD_NOT_FOUND"
+  | "QUANTITY_OUT_OF_RANGE"
+  | "INSUFFICIENT_STOCK"
+  | "HOLD_ENDED"
+  | "PRECONDITION_FAILED"
+  | "IDEMPOTENCY_KEY_REUSED"
+  | "CURSOR_EXPIRED"
   | "ROUTE_NOT_FOUND"
   | "METHOD_NOT_ALLOWED"
   | "BODY_TOO_LARGE"
@@ -100,6 +107,56 @@ export function apiKeyBanned(retryAfterSeconds: number): DomainError {
 /** There is no pet with an id, and so no entry of the inventory either. */
 export function petNotFound(petId: bigint): DomainError {
   return new DomainError("PET_NOT_FOUND", `There is no pet ${petId}. List the inventory to see which there are.`);
+}
+
+/** There is no hold with an id. */
+export function holdNotFound(): DomainError {
+  return new DomainError(
+    "HOLD_NOT_FOUND",
+    "There is no hold with this id. Ended holds are kept as long as the history.",
+  );
+}
+
+/** The result of a change would be no int64. */
+export function quantityOutOfRange(petId: bigint): DomainError {
+  return new DomainError(
+    "QUANTITY_OUT_OF_RANGE",
+    `The stock of pet ${petId} would leave the range of 64-bit integers. Nothing was changed; send a smaller amount.`,
+  );
+}
+
+/** Fewer are available than a request takes. */
+export function insufficientStock(petId: bigint, available: bigint): DomainError {
+  return new DomainError("INSUFFICIENT_STOCK", `Of pet ${petId}, ${available} are available. Take no more than that.`);
+}
+
+/** A hold has expired or was released; or, for a release, was committed. */
+export function holdEnded(state: string): DomainError {
+  return new DomainError("HOLD_ENDED", `The hold has ended: it is ${state}. Create a new one.`);
+}
+
+/** An entry has none of the versions that a request names. */
+export function preconditionFailed(petId: bigint): DomainError {
+  return new DomainError(
+    "PRECONDITION_FAILED",
+    `The stock entry of pet ${petId} was written since. Read it again, and send its new tag.`,
+  );
+}
+
+/** An idempotency key was used for another request. */
+export function idempotencyKeyReused(): DomainError {
+  return new DomainError(
+    "IDEMPOTENCY_KEY_REUSED",
+    "The idempotency key was used for another request. Make a new key for each new request.",
+  );
+}
+
+/** The changes after a cursor are no longer kept, or belong to another history. */
+export function cursorExpired(): DomainError {
+  return new DomainError(
+    "CURSOR_EXPIRED",
+    "The changes after this cursor are no longer kept. List the inventory anew, and go on from its cursor.",
+  );
 }
 
 /** A page token was not issued for the list and filter that it is sent with. */

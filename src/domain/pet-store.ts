@@ -1,5 +1,5 @@
 import type { Order, OrderStatus } from "./order.ts";
-import type { InventoryItem, Pet, PetStatus, StockedPet } from "./pet.ts";
+import type { Pet, StockedPet } from "./pet.ts";
 import type { WaitOptions } from "./store.ts";
 
 /** Selects entries of a list: those with an id above `after`, by ascending id, at most `limit`. */
@@ -10,13 +10,8 @@ export interface ListQuery<Status> {
   readonly limit: number | undefined;
 }
 
-/** Keeps the pets and their stock. */
+/** Keeps the pets. */
 export interface PetStore {
-  listInventory(query: ListQuery<PetStatus>, options?: WaitOptions): Promise<InventoryItem[]>;
-  /**
-   * Sets the stock count of a pet, and nothing else. Throws `PET_NOT_FOUND`. An aborted update may still take effect.
-   */
-  updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem>;
   /** Throws `PET_NOT_FOUND`. */
   getPet(id: bigint): Promise<Pet>;
   /** All pets by ascending id, as of one moment. */

@@ -1,6 +1,7 @@
 import type { ImportResult, Imports } from "./import.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { OrderStore, PetStore } from "./pet-store.ts";
+import type { StockStore } from "./stock-store.ts";
 import type { StoreGauge, StoreMaintenance } from "./store-maintenance.ts";
 import type { UsageStore } from "./usage-store.ts";
 
@@ -11,15 +12,16 @@ import type { UsageStore } from "./usage-store.ts";
  * then whether a write takes effect. Other errors are named where they can occur. A write that has resolved is durable,
  * and every later read sees it, on every server.
  */
-export interface Store extends PetStore, OrderStore, KeyStore, UsageStore {
+export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore {
   /**
    * Imports all of the pets and orders, or none of them. An error that an iterable throws is thrown on.
    *
    * A whole record replaces the one with its id, a pet's stock included. A record with some of its fields changes these
    * alone; it throws `UnknownRecordError` where no record has its id. Of several records with one id the later wins. An
-   * order may name a pet that is not in the store. Slow input keeps nobody else from writing.
+   * order may name a pet that is not in the store. Slow input keeps nobody else from writing. Each pet whose quantity or
+   * status is written is one change of the history, whose quantity may be the same.
    */
-  importAll(imports: Imports): Promise<ImportResult>;
+  importAll(imports: Imports, nowMs: number): Promise<ImportResult>;
   /** Resolves when the store answers reads and takes writes. */
   ready(options?: WaitOptions): Promise<void>;
   /** Tells which data others have changed, so that a cache of it is out of date. */

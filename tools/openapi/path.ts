@@ -7,7 +7,7 @@ export const basePath = "/v1";
 
 /** The path of a rule, as OpenAPI writes it. Throws an `Error` for a path that OpenAPI cannot express. */
 export function pathOf({ method, rule, template }: BoundMethod): string {
-  if (!rule.template.startsWith(`${basePath}/`) || template.verb !== "" || rule.httpMethod === "*") {
+  if (!rule.template.startsWith(`${basePath}/`) || rule.httpMethod === "*") {
     throw new Error(`${rpcName(method)}: ${rule.httpMethod} ${rule.template} cannot be told from ${basePath}`);
   }
   const names = new Map(template.variables.map((variable) => [variable.start, variable]));
@@ -21,5 +21,6 @@ export function pathOf({ method, rule, template }: BoundMethod): string {
     }
     return segment.text;
   });
-  return `/${segments.join("/")}`.slice(basePath.length);
+  const verb = template.verb === "" ? "" : `:${template.verb}`;
+  return `/${segments.join("/")}${verb}`.slice(basePath.length);
 }

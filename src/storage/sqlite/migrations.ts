@@ -84,6 +84,69 @@ const migrations: readonly string[] = [
      usage  INTEGER NOT NULL
    ) STRICT;
    INSERT INTO change_counters VALUES (1, 0, 0, 0);`,
+
+  `CREATE TABLE stock (
+     pet_id   INTEGER PRIMARY KEY,
+     quantity INTEGER NOT NULL,
+     revision INTEGER NOT NULL,  -- of the pet's last change; 0 before the first one
+     changes  INTEGER NOT NULL,  -- how many the pet has had
+     status   TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
+   ) STRICT;
+   INSERT INTO stock SELECT id, quantity, 0, 0, status FROM pets ORDER BY id;
+   CREATE INDEX stock_by_status ON stock (status);
+   DROP INDEX pets_by_status;
+   ALTER TABLE pets DROP COLUMN quantity;
+   ALTER TABLE pets DROP COLUMN status;
+
+   CREATE TABLE history (
+     number  INTEGER PRIMARY KEY CHECK (number = 1),
+     lineage TEXT NOT NULL  -- differs for each store, and for each restored backup
+   ) STRICT;
+   INSERT INTO history VALUES (1, lower(hex(randomblob(6))));
+
+   CREATE TABLE changes (
+     revision       INTEGER PRIMARY KEY,
+     pet_id         INTEGER NOT NULL,
+     previous       INTEGER NOT NULL,  -- the revision of the pet's change before; 0 for its first one
+     before         INTEGER,
+     after          INTEGER NOT NULL,
+     kind           TEXT NOT NULL CHECK (kind IN ('set', 'adjust', 'import', 'hold')),
+     reason         TEXT,
+     reference      TEXT,
+     key_id         TEXT,
+     request_id     TEXT,
+     occurred_at_ms INTEGER NOT NULL
+   ) STRICT;
+
+   CREATE TABLE change_marks (
+     pet_id   INTEGER NOT NULL,
+     revision INTEGER NOT NULL,  -- of each 128th change of a pet
+     PRIMARY KEY (pet_id, revision)
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE holds (
+     position      INTEGER PRIMARY KEY AUTOINCREMENT,
+     id            TEXT NOT NULL UNIQUE,
+     pet_id        INTEGER NOT NULL,
+     quantity      INTEGER NOT NULL CHECK (quantity >= 1),
+     reference     TEXT,
+     state         TEXT NOT NULL CHECK (state IN ('held', 'committed', 'released', 'expired')),
+     created_at_ms INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL,
+     ended_at_ms   INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
+     key_id        TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX holds_open ON holds (pet_id) WHERE state = 'held';
+   CREATE INDEX holds_by_pet ON holds (pet_id, position);
+   CREATE INDEX holds_by_state ON holds (state, position);
+
+   CREATE TABLE idempotency_records (
+     id            BLOB PRIMARY KEY,  -- the beginning of the SHA-256 of API key and idempotency key
+     fingerprint   BLOB NOT NULL,
+     result        TEXT NOT NULL,  -- JSON
+     created_at_ms INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);`,
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */

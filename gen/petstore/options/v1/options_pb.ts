@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/options.proto.
  */
 export const file_petstore_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEi/AEKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2UiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqRQoGQ2hhcmdlEhYKEkNIQVJHRV9VTlNQRUNJRklFRBAAEhIKDkNIQVJHRV9DT1VOVEVEEAESDwoLQ0hBUkdFX0ZSRUUQAipICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uOjkKB2V4YW1wbGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMWKAyABKAlSB2V4YW1wbGU6NwoFdGl0bGUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYxYoDIAEoCVIFdGl0bGViBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEirQIKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2USFgoOc3VjY2Vzc19zdGF0dXMYCCABKAUSFwoPaWRlbXBvdGVuY3lfa2V5GAkgASgIIiwKC0RlcHJlY2F0aW9uEg0KBXNpbmNlGAEgASgJEg4KBnN1bnNldBgCIAEoCSpsCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhIKDlNUQUJJTElUWV9CRVRBEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADKkUKBkNoYXJnZRIWChJDSEFSR0VfVU5TUEVDSUZJRUQQABISCg5DSEFSR0VfQ09VTlRFRBABEg8KC0NIQVJHRV9GUkVFEAIqSAoFVHJ5SXQSFgoSVFJZX0lUX1VOU1BFQ0lGSUVEEAASEgoOVFJZX0lUX0VOQUJMRUQQARITCg9UUllfSVRfRElTQUJMRUQQAjpeCglvcGVyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFigMgASgLMh4ucGV0c3RvcmUub3B0aW9ucy52MS5PcGVyYXRpb25SCW9wZXJhdGlvbjo5CgdleGFtcGxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjFigMgASgJUgdleGFtcGxlOjcKBmhlYWRlchIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYxooDIAEoCVIGaGVhZGVyOjcKBXRpdGxlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGMWKAyABKAlSBXRpdGxlYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Operation is what the service promises about one method.
@@ -71,6 +71,20 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
    * @generated from field: petstore.options.v1.Charge charge = 7;
    */
   charge: Charge;
+
+  /**
+   * The HTTP status of a successful answer over REST. 0 means 200.
+   *
+   * @generated from field: int32 success_status = 8;
+   */
+  successStatus: number;
+
+  /**
+   * Whether callers may send an `Idempotency-Key`, under which a call is done once, however often it is sent.
+   *
+   * @generated from field: bool idempotency_key = 9;
+   */
+  idempotencyKey: boolean;
 };
 
 /**
@@ -256,10 +270,20 @@ export const example: GenExtension<FieldOptions, string> = /*@__PURE__*/
   extDesc(file_petstore_options_v1_options, 1);
 
 /**
+ * The HTTP header that carries a text field over REST, such as `If-Match`. Such a field stands neither in the query
+ * nor in a body. Lines of a request's header are joined by commas. A header of an answer is left out where its field is
+ * empty.
+ *
+ * @generated from extension: string header = 50502;
+ */
+export const header: GenExtension<FieldOptions, string> = /*@__PURE__*/
+  extDesc(file_petstore_options_v1_options, 2);
+
+/**
  * The title of a service in the reference, such as `Store orders`. Every service of the API carries it.
  *
  * @generated from extension: string title = 50501;
  */
 export const title: GenExtension<ServiceOptions, string> = /*@__PURE__*/
-  extDesc(file_petstore_options_v1_options, 2);
+  extDesc(file_petstore_options_v1_options, 3);
 

@@ -1,0 +1,54 @@
+import { invalidRequest } from "./errors.ts";
+
+/** A version as a strong entity tag. Source: RFC 9110, 8.8.3 */
+export function toEtag(version: string): string {
+  return `"${version}"`;
+}
+
+/** One entity tag, and what follows it: the end, or a comma. */
+const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|$)/uy;
+
+/**
+ * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags match
+ * none. Throws `INVALID_REQUEST`. Source: RFC 9110, 13.1.1
+ */
+export function parseIfMatch(value: string): readonly string[] | undefined {
+  if (value.trim() === "*") {
+    return undefined;
+  }
+  const versions: string[] = [];
+  let count = 0;
+  element.lastIndex = 0;
+  while (element.lastIndex < value.length) {
+    const match = element.exec(value);
+    if (match === null) {
+      throw unreadable("entity tags in quotes, separated by commas, or *");
+    }
+    const [, weak, version] = match;
+    count += version === undefined ? 0 : 1;
+    if (version !== undefined && weak === undefined) {
+      versions.push(version);
+    }
+  }
+  if (count === 0) {
+    throw unreadable("entity tags in quotes, separated by commas, or *");
+  }
+  return versions;
+}
+
+/** As `parseIfMatch`, for a change of a batch: one strong tag, or `*`. Throws `INVALID_REQUEST`. */
+export function parseStrongEtag(value: string, field: string): readonly string[] | undefined {
+  if (value === "*") {
+    return undefined;
+  }
+  const version = /^"([\x21\x23-\x7e\x80-\u{10ffff}]*)"$/u.exec(value)?.[1];
+  if (version === undefined) {
+    throw unreadable("one strong entity tag in quotes, or *", field);
+  }
+  return [version];
+}
+
+function unreadable(expected: string, field = "etag") {
+  const description = `must be ${expected}`;
+  return invalidRequest(`${field}: ${description}.`, [{ field, description }]);
+}

@@ -1,0 +1,96 @@
+import { crc32 } from "node:zlib";
+import { cursorExpired, invalidRequest } from "./errors.ts";
+
+/** What has changed a stock entry. */
+export const changeKinds = ["set", "adjust", "import", "hold"] as const;
+
+export type ChangeKind = (typeof changeKinds)[number];
+
+/** One write of a stock entry. Source: docs/contract.md#history */
+export interface StockChange {
+  /** Counts 1, 2, 3 … without a gap, in the order of commits. */
+  readonly revision: bigint;
+  readonly petId: bigint;
+  /** Undefined for a pet that is new. */
+  readonly before: bigint | undefined;
+  readonly after: bigint;
+  readonly kind: ChangeKind;
+  readonly reason: string | undefined;
+  readonly reference: string | undefined;
+  /** Undefined for commands, as is `requestId`. */
+  readonly keyId: string | undefined;
+  readonly requestId: string | undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly occurredAtMs: number;
+}
+
+/** How far the history of a store goes. */
+export interface HistoryBounds {
+  /** Differs for each store, and for each restored backup. Twelve hexadecimal digits. */
+  readonly lineage: string;
+  /** The revision of the newest change; 0 before the first one. */
+  readonly head: bigint;
+  /** The revision of the oldest change that is kept; `head + 1` where none is. */
+  readonly oldest: bigint;
+}
+
+/** Selects changes of the history. */
+export interface ChangeQuery {
+  /** Only changes with a higher revision. */
+  readonly after: bigint;
+  /** Only changes with a lower revision; undefined for no such bound. */
+  readonly before?: bigint | undefined;
+  /** Only changes of these pets; empty for all. */
+  readonly petIds: readonly bigint[];
+  /** Only changes that lead from above this count to it or below it. */
+  readonly crossing?: bigint | undefined;
+  readonly newestFirst: boolean;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** Some of the selected changes, in the order asked for. */
+export interface ChangePage {
+  /** At most as many as the limit, and fewer where looking for more would take long. */
+  readonly changes: readonly StockChange[];
+  /** The revision up to which the history was searched; undefined where it was searched to its end. */
+  readonly searchedTo: bigint | undefined;
+}
+
+/*
+ * cursor = base64url( version:1 check:4 lineage:6 revision:8 ), the numbers big-endian
+ * check  = the CRC-32 of what follows it
+ */
+const version = 1;
+const checkStart = 1;
+const lineageStart = 5;
+const revisionStart = 11;
+const byteLength = 19;
+
+/** The cursor behind a revision: it stands for this change and all before it. */
+export function issueCursor(lineage: string, revision: bigint): string {
+  const bytes = Buffer.alloc(byteLength);
+  bytes.writeUInt8(version, 0);
+  bytes.write(lineage, lineageStart, "hex");
+  bytes.writeBigInt64BE(revision, revisionStart);
+  bytes.writeUInt32BE(crc32(bytes.subarray(lineageStart)), checkStart);
+  return bytes.toString("base64url");
+}
+
+/**
+ * Returns the revision of a cursor. Throws `INVALID_REQUEST` for a text that is no cursor, letter by letter, and
+ * `CURSOR_EXPIRED` for one of another history, or one whose next change is no longer kept.
+ */
+export function parseCursor(cursor: string, { lineage, head, oldest }: HistoryBounds): bigint {
+  const bytes = Buffer.from(cursor, "base64url");
+  const revision = bytes.length === byteLength ? bytes.readBigInt64BE(revisionStart) : -1n;
+  const issuedBy = bytes.toString("hex", lineageStart, revisionStart);
+  if (revision < 0n || issueCursor(issuedBy, revision) !== cursor) {
+    const description = "must be a cursor as it was answered";
+    throw invalidRequest(`after: ${description}.`, [{ field: "after", description }]);
+  }
+  if (issuedBy !== lineage || revision > head || revision + 1n < oldest) {
+    throw cursorExpired();
+  }
+  return revision;
+}

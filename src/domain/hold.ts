@@ -1,0 +1,111 @@
+import { holdEnded, holdNotFound, insufficientStock, petNotFound, quantityOutOfRange } from "./errors.ts";
+import { isInt64 } from "./ranges.ts";
+import type { ChangeNote, StockEntry } from "./stock.ts";
+
+/** The states of a hold. Source: docs/contract.md#holds */
+export const holdStates = ["held", "committed", "released", "expired"] as const;
+
+export type HoldState = (typeof holdStates)[number];
+
+/** Some of a pet's stock that is kept for a while. */
+export interface Hold {
+  readonly id: string;
+  readonly petId: bigint;
+  /** At least 1. */
+  readonly quantity: bigint;
+  readonly reference: string | undefined;
+  readonly state: HoldState;
+  /** Milliseconds since the Unix epoch, as is `expiresAtMs`. */
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** The API key that has created the hold. */
+  readonly keyId: string;
+}
+
+/** How long a hold lasts where its creator does not say, in milliseconds. Source: docs/contract.md#holds */
+export const defaultHoldMs = 15 * 60_000;
+
+/** A hold that a caller wants. */
+export interface HoldRequest {
+  /** Random, and used once. */
+  readonly holdId: string;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  readonly ttlMs: number;
+  readonly reference: string | undefined;
+}
+
+/** The end of a hold that a caller wants. */
+export interface HoldEnding extends ChangeNote {
+  readonly holdId: string;
+}
+
+/** The state of a hold at a moment: one that is stored as held is over at its expiry, though nothing has noted it. */
+export function holdStateAt({ state, expiresAtMs }: Pick<Hold, "state" | "expiresAtMs">, nowMs: number): HoldState {
+  return state === "held" && expiresAtMs <= nowMs ? "expired" : state;
+}
+
+/** A hold as it stands at a moment. */
+export function holdAt(hold: Hold, nowMs: number): Hold {
+  return { ...hold, state: holdStateAt(hold, nowMs) };
+}
+
+/** How many the holds keep at a moment. */
+export function heldAt(holds: Iterable<Pick<Hold, "state" | "expiresAtMs" | "quantity">>, nowMs: number): bigint {
+  let held = 0n;
+  for (const hold of holds) {
+    held += holdStateAt(hold, nowMs) === "held" ? hold.quantity : 0n;
+  }
+  return held;
+}
+
+/**
+ * Decides on a wish to hold stock: returns where it may be granted, and throws `PET_NOT_FOUND` and
+ * `INSUFFICIENT_STOCK`. `held` is what is held of the pet now.
+ */
+export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEntry | undefined, held: bigint): void {
+  if (entry === undefined) {
+    throw petNotFound(petId);
+  }
+  const available = entry.quantity - held;
+  if (quantity > available) {
+    throw insufficientStock(petId, available);
+  }
+}
+
+/**
+ * Decides on taking what is held: returns the new stock count; undefined where the hold was committed before. Throws
+ * `HOLD_NOT_FOUND`, `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`.
+ */
+export function decideCommit(hold: Hold | undefined, entry: StockEntry | undefined, nowMs: number): bigint | undefined {
+  if (hold === undefined || entry === undefined) {
+    throw holdNotFound();
+  }
+  const state = holdStateAt(hold, nowMs);
+  if (state === "committed") {
+    return undefined;
+  }
+  if (state !== "held") {
+    throw holdEnded(state);
+  }
+  const quantity = entry.quantity - hold.quantity;
+  if (!isInt64(quantity)) {
+    throw quantityOutOfRange(hold.petId);
+  }
+  return quantity;
+}
+
+/**
+ * Decides on giving back what is held: whether the hold ends now. False where it was released before, or has expired.
+ * Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`.
+ */
+export function decideRelease(hold: Hold | undefined, nowMs: number): boolean {
+  if (hold === undefined) {
+    throw holdNotFound();
+  }
+  const state = holdStateAt(hold, nowMs);
+  if (state === "committed") {
+    throw holdEnded(state);
+  }
+  return state === "held";
+}

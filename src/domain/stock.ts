@@ -1,0 +1,96 @@
+import { type DomainError, insufficientStock, petNotFound, preconditionFailed, quantityOutOfRange } from "./errors.ts";
+import type { InventoryItem } from "./pet.ts";
+import { isInt64 } from "./ranges.ts";
+
+/** The stock entry of one pet, with its version. */
+export interface StockEntry extends InventoryItem {
+  /** Opaque; new with every write of the stock or the status. No two stores, and no two writes of one, share one. */
+  readonly version: string;
+}
+
+/** What can be taken of a pet's stock. Each is any int64. */
+export interface Availability {
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  readonly held: bigint;
+  /** The quantity less what is held; negative where the stock was set below that. */
+  readonly available: bigint;
+}
+
+/** A command that changes the stock of one pet. */
+export type StockCommand = SetStock | AdjustStock;
+
+interface AnyStockCommand extends ChangeNote {
+  readonly petId: bigint;
+  /** The versions that the entry may have; undefined for any. */
+  readonly versions?: readonly string[] | undefined;
+}
+
+/** Sets the stock count, whatever is held. */
+export interface SetStock extends AnyStockCommand {
+  readonly kind: "set";
+  readonly quantity: bigint;
+}
+
+/** Adds to the stock count. */
+export interface AdjustStock extends AnyStockCommand {
+  readonly kind: "adjust";
+  /** Any int64 but 0. */
+  readonly delta: bigint;
+  /** Whether more may be taken than is available. */
+  readonly allowNegative: boolean;
+}
+
+/** What a caller says about a change. */
+export interface ChangeNote {
+  readonly reason?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+/** What becomes of a command: a new stock count, or a refusal that changes nothing. */
+export type StockDecision = { readonly outcome: "done"; readonly quantity: bigint } | StockRefusal;
+
+/** Why a command is refused. */
+export type StockRefusal =
+  | { readonly outcome: "unknown_pet" | "version_mismatch" | "out_of_range" }
+  | { readonly outcome: "insufficient"; readonly available: bigint };
+
+/** Whether the decision on a command depends on what is held. */
+export function dependsOnHolds(command: StockCommand): boolean {
+  return command.kind === "adjust" && command.delta < 0n && !command.allowNegative;
+}
+
+/**
+ * Decides on a command. `entry` is undefined where there is no such pet; `held` is what is held of it now, and may be 0
+ * where `dependsOnHolds` is false. Source: docs/contract.md#changing-stock
+ */
+export function decideStock(command: StockCommand, entry: StockEntry | undefined, held: bigint): StockDecision {
+  if (entry === undefined) {
+    return { outcome: "unknown_pet" };
+  }
+  if (command.versions !== undefined && !command.versions.includes(entry.version)) {
+    return { outcome: "version_mismatch" };
+  }
+  if (command.kind === "set") {
+    return { outcome: "done", quantity: command.quantity };
+  }
+  const quantity = entry.quantity + command.delta;
+  if (dependsOnHolds(command) && quantity - held < 0n) {
+    return { outcome: "insufficient", available: entry.quantity - held };
+  }
+  return isInt64(quantity) ? { outcome: "done", quantity } : { outcome: "out_of_range" };
+}
+
+/** The error that a refusal is to callers. */
+export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainError {
+  switch (refusal.outcome) {
+    case "unknown_pet":
+      return petNotFound(petId);
+    case "version_mismatch":
+      return preconditionFailed(petId);
+    case "insufficient":
+      return insufficientStock(petId, refusal.available);
+    case "out_of_range":
+      return quantityOutOfRange(petId);
+  }
+}
