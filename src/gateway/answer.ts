@@ -1,11 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Answer, Exchange } from "../http/exchange.ts";
+import type { Answer } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { ToError } from "../rpc/answer-call.ts";
 import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding } from "./binding.ts";
+import { writeFieldHeaders } from "./field-headers.ts";
 import type { Fields } from "./fields/field-access.ts";
 import type { JsonWriter } from "./json/json-scalar.ts";
 import { acceptsNdjson, answerConditionally, codeAnswer } from "./negotiation.ts";
@@ -25,19 +26,15 @@ export async function unaryAnswer(
 ): Promise<Answer> {
   joinTrailer(header, trailer);
   header.set("content-type", "application/json");
-  if (message instanceof PreparedMessage) {
-    return bodyAnswer(exchange, header, await writePrepared(binding, message));
-  }
-  const body = writeWhole(binding, message);
-  const link = binding.paging?.nextLink(exchange, message as unknown as Fields);
+  const isPrepared = message instanceof PreparedMessage;
+  const body = isPrepared ? await writePrepared(binding, message) : writeWhole(binding, message);
+  const fields = (isPrepared ? message.fields : message) as unknown as Fields;
+  writeFieldHeaders(binding.responseHeaders, fields, header);
+  const link = isPrepared ? undefined : binding.paging?.nextLink(exchange, fields);
   if (link !== undefined) {
     header.append("link", link);
   }
-  return bodyAnswer(exchange, header, body);
-}
-
-function bodyAnswer(exchange: Exchange, header: HeaderList, body: NonNullable<Answer["body"]>): Answer {
-  const answer = codeAnswer(exchange, { status: 200, header, body });
+  const answer = codeAnswer(exchange, { status: binding.status, header, body });
   const isRead = exchange.method === "GET" || exchange.method === "HEAD";
   return isRead ? answerConditionally(exchange, answer) : answer;
 }

@@ -1,5 +1,6 @@
-import type { DescField } from "@bufbuild/protobuf";
+import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import type { Endpoint } from "../rpc/endpoint.ts";
+import { type FieldHeader, fieldHeaders, type HeaderOf } from "./field-headers.ts";
 import {
   createGetter,
   createSetter,
@@ -35,6 +36,10 @@ export interface Binding {
   readonly body: BodyBinding | undefined;
   /** Undefined when the body takes all fields that are not in the path. */
   readonly query: QueryBinding | undefined;
+  readonly requestHeaders: readonly FieldHeader[];
+  readonly responseHeaders: readonly FieldHeader[];
+  /** The status of a successful answer. */
+  readonly status: number;
   readonly writeResponse: JsonWriter;
   readonly paging: Paging | undefined;
 }
@@ -57,7 +62,7 @@ export interface BodyBinding {
 /** The fields that parameters of the query set. */
 export interface QueryBinding {
   readonly fields: QueryFields;
-  /** The paths of fields that come from the path or the body. */
+  /** The paths of fields that come from the path, the body or a header. */
   readonly bound: ReadonlySet<string>;
 }
 
@@ -67,6 +72,9 @@ export interface Compilers {
   readonly readers: JsonReaders;
   readonly writers: JsonWriters;
   readonly queries: QueryFieldSets;
+  readonly headerOf: HeaderOf;
+  /** The status of the successful answers of a method. */
+  readonly successStatus: (method: DescMethod) => number;
 }
 
 /** Compiles a rule. Throws `RouteError` when it cannot be served. */
@@ -89,7 +97,12 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
   const variables = template.variables.map((variable) => bindVariable(variable, rule, compilers));
   const inPath = variables.map(({ fieldPath }) => fieldPath);
   assertDisjoint(inPath, rule.body);
-  const query = bindQuery(rule, new Set([...inPath, rule.body]), compilers);
+  const requestHeaders = fieldHeaders(rule.method.input, compilers.headerOf);
+  const responseHeaders = fieldHeaders(rule.method.output, compilers.headerOf);
+  const inHeaders = requestHeaders.map(({ field }) => field.name);
+  assertNotInHeaders([...inPath, rule.body], inHeaders);
+  assertBodyWithout(rule, responseHeaders);
+  const query = bindQuery(rule, new Set([...inPath, rule.body, ...inHeaders]), compilers);
   return {
     endpoint,
     rule,
@@ -97,6 +110,9 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
     variables,
     body: bindBody(rule, compilers),
     query,
+    requestHeaders,
+    responseHeaders,
+    status: compilers.successStatus(rule.method),
     writeResponse: bindResponse(rule, compilers.writers),
     paging: query && createPaging(rule, query.bound),
   };
@@ -120,6 +136,21 @@ function assertDisjoint(inPath: readonly string[], body: string): void {
     if (path === body) {
       throw new Error(`the field ${path} is bound by the path and by the body`);
     }
+  }
+}
+
+function assertNotInHeaders(bound: readonly string[], inHeaders: readonly string[]): void {
+  const twice = inHeaders.find((name) => bound.includes(name));
+  if (twice !== undefined) {
+    throw new Error(`the field ${twice} is bound by a header, and by the path or the body`);
+  }
+}
+
+/** The body of an answer must leave out what its headers carry, so it is a field, and none of these. */
+function assertBodyWithout({ responseBody }: HttpRule, headers: readonly FieldHeader[]): void {
+  const inBody = headers.find(({ field }) => responseBody === "" || responseBody === field.name)?.field;
+  if (inBody !== undefined) {
+    throw new Error(`the field ${inBody.name} is carried by a header, and must not be in the body of the answer`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Registry } from "@bufbuild/protobuf";
+import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall, type ToError } from "../rpc/answer-call.ts";
@@ -6,6 +6,7 @@ import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { readNotFound } from "../rpc/not-found-endpoint.ts";
 import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
+import type { HeaderOf } from "./field-headers.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
@@ -22,6 +23,10 @@ export interface GatewayOptions extends RestErrors {
   readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
   readonly maxBodyBytes: number;
+  /** Says which text fields headers carry, of requests and of answers. Without it, none. */
+  readonly headerOf?: HeaderOf;
+  /** The status of the successful answers of a method. Without it, 200. */
+  readonly successStatus?: (method: DescMethod) => number;
   /** Where the types in an `Any` are looked up; without it there are none. */
   readonly registry?: Registry;
 }
@@ -53,9 +58,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-function createRoutes({ endpoints, json, registry }: GatewayOptions): RouteTrie<Binding> {
+function createRoutes(options: GatewayOptions): RouteTrie<Binding> {
+  const { endpoints, json, registry, headerOf = () => undefined, successStatus = () => 200 } = options;
   const compilers: Compilers = {
     policy: json,
+    headerOf,
+    successStatus,
     readers: new JsonReaders(json, registry),
     writers: new JsonWriters(json, registry),
     queries: new QueryFieldSets(json),

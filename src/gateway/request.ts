@@ -4,6 +4,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { Binding, BodyBinding, BoundVariable } from "./binding.ts";
 import { ContentFault, faultWithin, toProtocolError } from "./content-fault.ts";
+import { readFieldHeaders } from "./field-headers.ts";
 import { createFields, type Fields } from "./fields/field-access.ts";
 import { readQuery } from "./query/query.ts";
 import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
@@ -39,7 +40,7 @@ export async function readRequest(
 }
 
 function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {
-  const { body, query, rule, variables } = binding;
+  const { body, query, requestHeaders, rule, variables } = binding;
   const fromPath = variables.map((variable) => readVariable(variable, segments));
   const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : createFields(rule.method.input);
   if (query !== undefined && exchange.query !== "") {
@@ -48,6 +49,7 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
   for (const [index, { set }] of variables.entries()) {
     set(message, fromPath[index]);
   }
+  readFieldHeaders(requestHeaders, exchange, message);
   return message;
 }
 

@@ -1,5 +1,5 @@
-import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
-import { Charge, type Operation, operation } from "../../gen/petstore/options/v1/options_pb.ts";
+import { type DescField, type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { Charge, header, type Operation, operation } from "../../gen/petstore/options/v1/options_pb.ts";
 
 /** Caches the options, which protobuf-es decodes on each access. `null` marks a method without them. */
 const operations = new WeakMap<DescMethod, Operation | null>();
@@ -19,6 +19,16 @@ function readOperation(method: DescMethod): Operation | null {
   const read = hasOption(method, operation) ? getOption(method, operation) : null;
   operations.set(method, read);
   return read;
+}
+
+/** The header that carries a field over REST, such as `If-Match`; undefined where none does. */
+export function headerOf(field: DescField): string | undefined {
+  return hasOption(field, header) ? getOption(field, header) : undefined;
+}
+
+/** The HTTP status of a method's successful answers. */
+export function successStatus(method: DescMethod): number {
+  return operationOf(method)?.successStatus || 200;
 }
 
 /** The anchor of a method in the reference, such as `get-pet`. */

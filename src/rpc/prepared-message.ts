@@ -14,11 +14,14 @@ export class PreparedMessage<M extends Message = Message> {
   readonly parts: (() => Parts<M>) | undefined;
   /** The message as the body of an answer over REST. Its bytes must not be changed. */
   readonly restBody: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** The fields that are known before the message is made. Over REST, headers carry some of them. */
+  readonly fields: Partial<M>;
 
-  constructor(forms: Pick<PreparedMessage<M>, "whole"> & Partial<Pick<PreparedMessage<M>, "parts" | "restBody">>) {
+  constructor(forms: Pick<PreparedMessage<M>, "whole"> & Partial<PreparedMessage<M>>) {
     this.whole = forms.whole;
     this.parts = forms.parts;
     this.restBody = forms.restBody;
+    this.fields = forms.fields ?? {};
   }
 }
 

@@ -13,7 +13,9 @@ import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { authInterceptor, scopesInterceptor } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorToRest } from "../interceptors/errors.ts";
+import { idempotencyInterceptor } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
+import { headerOf, successStatus } from "../interceptors/operation.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/answer-call.ts";
 import { createUnaryEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
@@ -81,6 +83,7 @@ export function createApi(options: ApiOptions): Api {
   const messageInterceptors = [
     ...(options.messageInterceptors ?? []),
     validation.interceptor,
+    idempotencyInterceptor,
     ...(enforceSunset ? [sunsetInterceptor(clock)] : []),
   ];
 
@@ -103,6 +106,8 @@ export function createApi(options: ApiOptions): Api {
       json: restJson,
       toError,
       errorBody: errorToRest,
+      headerOf,
+      successStatus,
       maxBodyBytes,
       registry,
     }),
