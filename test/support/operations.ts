@@ -1,4 +1,5 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { HoldService } from "../../gen/petstore/v1/hold_service_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
@@ -8,6 +9,16 @@ import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 export const operations = {
   listInventory: InventoryService.method.listInventory,
   updateInventory: InventoryService.method.updateInventory,
+  getInventory: InventoryService.method.getInventory,
+  getAvailability: InventoryService.method.getAvailability,
+  adjustInventory: InventoryService.method.adjustInventory,
+  batchUpdateInventory: InventoryService.method.batchUpdateInventory,
+  listStockChanges: InventoryService.method.listStockChanges,
+  createHold: HoldService.method.createHold,
+  getHold: HoldService.method.getHold,
+  listHolds: HoldService.method.listHolds,
+  commitHold: HoldService.method.commitHold,
+  releaseHold: HoldService.method.releaseHold,
   getPet: PetService.method.getPet,
   listOrders: StoreService.method.listOrders,
   getLimits: LimitService.method.getLimits,

@@ -1,9 +1,8 @@
-import { type DescEnum, fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { OrderStatusSchema } from "../../../gen/petstore/v1/order_pb.ts";
-import { PetStatusSchema } from "../../../gen/petstore/v1/pet_status_pb.ts";
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../http.ts";
 import { type Input, type Operation, operations } from "../operations.ts";
 import { type ApiClient, type CallOptions, type Outcome, requestHeaders } from "./client.ts";
+import { routes } from "./rest-routes.ts";
 
 /** A client of the documented paths, over any version of HTTP. */
 export function createRestClient(http: HttpClient): ApiClient {
@@ -17,49 +16,13 @@ export function createRestClient(http: HttpClient): ApiClient {
 }
 
 function toRequest<O extends Operation>(operation: O, input: Input<O>, options: CallOptions): HttpRequest {
-  const { body, ...request } = routes[operation](input);
+  const { body, headers, ...request } = routes[operation](input);
   const contentType = body === undefined ? {} : { "content-type": "application/json" };
-  return { ...request, body, headers: { ...contentType, ...requestHeaders(options) } };
-}
-
-/** The REST request of each operation, as docs/contract.md#operations has it. */
-const routes: { [O in Operation]: (input: Input<O>) => HttpRequest } = {
-  listInventory: (input) => ({ method: "GET", path: `/v1/inventory${listQuery(input, PetStatusSchema)}` }),
-  updateInventory: ({ petId, update }) => ({
-    method: "PATCH",
-    path: `/v1/inventory/${petId}`,
-    body: update && (update.quantity === undefined ? "{}" : `{"quantity":${update.quantity}}`),
-  }),
-  getPet: ({ petId }) => ({ method: "GET", path: `/v1/pets/${petId}` }),
-  getLimits: () => ({ method: "GET", path: "/v1/limits" }),
-  listOrders: (input) => ({ method: "GET", path: `/v1/store/orders${listQuery(input, OrderStatusSchema)}` }),
-};
-
-interface ListInput {
-  readonly pageSize?: number | undefined;
-  readonly pageToken?: string | undefined;
-  readonly status?: readonly number[] | undefined;
-}
-
-function listQuery({ pageSize, pageToken, status = [] }: ListInput, statuses: DescEnum): string {
-  const query = new URLSearchParams(status.map((value) => ["status", statusName(statuses, value)]));
-  if (pageSize !== undefined) {
-    query.append("pageSize", String(pageSize));
-  }
-  if (pageToken !== undefined) {
-    query.append("pageToken", pageToken);
-  }
-  return query.size === 0 ? "" : `?${query.toString()}`;
-}
-
-/** The name of a status in REST's JSON; a number that has none stands for itself. */
-function statusName(statuses: DescEnum, number: number): string {
-  const name = statuses.value[number]?.name ?? String(number);
-  return name.replace(/^(PET|ORDER)_STATUS_/, "").toLowerCase();
+  return { ...request, body, headers: { ...contentType, ...headers, ...requestHeaders(options) } };
 }
 
 function toOutcome<O extends Operation>(operation: O, { status, headers, text }: HttpAnswer): Outcome<O> {
-  if (status === 200) {
+  if (status === (operation === "createHold" ? 201 : 200)) {
     const message = fromJson(operations[operation].output, toProtoJson(operation, text, headers));
     return { message, headers } as Outcome<O>;
   }
@@ -72,6 +35,8 @@ function toProtoJson(operation: Operation, text: string, headers: Headers): Json
   const prefixes: Record<string, string> = {
     status: operation === "listOrders" ? "ORDER_STATUS_" : "PET_STATUS_",
     plan: "PLAN_",
+    state: "HOLD_STATE_",
+    kind: "STOCK_CHANGE_KIND_",
   };
   const body = JSON.parse(text, ((key: string, value: unknown, { source }: { source: string }) =>
     typeof value === "number"
@@ -81,11 +46,26 @@ function toProtoJson(operation: Operation, text: string, headers: Headers): Json
         : value) as never);
   switch (operation) {
     case "listInventory":
-      return { items: body, nextPageToken: nextPageToken(headers) };
+      return { items: body, nextPageToken: nextPageToken(headers), cursor: headers.get("x-inventory-cursor") ?? "" };
     case "listOrders":
       return { orders: body, nextPageToken: nextPageToken(headers) };
+    case "listHolds":
+      return { holds: body, nextPageToken: nextPageToken(headers) };
+    case "listStockChanges":
+      return { changes: body, nextPageToken: nextPageToken(headers) };
+    case "batchUpdateInventory":
+      return { results: body };
     case "updateInventory":
-      return { item: body };
+    case "getInventory":
+    case "adjustInventory":
+      return { item: body, etag: headers.get("etag") ?? "" };
+    case "getAvailability":
+      return { availability: body };
+    case "createHold":
+    case "getHold":
+    case "commitHold":
+    case "releaseHold":
+      return { hold: body };
     case "getPet":
       return { pet: body };
     case "getLimits":
