@@ -2,19 +2,26 @@ import { createClient } from "@connectrpc/connect";
 import { parseBaseUrl } from "./base-url.ts";
 import type { CallOptions } from "./call-options.ts";
 import type {
+  Hold,
+  HoldClient,
   InventoryClient,
   InventoryItem,
   LimitClient,
+  ListHoldsRequest,
   ListInventoryRequest,
   ListOrdersRequest,
+  ListStockChangesRequest,
   Order,
   PetClient,
+  StockChange,
   StoreClient,
 } from "./gen/api.ts";
+import { HoldService } from "./gen/petstore/v1/hold_service_pb.ts";
 import { InventoryService } from "./gen/petstore/v1/inventory_service_pb.ts";
 import { LimitService } from "./gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "./gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "./gen/petstore/v1/store_service_pb.ts";
+import { idempotencyKeys } from "./idempotency.ts";
 import type { ApiKey } from "./key.ts";
 import { createKeyInterceptor } from "./key-interceptor.ts";
 import type { Limits } from "./limits.ts";
@@ -53,6 +60,8 @@ export interface PetstoreClientOptions {
 export interface PetstoreClient {
   /** The stock of the pets. */
   readonly inventory: InventoryClient;
+  /** Holds on the stock. */
+  readonly holds: HoldClient;
   /** The pets themselves. */
   readonly pets: PetClient;
   /** The orders. */
@@ -71,6 +80,15 @@ export interface PetstoreClient {
    * for each page's call. Rejects as `store.listOrders` does.
    */
   listOrders(request?: ListOrdersRequest, options?: CallOptions): AsyncGenerator<Order, void, undefined>;
+  /** All holds that the request selects, the newest first, page by page. Rejects as `holds.listHolds` does. */
+  listHolds(request?: ListHoldsRequest, options?: CallOptions): AsyncGenerator<Hold, void, undefined>;
+  /**
+   * All changes of the stock that the request selects, page by page. Rejects as `inventory.listStockChanges` does.
+   */
+  listStockChanges(
+    request?: ListStockChangesRequest,
+    options?: CallOptions,
+  ): AsyncGenerator<StockChange, void, undefined>;
 }
 
 /**
@@ -85,6 +103,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     baseUrl: baseUrl.href,
     // From the outermost to the innermost.
     interceptors: [
+      idempotencyKeys,
       createRetryInterceptor(retry, timing),
       createLimitsInterceptor((told) => {
         limits = told;
@@ -96,8 +115,10 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
   });
   const inventory: InventoryClient = createClient(InventoryService, transport);
   const store: StoreClient = createClient(StoreService, transport);
+  const holds: HoldClient = createClient(HoldService, transport);
   return {
     inventory,
+    holds,
     pets: createClient(PetService, transport),
     store,
     keyLimits: createClient(LimitService, transport),
@@ -115,6 +136,18 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
         request,
         (page) => store.listOrders(page, call),
         ({ orders }) => orders,
+      ),
+    listHolds: (request = {}, call = {}) =>
+      followPages(
+        request,
+        (page) => holds.listHolds(page, call),
+        (page) => page.holds,
+      ),
+    listStockChanges: (request = {}, call = {}) =>
+      followPages(
+        request,
+        (page) => inventory.listStockChanges(page, call),
+        ({ changes }) => changes,
       ),
   };
 }

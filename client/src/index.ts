@@ -4,6 +4,7 @@
  */
 export type { CallOptions } from "./call-options.ts";
 export { createPetstoreClient, type PetstoreClient, type PetstoreClientOptions } from "./client.ts";
+export { type Duration, toDuration } from "./duration.ts";
 export {
   type CanonicalCode,
   codeOf,

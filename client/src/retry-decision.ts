@@ -1,7 +1,7 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import { reasonOf, retryDelayMsOf } from "./errors.ts";
+import { hasIdempotencyKey } from "./idempotency.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 
 /** The limits. */
@@ -14,8 +14,8 @@ const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 
 /** Whether a call with this failure can be retried without doing its work twice. */
-export function isRetriable(error: unknown, method: DescMethod): boolean {
-  return isRefused(error) || (isInterruption(error) && isIdempotent(method));
+export function isRetriable(error: unknown, call: Pick<UnaryRequest, "method" | "header">): boolean {
+  return isRefused(error) || (isInterruption(error) && isIdempotent(call));
 }
 
 /** A call that the service refused was never started. */
@@ -33,12 +33,18 @@ function isRefusedStream(error: unknown): boolean {
   return cause instanceof Error && cause.message.endsWith("NGHTTP2_REFUSED_STREAM");
 }
 
+/** A refusal of the service's own, such as `PRECONDITION_FAILED`, would be the same again. */
 function isInterruption(error: unknown): boolean {
-  return error instanceof ConnectError && interruptions.includes(error.code);
+  const reason = reasonOf(error);
+  return (
+    error instanceof ConnectError &&
+    interruptions.includes(error.code) &&
+    (reason === undefined || reason === "UNAVAILABLE")
+  );
 }
 
-function isIdempotent({ idempotency }: DescMethod): boolean {
-  return idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
+function isIdempotent({ method, header }: Pick<UnaryRequest, "method" | "header">): boolean {
+  return method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN || hasIdempotencyKey(header);
 }
 
 /** A failed attempt. */

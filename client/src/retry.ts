@@ -55,7 +55,7 @@ class Retries {
   }
 
   #delayAfter(error: unknown): number | undefined {
-    if (this.#request.signal.aborted || !isRetriable(error, this.#request.method)) {
+    if (this.#request.signal.aborted || !isRetriable(error, this.#request)) {
       return undefined;
     }
     const now = this.#timing.now();

@@ -1,7 +1,13 @@
-import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { Code, type ConnectError, createClient, createRouterTransport, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createRetryInterceptor, InventoryService } from "../../client/src/connect.ts";
-import { createPetstoreClient, defaultRetryPolicy, type RetryPolicy } from "../../client/src/index.ts";
+import { createRetryInterceptor, HoldService, InventoryService } from "../../client/src/connect.ts";
+import {
+  createPetstoreClient,
+  defaultRetryPolicy,
+  type PetstoreClient,
+  type RetryPolicy,
+  toDuration,
+} from "../../client/src/index.ts";
 import { isRetriable, nextDelayMs } from "../../client/src/retry-decision.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { failure, overLimit, refusedStream } from "./failures.ts";
@@ -106,6 +112,12 @@ describe("a call that fails", () => {
       ResourceExhausted,
     ],
     ["is not made again when there is a fault", { failures: [failure(Internal)] }, [], Internal],
+    [
+      "is not made again when its version is out of date",
+      { failures: [failure(Aborted, { reason: "PRECONDITION_FAILED" })] },
+      [],
+      Aborted,
+    ],
     ["is not made again when there is no such pet", { failures: [failure(NotFound)] }, [], NotFound],
     ["is not made again when its time is over", { failures: [failure(DeadlineExceeded)] }, [], DeadlineExceeded],
     ["is not made again when its key is refused", { failures: [failure(Unauthenticated)] }, [], Unauthenticated],
@@ -136,7 +148,63 @@ it.each([
   ["is made again where a server that ends refuses it", refusedStream(), true],
   ["is not made again where there is another fault", failure(Internal), false],
 ])("a call that is not idempotent %s", (_title, error, isMade) => {
-  expect(isRetriable(error, Health.method.check)).toBe(isMade);
+  expect(isRetriable(error, { method: Health.method.check, header: new Headers() })).toBe(isMade);
+});
+
+describe("an idempotency key", () => {
+  /** Makes a call that nobody answers at first, and returns the keys that the service saw. */
+  async function keysOf(call: (client: PetstoreClient) => Promise<unknown>) {
+    const keys: (string | null)[] = [];
+    const answer = (_request: unknown, { requestHeader }: HandlerContext) => {
+      if (keys.push(requestHeader.get("idempotency-key")) === 1) {
+        throw down;
+      }
+      return {};
+    };
+    const client = createPetstoreClient({
+      baseUrl: "https://in-memory",
+      apiKey: "psk_x",
+      transport: (transport) =>
+        createRouterTransport(
+          ({ service }) => {
+            service(InventoryService, { adjustInventory: answer, updateInventory: answer, getInventory: answer });
+            service(HoldService, { createHold: answer });
+          },
+          { transport },
+        ),
+      timing: new FakeTiming(),
+    });
+    await call(client);
+    return keys;
+  }
+
+  it.each<[string, (client: PetstoreClient) => Promise<unknown>]>([
+    ["an adjustment", ({ inventory }) => inventory.adjustInventory({})],
+    ["an update", ({ inventory }) => inventory.updateInventory({})],
+    ["a hold", ({ holds }) => holds.createHold({ ttl: toDuration(900_000) })],
+  ])("is the same for all attempts at %s, and new for the next one", async (_title, call) => {
+    const [first, second, ...others] = await keysOf(call);
+    expect(first).toMatch(/^[0-9a-f]{32}$/);
+    expect(second).toBe(first);
+    expect(others).toEqual([]);
+    expect((await keysOf(call))[0]).not.toBe(first);
+  });
+
+  it("of the caller's own is kept", async () => {
+    const headers = { "Idempotency-Key": "sale-17" };
+    expect(await keysOf(({ inventory }) => inventory.adjustInventory({}, { headers }))).toEqual(["sale-17", "sale-17"]);
+  });
+
+  it("is not sent with a call that changes nothing", async () => {
+    expect(await keysOf(({ inventory }) => inventory.getInventory({}))).toEqual([null, null]);
+  });
+});
+
+it.each([
+  [900_000, { seconds: 900n, nanos: 0 }],
+  [1_500, { seconds: 1n, nanos: 500_000_000 }],
+])("%d ms as a duration", (ms, duration) => {
+  expect(toDuration(ms)).toEqual(duration);
 });
 
 describe("back-off", () => {

@@ -2,8 +2,11 @@ import { type DescEnum, type DescField, type DescMessage, type DescMethod, Scala
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { doc } from "./doc.ts";
 
-/** Written by hand in the client, because protobuf's comment on it is not for TypeScript. */
-const timestamp = "google.protobuf.Timestamp";
+/** Written by hand in the client, because protobuf's comments on them are not for TypeScript. */
+const handwritten: readonly string[] = ["google.protobuf.Timestamp", "google.protobuf.Duration"];
+
+/** Messages whose own names mean something else in TypeScript. */
+const renamed: Readonly<Record<string, string>> = { "petstore.v1.Error": "ChangeError" };
 
 /** The types of the messages that the methods take and give, and the enums in them. */
 export function messageTypes(methods: readonly DescMethod[]): { types: readonly string[]; enums: readonly DescEnum[] } {
@@ -21,7 +24,7 @@ export function messageTypes(methods: readonly DescMethod[]): { types: readonly 
 /** The messages themselves, and those in their fields. */
 function reachable(messages: readonly DescMessage[], found: Set<DescMessage> = new Set()): Set<DescMessage> {
   for (const message of messages) {
-    if (!found.has(message) && message.typeName !== timestamp) {
+    if (!found.has(message) && !handwritten.includes(message.typeName)) {
       found.add(message);
       reachable(
         message.fields.flatMap((field) => field.message ?? []),
@@ -49,7 +52,7 @@ function messageType(message: DescMessage, isOptional: (field: DescField) => boo
     return `${doc(field, { indent: "  " })}\n  ${member}`;
   });
   const body = fields.length === 0 ? "{}" : `{\n${fields.join("\n\n")}\n}`;
-  return `${doc(message)}\nexport interface ${message.name} ${body}`;
+  return `${doc(message)}\nexport interface ${nameOf(message)} ${body}`;
 }
 
 function fieldType(field: DescField): string {
@@ -59,12 +62,16 @@ function fieldType(field: DescField): string {
     case "enum":
       return field.enum.name;
     case "message":
-      return field.message.name;
+      return nameOf(field.message);
     case "list":
-      return `${field.listKind === "scalar" ? scalarType(field, field.scalar) : (field.enum ?? field.message).name}[]`;
+      return `${field.listKind === "scalar" ? scalarType(field, field.scalar) : (field.enum?.name ?? nameOf(field.message as DescMessage))}[]`;
     case "map":
       throw new Error(`${field.toString()}: maps have no type in the client yet`);
   }
+}
+
+function nameOf({ name, typeName }: DescMessage): string {
+  return renamed[typeName] ?? name;
 }
 
 function scalarType(field: DescField, scalar: ScalarType): string {

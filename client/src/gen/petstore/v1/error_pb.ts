@@ -4,12 +4,51 @@
 // @generated from file petstore/v1/error.proto (package petstore.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file petstore/v1/error.proto.
  */
 export const file_petstore_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChdwZXRzdG9yZS92MS9lcnJvci5wcm90bxILcGV0c3RvcmUudjFiBnByb3RvMw");
+  fileDesc("ChdwZXRzdG9yZS92MS9lcnJvci5wcm90bxILcGV0c3RvcmUudjEiNgoFRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg4KBnN0YXR1cxgDIAEoBWIGcHJvdG8z");
+
+/**
+ * Error is the body of every failed answer over REST.
+ *
+ * Over gRPC and Connect the same `code` stands in the `reason` of a `google.rpc.ErrorInfo` whose
+ * `domain` is `petstore.v1`.
+ *
+ * @generated from message petstore.v1.Error
+ */
+export type Error = Message<"petstore.v1.Error"> & {
+  /**
+   * Machine-readable error code. Codes never change their meaning.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * Human-readable description of the error, which says what to do next.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * The HTTP status code of the response.
+   *
+   * @generated from field: int32 status = 3;
+   */
+  status: number;
+};
+
+/**
+ * Describes the message petstore.v1.Error.
+ * Use `create(ErrorSchema)` to create a new message.
+ */
+export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_error, 0);
 

@@ -6,17 +6,19 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { InventoryItem, InventoryUpdate } from "./inventory_pb.ts";
+import type { Availability, InventoryAdjustment, InventoryChange, InventoryChangeResult, InventoryItem, InventoryUpdate } from "./inventory_pb.ts";
 import { file_petstore_v1_inventory } from "./inventory_pb.ts";
 import type { PetStatus } from "./pet_status_pb.ts";
 import { file_petstore_v1_pet_status } from "./pet_status_pb.ts";
+import type { StockChange } from "./stock_change_pb.ts";
+import { file_petstore_v1_stock_change } from "./stock_change_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file petstore/v1/inventory_service.proto.
  */
 export const file_petstore_v1_inventory_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNwZXRzdG9yZS92MS9pbnZlbnRvcnlfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEieAoUTGlzdEludmVudG9yeVJlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRImCgZzdGF0dXMYAyADKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNCDAoKX3BhZ2Vfc2l6ZSJbChVMaXN0SW52ZW50b3J5UmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJWChZVcGRhdGVJbnZlbnRvcnlSZXF1ZXN0Eg4KBnBldF9pZBgBIAEoAxIsCgZ1cGRhdGUYAiABKAsyHC5wZXRzdG9yZS52MS5JbnZlbnRvcnlVcGRhdGUiQwoXVXBkYXRlSW52ZW50b3J5UmVzcG9uc2USKAoEaXRlbRgBIAEoCzIaLnBldHN0b3JlLnYxLkludmVudG9yeUl0ZW0y0gEKEEludmVudG9yeVNlcnZpY2USWwoNTGlzdEludmVudG9yeRIhLnBldHN0b3JlLnYxLkxpc3RJbnZlbnRvcnlSZXF1ZXN0GiIucGV0c3RvcmUudjEuTGlzdEludmVudG9yeVJlc3BvbnNlIgOQAgESYQoPVXBkYXRlSW52ZW50b3J5EiMucGV0c3RvcmUudjEuVXBkYXRlSW52ZW50b3J5UmVxdWVzdBokLnBldHN0b3JlLnYxLlVwZGF0ZUludmVudG9yeVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_petstore_v1_inventory, file_petstore_v1_pet_status]);
+  fileDesc("CiNwZXRzdG9yZS92MS9pbnZlbnRvcnlfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEieAoUTGlzdEludmVudG9yeVJlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRImCgZzdGF0dXMYAyADKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNCDAoKX3BhZ2Vfc2l6ZSJrChVMaXN0SW52ZW50b3J5UmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIOCgZjdXJzb3IYAyABKAkicgoWVXBkYXRlSW52ZW50b3J5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMSLAoGdXBkYXRlGAIgASgLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5VXBkYXRlEhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdVcGRhdGVJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIiUKE0dldEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDIk4KFEdldEludmVudG9yeVJlc3BvbnNlEigKBGl0ZW0YASABKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEgwKBGV0YWcYAiABKAkiKAoWR2V0QXZhaWxhYmlsaXR5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMiSgoXR2V0QXZhaWxhYmlsaXR5UmVzcG9uc2USLwoMYXZhaWxhYmlsaXR5GAEgASgLMhkucGV0c3RvcmUudjEuQXZhaWxhYmlsaXR5InoKFkFkanVzdEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDEjQKCmFkanVzdG1lbnQYAiABKAsyIC5wZXRzdG9yZS52MS5JbnZlbnRvcnlBZGp1c3RtZW50EhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdBZGp1c3RJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIlwKG0JhdGNoVXBkYXRlSW52ZW50b3J5UmVxdWVzdBItCgdjaGFuZ2VzGAEgAygLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5Q2hhbmdlEg4KBmF0b21pYxgCIAEoCCJTChxCYXRjaFVwZGF0ZUludmVudG9yeVJlc3BvbnNlEjMKB3Jlc3VsdHMYASADKAsyIi5wZXRzdG9yZS52MS5JbnZlbnRvcnlDaGFuZ2VSZXN1bHQi1QEKF0xpc3RTdG9ja0NoYW5nZXNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAkSEgoFYWZ0ZXIYAyABKAlIAYgBARIQCgNwZXQYBCABKANIAogBARIOCgZwZXRfaWQYBSADKAMSFQoIY3Jvc3NpbmcYBiABKANIA4gBARIUCgxuZXdlc3RfZmlyc3QYByABKAhCDAoKX3BhZ2Vfc2l6ZUIICgZfYWZ0ZXJCBgoEX3BldEILCglfY3Jvc3NpbmciXgoYTGlzdFN0b2NrQ2hhbmdlc1Jlc3BvbnNlEikKB2NoYW5nZXMYASADKAsyGC5wZXRzdG9yZS52MS5TdG9ja0NoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkywAUKEEludmVudG9yeVNlcnZpY2USWwoNTGlzdEludmVudG9yeRIhLnBldHN0b3JlLnYxLkxpc3RJbnZlbnRvcnlSZXF1ZXN0GiIucGV0c3RvcmUudjEuTGlzdEludmVudG9yeVJlc3BvbnNlIgOQAgESYQoPVXBkYXRlSW52ZW50b3J5EiMucGV0c3RvcmUudjEuVXBkYXRlSW52ZW50b3J5UmVxdWVzdBokLnBldHN0b3JlLnYxLlVwZGF0ZUludmVudG9yeVJlc3BvbnNlIgOQAgISWAoMR2V0SW52ZW50b3J5EiAucGV0c3RvcmUudjEuR2V0SW52ZW50b3J5UmVxdWVzdBohLnBldHN0b3JlLnYxLkdldEludmVudG9yeVJlc3BvbnNlIgOQAgESYQoPR2V0QXZhaWxhYmlsaXR5EiMucGV0c3RvcmUudjEuR2V0QXZhaWxhYmlsaXR5UmVxdWVzdBokLnBldHN0b3JlLnYxLkdldEF2YWlsYWJpbGl0eVJlc3BvbnNlIgOQAgESXAoPQWRqdXN0SW52ZW50b3J5EiMucGV0c3RvcmUudjEuQWRqdXN0SW52ZW50b3J5UmVxdWVzdBokLnBldHN0b3JlLnYxLkFkanVzdEludmVudG9yeVJlc3BvbnNlEmsKFEJhdGNoVXBkYXRlSW52ZW50b3J5EigucGV0c3RvcmUudjEuQmF0Y2hVcGRhdGVJbnZlbnRvcnlSZXF1ZXN0GikucGV0c3RvcmUudjEuQmF0Y2hVcGRhdGVJbnZlbnRvcnlSZXNwb25zZRJkChBMaXN0U3RvY2tDaGFuZ2VzEiQucGV0c3RvcmUudjEuTGlzdFN0b2NrQ2hhbmdlc1JlcXVlc3QaJS5wZXRzdG9yZS52MS5MaXN0U3RvY2tDaGFuZ2VzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_petstore_v1_inventory, file_petstore_v1_pet_status, file_petstore_v1_stock_change]);
 
 /**
  * ListInventoryRequest selects the stock entries to return.
@@ -74,6 +76,14 @@ export type ListInventoryResponse = Message<"petstore.v1.ListInventoryResponse">
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Where in the history the list was read: it shows all changes up to this cursor. List the changes
+   * after it to keep a copy up to date.
+   *
+   * @generated from field: string cursor = 3;
+   */
+  cursor: string;
 };
 
 /**
@@ -102,6 +112,14 @@ export type UpdateInventoryRequest = Message<"petstore.v1.UpdateInventoryRequest
    * @generated from field: petstore.v1.InventoryUpdate update = 2;
    */
   update?: InventoryUpdate | undefined;
+
+  /**
+   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for
+   * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   *
+   * @generated from field: optional string etag = 3;
+   */
+  etag?: string | undefined;
 };
 
 /**
@@ -123,6 +141,13 @@ export type UpdateInventoryResponse = Message<"petstore.v1.UpdateInventoryRespon
    * @generated from field: petstore.v1.InventoryItem item = 1;
    */
   item?: InventoryItem | undefined;
+
+  /**
+   * The version of the entry: an opaque strong entity tag, quotes included.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
 };
 
 /**
@@ -131,6 +156,305 @@ export type UpdateInventoryResponse = Message<"petstore.v1.UpdateInventoryRespon
  */
 export const UpdateInventoryResponseSchema: GenMessage<UpdateInventoryResponse> = /*@__PURE__*/
   messageDesc(file_petstore_v1_inventory_service, 3);
+
+/**
+ * GetInventoryRequest names the pet whose entry to return.
+ *
+ * @generated from message petstore.v1.GetInventoryRequest
+ */
+export type GetInventoryRequest = Message<"petstore.v1.GetInventoryRequest"> & {
+  /**
+   * Identifier of the pet.
+   *
+   * @generated from field: int64 pet_id = 1;
+   */
+  petId: bigint;
+};
+
+/**
+ * Describes the message petstore.v1.GetInventoryRequest.
+ * Use `create(GetInventoryRequestSchema)` to create a new message.
+ */
+export const GetInventoryRequestSchema: GenMessage<GetInventoryRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 4);
+
+/**
+ * GetInventoryResponse is the stock entry of one pet.
+ *
+ * @generated from message petstore.v1.GetInventoryResponse
+ */
+export type GetInventoryResponse = Message<"petstore.v1.GetInventoryResponse"> & {
+  /**
+   * The stock entry.
+   *
+   * @generated from field: petstore.v1.InventoryItem item = 1;
+   */
+  item?: InventoryItem | undefined;
+
+  /**
+   * The version of the entry: an opaque strong entity tag, quotes included.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message petstore.v1.GetInventoryResponse.
+ * Use `create(GetInventoryResponseSchema)` to create a new message.
+ */
+export const GetInventoryResponseSchema: GenMessage<GetInventoryResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 5);
+
+/**
+ * GetAvailabilityRequest names the pet whose availability to return.
+ *
+ * @generated from message petstore.v1.GetAvailabilityRequest
+ */
+export type GetAvailabilityRequest = Message<"petstore.v1.GetAvailabilityRequest"> & {
+  /**
+   * Identifier of the pet.
+   *
+   * @generated from field: int64 pet_id = 1;
+   */
+  petId: bigint;
+};
+
+/**
+ * Describes the message petstore.v1.GetAvailabilityRequest.
+ * Use `create(GetAvailabilityRequestSchema)` to create a new message.
+ */
+export const GetAvailabilityRequestSchema: GenMessage<GetAvailabilityRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 6);
+
+/**
+ * GetAvailabilityResponse tells what can be taken of a pet's stock.
+ *
+ * @generated from message petstore.v1.GetAvailabilityResponse
+ */
+export type GetAvailabilityResponse = Message<"petstore.v1.GetAvailabilityResponse"> & {
+  /**
+   * What can be taken.
+   *
+   * @generated from field: petstore.v1.Availability availability = 1;
+   */
+  availability?: Availability | undefined;
+};
+
+/**
+ * Describes the message petstore.v1.GetAvailabilityResponse.
+ * Use `create(GetAvailabilityResponseSchema)` to create a new message.
+ */
+export const GetAvailabilityResponseSchema: GenMessage<GetAvailabilityResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 7);
+
+/**
+ * AdjustInventoryRequest names a pet and what is added to its stock.
+ *
+ * @generated from message petstore.v1.AdjustInventoryRequest
+ */
+export type AdjustInventoryRequest = Message<"petstore.v1.AdjustInventoryRequest"> & {
+  /**
+   * Identifier of the pet whose stock is adjusted.
+   *
+   * @generated from field: int64 pet_id = 1;
+   */
+  petId: bigint;
+
+  /**
+   * What is added.
+   *
+   * @generated from field: petstore.v1.InventoryAdjustment adjustment = 2;
+   */
+  adjustment?: InventoryAdjustment | undefined;
+
+  /**
+   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for
+   * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   *
+   * @generated from field: optional string etag = 3;
+   */
+  etag?: string | undefined;
+};
+
+/**
+ * Describes the message petstore.v1.AdjustInventoryRequest.
+ * Use `create(AdjustInventoryRequestSchema)` to create a new message.
+ */
+export const AdjustInventoryRequestSchema: GenMessage<AdjustInventoryRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 8);
+
+/**
+ * AdjustInventoryResponse is the answer to an adjustment.
+ *
+ * @generated from message petstore.v1.AdjustInventoryResponse
+ */
+export type AdjustInventoryResponse = Message<"petstore.v1.AdjustInventoryResponse"> & {
+  /**
+   * The adjusted stock entry.
+   *
+   * @generated from field: petstore.v1.InventoryItem item = 1;
+   */
+  item?: InventoryItem | undefined;
+
+  /**
+   * The version of the entry: an opaque strong entity tag, quotes included.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message petstore.v1.AdjustInventoryResponse.
+ * Use `create(AdjustInventoryResponseSchema)` to create a new message.
+ */
+export const AdjustInventoryResponseSchema: GenMessage<AdjustInventoryResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 9);
+
+/**
+ * BatchUpdateInventoryRequest has the changes of a batch.
+ *
+ * @generated from message petstore.v1.BatchUpdateInventoryRequest
+ */
+export type BatchUpdateInventoryRequest = Message<"petstore.v1.BatchUpdateInventoryRequest"> & {
+  /**
+   * The changes, 1 to 1,000, which are made in this order.
+   *
+   * @generated from field: repeated petstore.v1.InventoryChange changes = 1;
+   */
+  changes: InventoryChange[];
+
+  /**
+   * Whether one refused change refuses them all.
+   *
+   * @generated from field: bool atomic = 2;
+   */
+  atomic: boolean;
+};
+
+/**
+ * Describes the message petstore.v1.BatchUpdateInventoryRequest.
+ * Use `create(BatchUpdateInventoryRequestSchema)` to create a new message.
+ */
+export const BatchUpdateInventoryRequestSchema: GenMessage<BatchUpdateInventoryRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 10);
+
+/**
+ * BatchUpdateInventoryResponse tells what became of the changes of a batch.
+ *
+ * @generated from message petstore.v1.BatchUpdateInventoryResponse
+ */
+export type BatchUpdateInventoryResponse = Message<"petstore.v1.BatchUpdateInventoryResponse"> & {
+  /**
+   * A result for each change, in their order.
+   *
+   * @generated from field: repeated petstore.v1.InventoryChangeResult results = 1;
+   */
+  results: InventoryChangeResult[];
+};
+
+/**
+ * Describes the message petstore.v1.BatchUpdateInventoryResponse.
+ * Use `create(BatchUpdateInventoryResponseSchema)` to create a new message.
+ */
+export const BatchUpdateInventoryResponseSchema: GenMessage<BatchUpdateInventoryResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 11);
+
+/**
+ * ListStockChangesRequest selects the changes to return.
+ *
+ * @generated from message petstore.v1.ListStockChangesRequest
+ */
+export type ListStockChangesRequest = Message<"petstore.v1.ListStockChangesRequest"> & {
+  /**
+   * The most changes to return in one answer, from 1 to 1,000; a larger value is cut to 1,000. Without
+   * it, 100 are returned at most.
+   *
+   * @generated from field: optional int32 page_size = 1;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
+   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+
+  /**
+   * Return only the changes after this cursor. Without it, the list begins with the oldest change that
+   * is kept.
+   *
+   * @generated from field: optional string after = 3;
+   */
+  after?: string | undefined;
+
+  /**
+   * Return only the changes of this pet.
+   *
+   * @generated from field: optional int64 pet = 4;
+   */
+  pet?: bigint | undefined;
+
+  /**
+   * Return only the changes of these pets. Without it, those of all pets are returned.
+   *
+   * @generated from field: repeated int64 pet_id = 5;
+   */
+  petId: bigint[];
+
+  /**
+   * Return only the changes that take a stock count from above this number to it or below it: low
+   * stock, told once each time.
+   *
+   * @generated from field: optional int64 crossing = 6;
+   */
+  crossing?: bigint | undefined;
+
+  /**
+   * Return the newest changes first.
+   *
+   * @generated from field: bool newest_first = 7;
+   */
+  newestFirst: boolean;
+};
+
+/**
+ * Describes the message petstore.v1.ListStockChangesRequest.
+ * Use `create(ListStockChangesRequestSchema)` to create a new message.
+ */
+export const ListStockChangesRequestSchema: GenMessage<ListStockChangesRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 12);
+
+/**
+ * ListStockChangesResponse is one page of changes.
+ *
+ * @generated from message petstore.v1.ListStockChangesResponse
+ */
+export type ListStockChangesResponse = Message<"petstore.v1.ListStockChangesResponse"> & {
+  /**
+   * The changes, the oldest first unless asked otherwise.
+   *
+   * @generated from field: repeated petstore.v1.StockChange changes = 1;
+   */
+  changes: StockChange[];
+
+  /**
+   * The token of the next page. Empty when there is no further page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message petstore.v1.ListStockChangesResponse.
+ * Use `create(ListStockChangesResponseSchema)` to create a new message.
+ */
+export const ListStockChangesResponseSchema: GenMessage<ListStockChangesResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 13);
 
 /**
  * The stock levels of the pets in the store.
@@ -163,6 +487,72 @@ export const InventoryService: GenService<{
     methodKind: "unary";
     input: typeof UpdateInventoryRequestSchema;
     output: typeof UpdateInventoryResponseSchema;
+  },
+  /**
+   * Returns the stock entry of one pet, with its version.
+   *
+   * The version is an opaque strong `ETag`, and new with every write of the entry's stock or status. Send
+   * it as `If-Match` with an update, and the update is done only if nobody has written meanwhile.
+   *
+   * @generated from rpc petstore.v1.InventoryService.GetInventory
+   */
+  getInventory: {
+    methodKind: "unary";
+    input: typeof GetInventoryRequestSchema;
+    output: typeof GetInventoryResponseSchema;
+  },
+  /**
+   * Returns how many of one pet are in stock, how many of them are held, and how many can be taken.
+   *
+   * A hold counts until its `expiresAt`, to the millisecond.
+   *
+   * @generated from rpc petstore.v1.InventoryService.GetAvailability
+   */
+  getAvailability: {
+    methodKind: "unary";
+    input: typeof GetAvailabilityRequestSchema;
+    output: typeof GetAvailabilityResponseSchema;
+  },
+  /**
+   * Adds a delta to the stock of one pet, such as a sale or a delivery.
+   *
+   * Two adjustments at once are both done, whoever comes first. One that takes more than is available
+   * is refused, unless it allows a negative stock.
+   *
+   * @generated from rpc petstore.v1.InventoryService.AdjustInventory
+   */
+  adjustInventory: {
+    methodKind: "unary";
+    input: typeof AdjustInventoryRequestSchema;
+    output: typeof AdjustInventoryResponseSchema;
+  },
+  /**
+   * Makes up to 1,000 changes of stock in one request, which counts once towards the limits.
+   *
+   * Each change sets a quantity or adds a delta, in the order given. The answer tells of each change, in
+   * the same order, whether it was done. With `atomic`, one refusal refuses them all: the answer is
+   * that error, and nothing is changed.
+   *
+   * @generated from rpc petstore.v1.InventoryService.BatchUpdateInventory
+   */
+  batchUpdateInventory: {
+    methodKind: "unary";
+    input: typeof BatchUpdateInventoryRequestSchema;
+    output: typeof BatchUpdateInventoryResponseSchema;
+  },
+  /**
+   * Returns the changes of stock, in the order in which they were made.
+   *
+   * Every write of stock is one change. Revisions count 1, 2, 3 … without a gap. A reader who goes on
+   * after the last cursor it has read misses no change and sees none twice. Where a filter leaves out
+   * much, a page may be short; a `Link` header with `rel="next"` announces that there is more.
+   *
+   * @generated from rpc petstore.v1.InventoryService.ListStockChanges
+   */
+  listStockChanges: {
+    methodKind: "unary";
+    input: typeof ListStockChangesRequestSchema;
+    output: typeof ListStockChangesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_petstore_v1_inventory_service, 0);

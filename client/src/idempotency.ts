@@ -1,0 +1,29 @@
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import type { Interceptor } from "@connectrpc/connect";
+
+const header = "idempotency-key";
+
+/**
+ * Gives each call that may change something an idempotency key, unless it has one: the service does such a call once,
+ * however often it is sent. It must stand outside of the retries, so that they share the key.
+ *
+ * Source: https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ */
+export const idempotencyKeys: Interceptor = (next) => (request) => {
+  const { idempotency } = request.method;
+  if (idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS && !request.header.has(header)) {
+    request.header.set(header, randomKey());
+  }
+  return next(request);
+};
+
+/** Whether a call with these headers is done once, however often it is sent. */
+export function hasIdempotencyKey(headers: Headers): boolean {
+  return headers.has(header);
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing on pages without TLS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
