@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   config: async () => (await import("./commands/config.ts")).addConfig,
   status: async () => (await import("./commands/status.ts")).addStatus,
   keys: async () => (await import("./commands/keys/keys.ts")).addKeys,
+  history: async () => (await import("./commands/history.ts")).addHistory,
   import: async () => (await import("./commands/import.ts")).addImport,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
@@ -112,6 +113,7 @@ Examples:
   $ petstore serve --demo
   $ petstore keys create --plan pro --name "Till 3"
   $ petstore import pets.csv
+  $ petstore history --follow
   $ petstore export --format jsonl > pets.jsonl
 
 Run 'petstore help <command>' for the flags of a command.`;

@@ -54,7 +54,8 @@ function widthOfCharacter(character: string): number {
   return wide.test(character) ? 2 : 1;
 }
 
-function formatRow(row: readonly string[], widths: readonly number[]): string {
+/** Writes one row. Each cell takes its column's width, and two spaces stand between. The cells must be safe already. */
+export function formatRow(row: readonly string[], widths: readonly number[]): string {
   return row
     .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell)))
     .join("  ")

@@ -1,0 +1,111 @@
+import { setTimeout } from "node:timers/promises";
+import { type Command, Option } from "commander";
+import type { StockChange } from "../../domain/history.ts";
+import { isInt64 } from "../../domain/ranges.ts";
+import type { Store } from "../../domain/store.ts";
+import { argument, listArgument } from "../parse/argument.ts";
+import { parseWholeNumber } from "../parse/number.ts";
+import { ChangeTable, changeToJsonLine } from "../print/change-table.ts";
+import { withExistingStore } from "../store-file.ts";
+
+/** How many changes are shown where nobody says. */
+const defaultLast = 20;
+
+/** How many changes are read at a time. */
+const readAtOnce = 1_000;
+
+/** How often a store that is followed is asked for more, in milliseconds. */
+const followMs = 250;
+
+/** `petstore history`: the changes of stock, for people or as JSON Lines. */
+export function addHistory(program: Command): void {
+  program
+    .command("history")
+    .summary("show the changes of stock: when, what, who and why")
+    .description("Shows the last changes of stock, the newest last.")
+    .addOption(
+      new Option("--pet <id>", "only changes of this pet; repeatable").argParser(
+        listArgument(parsePetId, "the id of a pet, such as 7"),
+      ),
+    )
+    .addOption(
+      new Option("--last <number>", "how many changes to show")
+        .argParser(argument(parseWholeNumber, "a whole number, such as 100"))
+        .default(defaultLast),
+    )
+    .option("--follow", "go on with the changes that come, until Ctrl-C")
+    .option("--json", "print JSON Lines, with the fields of the API")
+    .addHelpText("after", help)
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<HistoryOptions>();
+      await withExistingStore(options.db, (store) => showHistory(store, options));
+    });
+}
+
+interface HistoryOptions {
+  readonly db: string;
+  readonly pet?: readonly bigint[];
+  readonly last: number;
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+function parsePetId(text: string): bigint | undefined {
+  const id = /^(?:0|-?[1-9][0-9]*)$/.test(text) ? BigInt(text) : undefined;
+  return id !== undefined && isInt64(id) ? id : undefined;
+}
+
+async function showHistory(store: Store, { pet: petIds = [], last, follow, json }: HistoryOptions): Promise<void> {
+  const { lineage, head } = await store.historyBounds(0);
+  const print = json
+    ? (changes: readonly StockChange[]) => changes.map((change) => `${changeToJsonLine(change, lineage)}\n`).join("")
+    : await tablePrinter(store);
+  await write(print(await lastChanges(store, { petIds, last, head })));
+  for (let after = head; follow && !process.stdout.destroyed; await setTimeout(followMs)) {
+    const page = await store.listChanges({ after, petIds, newestFirst: false, limit: readAtOnce });
+    await write(print(page.changes));
+    after = page.searchedTo ?? page.changes.at(-1)?.revision ?? after;
+  }
+}
+
+async function tablePrinter(store: Store): Promise<(changes: readonly StockChange[]) => string> {
+  const keys = await store.listKeys();
+  const table = new ChangeTable({
+    keyNames: new Map(keys.map(({ id, name }) => [id, name])),
+    width: process.stdout.isTTY ? process.stdout.columns : undefined,
+  });
+  return (changes) => table.append(changes);
+}
+
+/** The last changes up to a revision, the newest last. */
+async function lastChanges(
+  store: Store,
+  { petIds, last, head }: { readonly petIds: readonly bigint[]; readonly last: number; readonly head: bigint },
+): Promise<StockChange[]> {
+  const found: StockChange[] = [];
+  let before: bigint | undefined = head + 1n;
+  while (before !== undefined && found.length < last) {
+    const limit = Math.min(last - found.length, readAtOnce);
+    const page = await store.listChanges({ after: 0n, before, petIds, newestFirst: true, limit });
+    found.push(...page.changes);
+    before = page.searchedTo;
+  }
+  return found.reverse();
+}
+
+/** Resolves when stdout takes more. */
+function write(text: string): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, () => resolve());
+  });
+}
+
+const help = `
+WHO is the name of the API key that made the change, or a command such as an
+import. WHY is the reason and the reference that came with it. BEFORE is '-' for
+a pet that was new. A wide terminal shows longer names and reasons.
+
+Examples:
+  $ petstore history --pet 7 --last 100
+  $ petstore history --follow
+  $ petstore history --last 1000000 --json | jq 'select(.after < 0)'`;
