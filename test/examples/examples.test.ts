@@ -69,6 +69,28 @@ describe("the example", () => {
         ),
       ],
     ],
+    [
+      "till.ts",
+      ["sold one of pet 7: 7 left", "the same receipt again: 7 left", "a million more: refused, there are not so many"],
+    ],
+    [
+      "checkout.ts",
+      [
+        "cart 5: 1 held, 6 of 7 left for others",
+        "cart 5: sold",
+        "cart 6: 1 held, 5 of 6 left for others",
+        "cart 6: given back",
+      ],
+    ],
+    ["stock-take.ts", ["somebody wrote meanwhile: counting again", "pet 7: 9 counted"]],
+    [
+      "nightly.sh",
+      [
+        expect.stringMatching(
+          /^\[\{"petId":7,"item":\{"petId":7,"quantity":19,"status":"pending"\}\},\{"petId":8,"error":\{"code":"PET_NOT_FOUND".*\},\{"petId":404404,"error":\{"code":"PET_NOT_FOUND",.*"status":404\}\}\]$/,
+        ),
+      ],
+    ],
   ])("%s does what it says", async (example, lines) => {
     expect(await run(example)).toEqual(lines);
   });
