@@ -35,6 +35,11 @@ export class Connection {
     this.#prepare(sql).run(...values);
   }
 
+  /** Inserts a row, and returns its rowid. */
+  insert(sql: string, ...values: Value[]): bigint {
+    return this.#prepare(sql).run(...values).lastInsertRowid as bigint;
+  }
+
   all<Row>(sql: string, ...values: Value[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
   }

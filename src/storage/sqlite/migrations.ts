@@ -90,9 +90,11 @@ const migrations: readonly string[] = [
      quantity INTEGER NOT NULL,
      revision INTEGER NOT NULL,  -- of the pet's last change; 0 before the first one
      changes  INTEGER NOT NULL,  -- how many the pet has had
+     held     INTEGER NOT NULL DEFAULT 0,  -- the sum of its holds in the state 'held'
      status   TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
    ) STRICT;
-   INSERT INTO stock SELECT id, quantity, 0, 0, status FROM pets ORDER BY id;
+   INSERT INTO stock (pet_id, quantity, revision, changes, status)
+   SELECT id, quantity, 0, 0, status FROM pets ORDER BY id;
    CREATE INDEX stock_by_status ON stock (status);
    DROP INDEX pets_by_status;
    ALTER TABLE pets DROP COLUMN quantity;
@@ -136,8 +138,9 @@ const migrations: readonly string[] = [
      ended_at_ms   INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
      key_id        TEXT NOT NULL
    ) STRICT;
-   CREATE INDEX holds_open ON holds (pet_id) WHERE state = 'held';
-   CREATE INDEX holds_by_pet ON holds (pet_id, position);
+   CREATE INDEX holds_open ON holds (pet_id, expires_at_ms) WHERE state = 'held';
+   CREATE INDEX holds_by_expiry ON holds (expires_at_ms) WHERE state = 'held';
+   CREATE INDEX holds_by_pet ON holds (pet_id, state, position);
    CREATE INDEX holds_by_state ON holds (state, position);
 
    CREATE TABLE idempotency_records (
@@ -146,7 +149,9 @@ const migrations: readonly string[] = [
      result        TEXT NOT NULL,  -- JSON
      created_at_ms INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);`,
+   CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);
+
+   ALTER TABLE change_counters ADD COLUMN others INTEGER NOT NULL DEFAULT 0;  -- of what no cache is made of`,
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */

@@ -26,16 +26,6 @@ export function listInventory(connection: Connection, query: ListQuery<PetStatus
   return rows.map(inventoryFromRow);
 }
 
-/**
- * Sets the stock count of a pet, and returns the pet's status; undefined when there is no such pet. Throws
- * `DamagedRowError`.
- */
-export function updateQuantity(connection: Connection, petId: bigint, quantity: bigint): PetStatus | undefined {
-  const sql = `UPDATE pets SET quantity = ? WHERE id = ? RETURNING status`;
-  const [row] = connection.all<Pick<InventoryRow, "status">>(sql, quantity, petId);
-  return row && readEnumText(row.status, petStatuses);
-}
-
 /** Undefined when there is no such pet. */
 export function getPet(connection: Connection, id: bigint): Pet | undefined {
   const row = connection.get<PetRow>(`SELECT * FROM pets WHERE id = ?`, id);

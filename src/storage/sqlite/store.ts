@@ -1,10 +1,20 @@
 import { petNotFound } from "../../domain/errors.ts";
+import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
+import { type Availability, type StockCommand, type StockEntry, stockRefusalError } from "../../domain/stock.ts";
+import type {
+  BatchOutcome,
+  CommittedChanges,
+  HoldQuery,
+  ListedHold,
+  WriteContext,
+  Written,
+} from "../../domain/stock-store.ts";
 import type { ChangeTokens, Store, WaitOptions } from "../../domain/store.ts";
 import type { StoreGauge } from "../../domain/store-maintenance.ts";
 import type { Usage } from "../../domain/usage.ts";
@@ -12,11 +22,13 @@ import type { KeyUsage, UsageSave } from "../../domain/usage-store.ts";
 import { abortable, abortableItems } from "../abortable.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
+import { findAvailability, getHold, listHolds } from "./holds.ts";
 import { importAll } from "./import/import.ts";
 import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
+import { findStock } from "./stock.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
 
@@ -50,15 +62,61 @@ export class SqliteStore implements Store {
     return this.#read((connection) => listInventory(connection, query));
   }
 
-  async updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem> {
-    const status =
-      options?.signal === undefined
-        ? await this.#writer.update(petId, quantity)
-        : await abortable(() => this.#writer.update(petId, quantity), options);
-    if (status === undefined) {
+  async getEntry(petId: bigint): Promise<StockEntry> {
+    const stock = this.#read((connection) => findStock(connection, petId));
+    if (stock === undefined) {
       throw petNotFound(petId);
     }
-    return { petId, quantity, status };
+    return { petId, quantity: stock.quantity, status: stock.status, version: stock.version };
+  }
+
+  async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
+    const availability = this.#read((connection) => findAvailability(connection, petId, nowMs));
+    if (availability === undefined) {
+      throw petNotFound(petId);
+    }
+    return availability;
+  }
+
+  async changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
+    const { value, isReplayed } = await abortable(() => this.#writer.run("changeStock", command, context), options);
+    if (value.outcome !== "done") {
+      throw stockRefusalError(command.petId, value);
+    }
+    return { value: value.entry, isReplayed };
+  }
+
+  changeStockInBatch(
+    commands: readonly StockCommand[],
+    atomic: boolean,
+    context: WriteContext,
+    options?: WaitOptions,
+  ): Promise<Written<readonly BatchOutcome[]>> {
+    return abortable(() => this.#writer.run("changeStockInBatch", commands, atomic, context), options);
+  }
+
+  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return abortable(() => this.#writer.run("createHold", request, context), options);
+  }
+
+  async getHold(id: string, nowMs: number): Promise<Hold> {
+    return this.#read((connection) => getHold(connection, id, nowMs));
+  }
+
+  async listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]> {
+    return this.#read((connection) => listHolds(connection, query, nowMs));
+  }
+
+  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return abortable(() => this.#writer.run("commitHold", ending, context), options);
+  }
+
+  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return abortable(() => this.#writer.run("releaseHold", ending, context), options);
+  }
+
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#writer.onChanges(listener);
   }
 
   async getPet(id: bigint): Promise<Pet> {

@@ -1,15 +1,20 @@
 import type { ChangeTokens, ChangeTopic } from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
 
+/** What changes are counted by: the topics, and all that no cache is made of, such as holds. */
+export type ChangeCounter = ChangeTopic | "others";
+
 interface CountersRow {
   readonly keys: bigint;
   readonly stock: bigint;
   readonly usage: bigint;
+  readonly others: bigint;
+  readonly head: bigint;
 }
 
-/** Counts a change of a topic, in the transaction that makes it. */
-export function countChange(connection: Connection, topic: ChangeTopic): void {
-  connection.run(`UPDATE change_counters SET "${topic}" = "${topic}" + 1`);
+/** Counts a change, in the transaction that makes it. What the history tells need not be counted: it is numbered. */
+export function countChange(connection: Connection, counter: ChangeCounter): void {
+  connection.run(`UPDATE change_counters SET "${counter}" = "${counter}" + 1`);
 }
 
 /**
@@ -18,7 +23,7 @@ export function countChange(connection: Connection, topic: ChangeTopic): void {
  */
 export class ChangeTracker {
   readonly #connection: Connection;
-  readonly #own: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
+  readonly #own: Record<ChangeCounter, number> = { keys: 0, stock: 0, usage: 0, others: 0 };
   /** SQLite's `data_version`: it changes when another connection has committed anything. */
   #version: bigint | undefined;
   #counted = 0;
@@ -28,20 +33,23 @@ export class ChangeTracker {
     this.#connection = connection;
   }
 
-  /** Adds the changes that this connection has committed. */
-  addOwn(topics: Iterable<ChangeTopic>): void {
-    for (const topic of topics) {
-      this.#own[topic] += 1;
+  /** Adds what this connection has counted and committed, and how many changes it has added to the history. */
+  addOwn(counters: Iterable<ChangeCounter>, stockChanges: number): void {
+    for (const counter of counters) {
+      this.#own[counter] += 1;
     }
+    this.#own.stock += stockChanges;
   }
 
   /** To be called in a transaction. */
   tokens(): ChangeTokens {
-    const row = this.#connection.get<CountersRow>(`SELECT keys, stock, usage FROM change_counters`) as CountersRow;
+    const row = this.#connection.get<CountersRow>(
+      `SELECT keys, stock, usage, others, (SELECT ifnull(max(revision), 0) FROM changes) AS head FROM change_counters`,
+    ) as CountersRow;
     const keys = Number(row.keys) - this.#own.keys;
-    const stock = Number(row.stock) - this.#own.stock;
+    const stock = Number(row.stock) + Number(row.head) - this.#own.stock;
     const usage = Number(row.usage) - this.#own.usage;
-    const uncounted = this.#findUncounted(keys + stock + usage);
+    const uncounted = this.#findUncounted(keys + stock + usage + Number(row.others) - this.#own.others);
     return { keys: keys + uncounted, stock: stock + uncounted, usage: usage + uncounted };
   }
 

@@ -1,13 +1,13 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import type { ChangeTopic } from "../../../domain/store.ts";
+import { DomainError } from "../../../domain/errors.ts";
 import { DamagedRowError } from "../column-values.ts";
 import { type Connection, type ConnectionOptions, isMediumFailure } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 import { FileIdentity, StoreFileError } from "../files/store-path.ts";
-import { updateQuantity } from "../pets.ts";
-import { ChangeTracker, countChange } from "./change-counters.ts";
-import { type CommittedTasks, failedUpdate, type GroupOutcome, statusToCode, UpdateQueue } from "./update-queue.ts";
-import { type Failure, type Outcome, type Task, writes, writeTopics } from "./writes.ts";
+import { changedPetsSince, headOf } from "../stock.ts";
+import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
+import { type GroupOutcome, UpdateQueue } from "./update-queue.ts";
+import { type Failure, type Outcome, type Task, writeCounters, writes } from "./writes.ts";
 
 /** What the thread is started with. */
 export interface WriterThreadData {
@@ -45,9 +45,8 @@ function* waitingMessages(): Generator<WriterMessage> {
 
 /** Commits the tasks and all updates that there are, and those that arrive meanwhile after that. */
 function commitAll(tasks: readonly Task[]): void {
-  const updates = queue.take();
-  if (updates.length > 0 || tasks.length > 0) {
-    port.postMessage(commit(updates, tasks));
+  if (tasks.length > 0) {
+    port.postMessage(commit(tasks));
   }
   if (!queue.sleep()) {
     // Messages may wait as well.
@@ -56,60 +55,52 @@ function commitAll(tasks: readonly Task[]): void {
 }
 
 /** Commits a group with one sync. When that fails, nothing of it has been done. */
-function commit(updates: BigInt64Array, tasks: readonly Task[]): GroupOutcome {
+function commit(tasks: readonly Task[]): GroupOutcome {
   try {
     file.assertUnmoved();
-    const changed = new Set<ChangeTopic>();
+    const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
     const done = connection.atomically(() => {
-      const outcomes = { ...runUpdates(updates, changed), tasks: tasks.map((task) => runTask(task, changed)) };
-      for (const topic of changed) {
-        countChange(connection, topic);
+      const head = headOf(connection);
+      const outcomes = tasks.map((task) => runTask(task, counters));
+      for (const counter of counters) {
+        countChange(connection, counter);
       }
+      const changedPets = changedPetsSince(connection, head);
       workedAtMs = performance.now();
-      return outcomes;
+      return { tasks: outcomes, changedPets, revision: head + BigInt(changedPets.length) };
     });
     const syncMs = performance.now() - workedAtMs;
-    changes.addOwn(changed);
-    const size = done.updates.length + tasks.filter(({ name }) => name !== "changeTokens").length;
+    changes.addOwn(counters, done.changedPets.length);
+    const size = tasks.filter(({ name }) => name !== "changeTokens").length;
     return { ...done, size, syncMs };
   } catch (error) {
-    return { failure: toFailure(error), updateCount: updates.length / 2, taskCount: tasks.length };
+    return { failure: toFailure(error), taskCount: tasks.length };
   }
 }
 
-function runUpdates(
-  updates: BigInt64Array,
-  changed: Set<ChangeTopic>,
-): Pick<CommittedTasks, "updates" | "updateFailure"> {
-  const codes = new Int8Array(updates.length / 2);
-  let updateFailure: Failure | undefined;
-  for (let index = 0; index < codes.length; index++) {
-    try {
-      const status = updateQuantity(connection, updates[2 * index] as bigint, updates[2 * index + 1] as bigint);
-      codes[index] = statusToCode(status);
-      if (status !== undefined) {
-        changed.add("stock");
-      }
-    } catch (error) {
-      updateFailure = toOwnFailure(error);
-      codes[index] = failedUpdate;
-    }
-  }
-  return { updates: codes, updateFailure };
-}
-
-function runTask(task: Task, changed: Set<ChangeTopic>): Outcome {
+function runTask(task: Task, counters: Set<ChangeCounter>): Outcome {
   try {
     if (task.name === "changeTokens") {
       return { value: changes.tokens() };
     }
     const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
-    const value = write(connection, ...task.args);
-    changed.add(writeTopics[task.name]);
-    return { value };
+    counters.add(writeCounters[task.name]);
+    return connection.atomically(() => valueOrRefusal(() => write(connection, ...task.args)));
   } catch (error) {
     return toOwnFailure(error);
+  }
+}
+
+/** What a refusal has noted, such as which holds are over, stays. */
+function valueOrRefusal(write: () => unknown): Outcome {
+  try {
+    return { value: write() };
+  } catch (error) {
+    if (error instanceof DomainError) {
+      return { refusal: { code: error.code, message: error.message } };
+    }
+    throw error;
   }
 }
 

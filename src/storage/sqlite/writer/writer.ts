@@ -1,13 +1,12 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { storeUnavailable } from "../../../domain/errors.ts";
-import type { PetStatus } from "../../../domain/pet.ts";
+import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
+import type { CommittedChanges } from "../../../domain/stock-store.ts";
 import type { ChangeTokens } from "../../../domain/store.ts";
 import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
-import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import { type CommittedTasks, failedUpdate, type GroupOutcome, statusFromCode, UpdateQueue } from "./update-queue.ts";
+import { type GroupOutcome, UpdateQueue } from "./update-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type { Failure, Outcome, Task, WriteArgs, Writes } from "./writes.ts";
 
@@ -39,9 +38,8 @@ export class Writer {
   #thread: Worker | undefined;
   #queue = new UpdateQueue();
   /** The waiting callers, in the order in which the thread answers them. */
-  #updates: Waiter<PetStatus | undefined>[] = [];
   #tasks: Waiter<unknown>[] = [];
-  #willWake = false;
+  readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
 
   constructor(path: string, { committed, ended, ...options }: WriterOptions) {
     this.#path = path;
@@ -50,19 +48,8 @@ export class Writer {
     this.#ended = ended;
   }
 
-  /**
-   * Sets the stock count of a pet, and resolves to the pet's status when that is on disk; undefined when there is no
-   * such pet. Rejects with `UNAVAILABLE`.
-   */
-  update(petId: bigint, quantity: bigint): Promise<PetStatus | undefined> {
-    return new Promise((resolve, reject) => {
-      if (!this.#queue.put(petId, quantity)) {
-        reject(storeUnavailable(new Error("too many updates wait for the disk")));
-        return;
-      }
-      this.#updates.push({ resolve, reject });
-      this.#wakeSoon();
-    });
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
@@ -97,25 +84,8 @@ export class Writer {
   }
 
   get #isBusy(): boolean {
-    return this.#updates.length > 0 || this.#tasks.length > 0;
+    return this.#tasks.length > 0;
   }
-
-  /** Updates of the same turn share the first group. */
-  #wakeSoon(): void {
-    if (!this.#willWake) {
-      this.#willWake = true;
-      process.nextTick(this.#wake);
-    }
-  }
-
-  readonly #wake = (): void => {
-    this.#willWake = false;
-    if (this.#thread === undefined || this.#queue.mustWake()) {
-      this.#send("wake");
-    } else if (this.#isBusy) {
-      this.#thread.ref();
-    }
-  };
 
   #send(message: WriterMessage): void {
     this.#thread ??= this.#start();
@@ -137,21 +107,16 @@ export class Writer {
 
   #settle(outcome: GroupOutcome): void {
     if ("failure" in outcome) {
-      failAll(this.#updates.splice(0, outcome.updateCount), failureToError(outcome.failure));
       failAll(this.#tasks.splice(0, outcome.taskCount), failureToError(outcome.failure));
     } else {
       if (outcome.size > 0) {
         this.#committed?.(outcome);
       }
-      const updates = this.#updates.splice(0, outcome.updates.length);
-      runInTurns(updates, settledAtOnce(outcome), ({ resolve, reject }, index) => {
-        const code = outcome.updates[index];
-        if (code === failedUpdate) {
-          reject(failureToError(outcome.updateFailure as Failure));
-        } else {
-          resolve(statusFromCode(code));
+      if (outcome.changedPets.length > 0) {
+        for (const listener of this.#listeners) {
+          listener({ revision: outcome.revision, petIds: outcome.changedPets });
         }
-      });
+      }
       const tasks = this.#tasks.splice(0, outcome.tasks.length);
       tasks.forEach((waiter, index) => {
         settleTask(waiter, outcome.tasks[index] as Outcome);
@@ -173,8 +138,7 @@ export class Writer {
 
   /** The next write starts a new thread. Nobody knows which writes a dead thread has done. */
   #replaceThread(error: Error): void {
-    const waiters = [...this.#updates, ...this.#tasks];
-    this.#updates = [];
+    const waiters = this.#tasks;
     this.#tasks = [];
     this.#queue = new UpdateQueue();
     this.#thread = undefined;
@@ -182,23 +146,11 @@ export class Writer {
   }
 }
 
-/** A sync is slow from this many milliseconds on. */
-const slowSyncMs = 10;
-
-/** The callers that have waited for a slow sync are answered over this many turns of the event loop at most. */
-const spreadTurns = 64;
-
-/**
- * How many updates of a group are settled in one turn of the event loop. Many callers wait for a slow disk: settling
- * them all at once, and taking their next requests, would delay reads.
- */
-function settledAtOnce({ updates, syncMs }: CommittedTasks): number {
-  return syncMs < slowSyncMs ? updates.length : Math.ceil(updates.length / spreadTurns);
-}
-
 function settleTask({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
   if ("value" in outcome) {
     resolve(outcome.value);
+  } else if ("refusal" in outcome) {
+    reject(new DomainError(outcome.refusal.code, outcome.refusal.message));
   } else {
     reject(failureToError(outcome));
   }

@@ -1,23 +1,43 @@
-import type { ChangeTopic } from "../../../domain/store.ts";
+import type { ErrorCode } from "../../../domain/errors.ts";
 import type { Connection } from "../connection.ts";
+import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
 import { createKey } from "../keys.ts";
+import { changeStock, changeStockInBatch } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
+import type { ChangeCounter } from "./change-counters.ts";
 
 /**
  * What the writing thread can be asked to do, besides stock updates. Each write is atomic by itself, because a group of
  * them shares one transaction.
  */
-export const writes = { createKey, rotateKey, revokeKey, unbanKey, updateKey, saveUsage };
+export const writes = {
+  createKey,
+  rotateKey,
+  revokeKey,
+  unbanKey,
+  updateKey,
+  saveUsage,
+  changeStock,
+  changeStockInBatch,
+  createHold,
+  commitHold,
+  releaseHold,
+};
 
-/** What each write changes. */
-export const writeTopics: Readonly<Record<keyof Writes, ChangeTopic>> = {
+/** What each write counts as. The changes of stock are numbered by the history besides. */
+export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   createKey: "keys",
   rotateKey: "keys",
   revokeKey: "keys",
   unbanKey: "keys",
   updateKey: "keys",
   saveUsage: "usage",
+  changeStock: "others",
+  changeStockInBatch: "others",
+  createHold: "others",
+  commitHold: "others",
+  releaseHold: "others",
 };
 
 export type Writes = typeof writes;
@@ -32,7 +52,12 @@ export type Task =
   | { readonly name: "changeTokens" };
 
 /** The result of one task, as it is sent back. */
-export type Outcome = { readonly value: unknown } | Failure;
+export type Outcome = { readonly value: unknown } | Refusal | Failure;
+
+/** A domain error, which would lose its class between threads. */
+export interface Refusal {
+  readonly refusal: { readonly code: ErrorCode; readonly message: string };
+}
 
 /** Why a task has failed. Errors lose their class between threads: so `isMediumFailure` stands beside. */
 export interface Failure {

@@ -1,0 +1,176 @@
+import { holdNotFound } from "../../domain/errors.ts";
+import {
+  assertHoldable,
+  decideCommit,
+  decideRelease,
+  type Hold,
+  type HoldEnding,
+  type HoldRequest,
+  type HoldState,
+  holdAt,
+  holdStates,
+} from "../../domain/hold.ts";
+import { maxInt64 } from "../../domain/ranges.ts";
+import type { Availability } from "../../domain/stock.ts";
+import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/stock-store.ts";
+import { readEnumText, readInteger } from "./column-values.ts";
+import type { Connection } from "./connection.ts";
+import { noteExpiredOf, sumExpired } from "./hold-expiry.ts";
+import { doOnce } from "./idempotency.ts";
+import { findStock, writeStock } from "./stock.ts";
+
+interface HoldRow {
+  readonly position: bigint;
+  readonly id: string;
+  readonly pet_id: bigint;
+  readonly quantity: bigint;
+  readonly reference: string | null;
+  readonly state: string;
+  readonly created_at_ms: bigint;
+  readonly expires_at_ms: bigint;
+  readonly key_id: string;
+}
+
+type HoldsOfPet = Omit<HoldQuery, "states">;
+
+/** Undefined when there is no such pet. */
+export function findAvailability(connection: Connection, petId: bigint, nowMs: number): Availability | undefined {
+  return connection.asOfOneMoment(() => {
+    const stock = findStock(connection, petId);
+    if (stock === undefined) {
+      return undefined;
+    }
+    const held = stock.held === 0n ? 0n : stock.held - sumExpired(connection, petId, nowMs);
+    return { petId, quantity: stock.quantity, held, available: stock.quantity - held };
+  });
+}
+
+/** Throws `HOLD_NOT_FOUND`. */
+export function getHold(connection: Connection, id: string, nowMs: number): Hold {
+  const { position: _, ...hold } = findHold(connection, id) ?? refuseUnknown();
+  return holdAt(hold, nowMs);
+}
+
+/** By descending position. */
+export function listHolds(connection: Connection, { states, ...query }: HoldQuery, nowMs: number): ListedHold[] {
+  const wanted = states.length === 0 ? holdStates : states;
+  return connection
+    .asOfOneMoment(() => wanted.flatMap((state) => listHoldsIn(connection, state, query, nowMs)))
+    .sort((a, b) => (a.position > b.position ? -1 : 1))
+    .slice(0, query.limit);
+}
+
+/** Throws `PET_NOT_FOUND`, `INSUFFICIENT_STOCK` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
+export function createHold(connection: Connection, request: HoldRequest, context: WriteContext): Written<Hold> {
+  const { holdId, petId, quantity, ttlMs, reference } = request;
+  return doOnce(connection, context, () => {
+    const stock = findStock(connection, petId);
+    assertHoldable(request, stock, stock === undefined ? 0n : noteExpiredOf(connection, stock, context.nowMs));
+    connection.run(
+      `INSERT INTO holds (id, pet_id, quantity, reference, state, created_at_ms, expires_at_ms, key_id)
+       VALUES (?, ?, ?, ?, 'held', ?, ?, ?)`,
+      holdId,
+      petId,
+      quantity,
+      reference ?? null,
+      BigInt(context.nowMs),
+      BigInt(context.nowMs + ttlMs),
+      context.keyId,
+    );
+    connection.run(`UPDATE stock SET held = held + ? WHERE pet_id = ?`, quantity, petId);
+    return getHold(connection, holdId, context.nowMs);
+  });
+}
+
+/** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
+export function commitHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
+  return doOnce(connection, context, () => {
+    const hold = findHold(connection, ending.holdId);
+    const stock = hold && findStock(connection, hold.petId);
+    if (stock !== undefined) {
+      noteExpiredOf(connection, stock, context.nowMs);
+    }
+    const quantity = decideCommit(hold, stock, context.nowMs);
+    if (hold !== undefined && stock !== undefined && quantity !== undefined) {
+      const { reason, reference = hold.reference } = ending;
+      endHold(connection, hold, "committed", context.nowMs);
+      writeStock(connection, stock, { kind: "hold", quantity, reason, reference }, context);
+    }
+    return getHold(connection, ending.holdId, context.nowMs);
+  });
+}
+
+/** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
+export function releaseHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
+  return doOnce(connection, context, () => {
+    const hold = findHold(connection, ending.holdId);
+    const stock = hold && findStock(connection, hold.petId);
+    if (stock !== undefined) {
+      noteExpiredOf(connection, stock, context.nowMs);
+    }
+    if (decideRelease(hold, context.nowMs) && hold !== undefined) {
+      endHold(connection, hold, "released", context.nowMs);
+    }
+    return getHold(connection, ending.holdId, context.nowMs);
+  });
+}
+
+function endHold(connection: Connection, hold: ListedHold, state: HoldState, nowMs: number): void {
+  connection.run(`UPDATE holds SET state = ?, ended_at_ms = ? WHERE position = ?`, state, BigInt(nowMs), hold.position);
+  connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, hold.quantity, hold.petId);
+}
+
+function findHold(connection: Connection, id: string): ListedHold | undefined {
+  const row = connection.get<HoldRow>(`SELECT * FROM holds WHERE id = ?`, id);
+  return row && holdFromRow(row);
+}
+
+/** How the holds in a state are stored: what is stored as held has expired once its time is over. */
+const storedAs: Readonly<Record<HoldState, readonly (readonly [stored: HoldState, isOver: boolean])[]>> = {
+  held: [["held", false]],
+  committed: [["committed", false]],
+  released: [["released", false]],
+  expired: [
+    ["expired", false],
+    ["held", true],
+  ],
+};
+
+function listHoldsIn(connection: Connection, state: HoldState, query: HoldsOfPet, nowMs: number): ListedHold[] {
+  const { petId, before = maxInt64, limit } = query;
+  const pet = petId === undefined ? [] : [petId];
+  return storedAs[state].flatMap(([stored, isOver]) =>
+    connection
+      .all<HoldRow>(
+        `SELECT * FROM holds
+         WHERE state = +? AND position < ? AND (state = 'held' AND +expires_at_ms <= ?) = ?
+           ${petId === undefined ? "" : "AND pet_id = ?"}
+         ORDER BY position DESC LIMIT ?`,
+        stored,
+        before,
+        BigInt(nowMs),
+        isOver ? 1n : 0n,
+        ...pet,
+        BigInt(limit),
+      )
+      .map((row) => ({ ...holdFromRow(row), state })),
+  );
+}
+
+function refuseUnknown(): never {
+  throw holdNotFound();
+}
+
+function holdFromRow(row: HoldRow): ListedHold {
+  return {
+    position: readInteger(row.position),
+    id: row.id,
+    petId: readInteger(row.pet_id),
+    quantity: readInteger(row.quantity),
+    reference: row.reference ?? undefined,
+    state: readEnumText(row.state, holdStates),
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: Number(row.expires_at_ms),
+    keyId: row.key_id,
+  };
+}

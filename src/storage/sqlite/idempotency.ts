@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { idempotencyKeyReused } from "../../domain/errors.ts";
+import { type Idempotency, idempotencyMs, type WriteContext, type Written } from "../../domain/stock-store.ts";
+import type { Connection } from "./connection.ts";
+
+interface RecordRow {
+  readonly fingerprint: Uint8Array;
+  readonly result: string;
+}
+
+/**
+ * Does a write once: where it was done before under the same idempotency key, returns what was the result then. What
+ * `work` throws is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
+ */
+export function doOnce<T>(connection: Connection, context: WriteContext, work: () => T): Written<T> {
+  const remembered = recall<T>(connection, context);
+  if (remembered !== undefined) {
+    return { value: remembered, isReplayed: true };
+  }
+  const value = work();
+  remember(connection, context, value);
+  return { value, isReplayed: false };
+}
+
+/** What the result of the same write was; undefined where it has not been done. Throws `IDEMPOTENCY_KEY_REUSED`. */
+export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }: WriteContext): T | undefined {
+  if (idempotency === undefined) {
+    return undefined;
+  }
+  const row = connection.get<RecordRow>(
+    `SELECT fingerprint, result FROM idempotency_records WHERE id = ? AND created_at_ms > ?`,
+    recordId(keyId, idempotency),
+    BigInt(nowMs - idempotencyMs),
+  );
+  if (row !== undefined && Buffer.compare(row.fingerprint, idempotency.fingerprint) !== 0) {
+    throw idempotencyKeyReused();
+  }
+  return row && parseResult(row.result);
+}
+
+/** Remembers the result of a write. To be called in the transaction that makes it. */
+export function remember(connection: Connection, { keyId, nowMs, idempotency }: WriteContext, result: unknown): void {
+  if (idempotency !== undefined) {
+    // A record that has run out may still be there.
+    connection.run(
+      `INSERT OR REPLACE INTO idempotency_records (id, fingerprint, result, created_at_ms) VALUES (?, ?, ?, ?)`,
+      recordId(keyId, idempotency),
+      idempotency.fingerprint,
+      writeResult(result),
+      BigInt(nowMs),
+    );
+  }
+}
+
+/** Long enough that no two keys meet, and shorter than most keys. */
+const recordIdBytes = 16;
+
+function recordId(keyId: string, { key }: Idempotency): Uint8Array {
+  return createHash("sha256").update(`${keyId}\0${key}`).digest().subarray(0, recordIdBytes);
+}
+
+/** JSON, with `{"int64": "5"}` for a bigint: no result has such a field. */
+function writeResult(result: unknown): string {
+  return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? { int64: String(value) } : value));
+}
+
+function parseResult<T>(json: string): T {
+  return JSON.parse(json, (_, value) => (typeof value?.int64 === "string" ? BigInt(value.int64) : value)) as T;
+}

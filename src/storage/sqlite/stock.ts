@@ -1,0 +1,111 @@
+import type { ChangeKind } from "../../domain/history.ts";
+import { petStatuses } from "../../domain/pet.ts";
+import type { ChangeNote, StockEntry } from "../../domain/stock.ts";
+import type { WriteContext } from "../../domain/stock-store.ts";
+import { readEnumText, readInteger } from "./column-values.ts";
+import type { Connection } from "./connection.ts";
+
+/** What is stored of a pet's stock. */
+export interface StoredStock extends StockEntry {
+  /** Of the last change; 0 before the first one. */
+  readonly revision: bigint;
+  /** How many changes there have been. */
+  readonly changes: bigint;
+  /** The sum of the holds that nothing has ended, or noted to be over. */
+  readonly held: bigint;
+  readonly lineage: string;
+}
+
+interface StockRow {
+  readonly quantity: bigint;
+  readonly revision: bigint;
+  readonly changes: bigint;
+  readonly held: bigint;
+  readonly status: string;
+  readonly lineage: string;
+}
+
+/** Undefined when there is no such pet. Throws `DamagedRowError`. */
+export function findStock(connection: Connection, petId: bigint): StoredStock | undefined {
+  const row = connection.get<StockRow>(
+    `SELECT quantity, revision, changes, held, status, (SELECT lineage FROM history) AS lineage
+     FROM stock WHERE pet_id = ?`,
+    petId,
+  );
+  return row && stockFromRow(petId, row);
+}
+
+/** A new stock count, and what the history tells of it. */
+export interface StockWrite extends ChangeNote {
+  readonly kind: ChangeKind;
+  readonly quantity: bigint;
+}
+
+/** Of every so many changes of a pet one is marked, so that readers find their way from any place in the history. */
+const changesPerMark = 128n;
+
+/** Writes a new stock count with its history, and returns the entry. To be called in a transaction. */
+export function writeStock(
+  connection: Connection,
+  { petId, status, quantity: before, revision: previous, changes, lineage }: StoredStock,
+  { kind, quantity, reason, reference }: StockWrite,
+  { keyId, requestId, nowMs }: WriteContext,
+): StockEntry & { readonly revision: bigint } {
+  // Its revision is one above the highest, which is never deleted: so SQLite numbers them without a gap.
+  const revision = connection.insert(
+    `INSERT INTO changes
+       (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    petId,
+    previous,
+    before,
+    quantity,
+    kind,
+    reason ?? null,
+    reference ?? null,
+    keyId,
+    requestId,
+    BigInt(nowMs),
+  );
+  connection.run(
+    `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
+    quantity,
+    revision,
+    changes + 1n,
+    petId,
+  );
+  if ((changes + 1n) % changesPerMark === 0n) {
+    connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
+  }
+  return { petId, quantity, status, version: versionOf(lineage, revision), revision };
+}
+
+/** No two stores have a lineage in common, and no two writes of one a revision. */
+export function versionOf(lineage: string, revision: bigint): string {
+  return `${lineage}-${revision}`;
+}
+
+function stockFromRow(petId: bigint, row: StockRow): StoredStock {
+  return {
+    petId,
+    quantity: readInteger(row.quantity),
+    status: readEnumText(row.status, petStatuses),
+    version: versionOf(row.lineage, row.revision),
+    revision: readInteger(row.revision),
+    changes: readInteger(row.changes),
+    held: readInteger(row.held),
+    lineage: row.lineage,
+  };
+}
+
+/** The revision of the newest change; 0 before the first one. */
+export function headOf(connection: Connection): bigint {
+  return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
+}
+
+/** The pets of the changes after a revision, in their order. */
+export function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
+  return connection
+    .all<{ readonly pet_id: bigint }>(`SELECT pet_id FROM changes WHERE revision > ? ORDER BY revision`, revision)
+    .map((row) => row.pet_id);
+}
