@@ -1,9 +1,9 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
-import { type DomainError, invalidRequest } from "../domain/errors.ts";
-import type { Call, CallHandler, CallInterceptor } from "../rpc/call.ts";
+import { DomainError, type FieldViolation, invalidRequest } from "../domain/errors.ts";
+import type { Call, CallInterceptor } from "../rpc/call.ts";
 import type { FindViolations } from "./message-rules.ts";
+import { headerNames, namingOf } from "./violation-names.ts";
 
 /** Checks messages against the rules in their protos. */
 export interface Validation {
@@ -29,41 +29,50 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   return {
     prepare,
     interceptor: {
-      wrap: (next) => (call) =>
-        findViolations === undefined
-          ? prepare().then((find) => validate(find, call, next))
-          : validate(findViolations, call, next),
+      wrap: (next, { input }) => {
+        const headers = headerNames(input);
+        return async (call) => {
+          const find = findViolations ?? (await prepare());
+          const violations = find(input, call.message as Message);
+          if (violations.length > 0) {
+            throw toInvalidRequest(violations, call);
+          }
+          try {
+            return await next(call);
+          } catch (reason) {
+            throw call.protocolName === "rest" ? nameHeaders(reason, headers) : reason;
+          }
+        };
+      },
     },
   };
 }
 
-async function validate(find: FindViolations, call: Call, next: CallHandler): ReturnType<CallHandler> {
-  const violations = find(call.method.input, call.message as Message);
-  if (violations.length > 0) {
-    throw toInvalidRequest(violations, call);
-  }
-  return await next(call);
-}
+/** The most violations that an error tells: a long list may have one in each item. */
+const maxTold = 20;
 
 /** The message names a field as the details do. */
 function toInvalidRequest(violations: readonly Violation[], { protocolName }: Call): DomainError {
   const nameOf = namingOf(protocolName);
-  const faults = violations.map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
+  const faults = violations
+    .slice(0, maxTold)
+    .map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
+  return invalidFields(faults);
+}
+
+function invalidFields(faults: readonly FieldViolation[]): DomainError {
   const sentence = faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
   return invalidRequest(`${sentence.join("; ")}.`, faults);
 }
 
-/** Names the field of a violation in the caller's terms. */
-type Naming = (violation: Violation) => string;
-
-/**
- * REST names a field by its JSON name alone. RPCs name it by its path of proto names.
- * Source: google/rpc/error_details.proto, BadRequest.FieldViolation
- */
-function namingOf(protocolName: string): Naming {
-  return protocolName === "rest"
-    ? (violation) => fieldOf(violation)?.jsonName ?? ""
-    : ({ field }) => pathToString(field);
+/** An error of the domain, which names fields as the protos do, with the names of headers. Others are given back. */
+function nameHeaders(reason: unknown, headers: ReadonlyMap<string, string>): unknown {
+  if (!(reason instanceof DomainError) || !reason.fieldViolations.some(({ field }) => headers.has(field))) {
+    return reason;
+  }
+  return invalidFields(
+    reason.fieldViolations.map(({ field, description }) => ({ field: headers.get(field) ?? field, description })),
+  );
 }
 
 /** The rules list the numbers of an enum; clients know its names. */

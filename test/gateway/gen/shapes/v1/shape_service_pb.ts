@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file shapes/v1/shape_service.proto.
  */
 export const file_shapes_v1_shape_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch1zaGFwZXMvdjEvc2hhcGVfc2VydmljZS5wcm90bxIJc2hhcGVzLnYxIj4KD0dldFNoYXBlUmVxdWVzdBIKCgJpZBgBIAEoAxIfCgVzaGFwZRgCIAEoCzIQLnNoYXBlcy52MS5TaGFwZSJwChFMaXN0U2hhcGVzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJEiEKBmNvbG91chgDIAMoDjIRLnNoYXBlcy52MS5Db2xvdXJCDAoKX3BhZ2Vfc2l6ZSJeChJMaXN0U2hhcGVzUmVzcG9uc2USIAoGc2hhcGVzGAEgAygLMhAuc2hhcGVzLnYxLlNoYXBlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgV0b3RhbBgDIAEoAzLpCQoMU2hhcGVTZXJ2aWNlEpUCCghHZXRTaGFwZRIaLnNoYXBlcy52MS5HZXRTaGFwZVJlcXVlc3QaEC5zaGFwZXMudjEuU2hhcGUi2gGC0+STAtMBWiUSIy92MS97c2hhcGUubmFtZT1mb2xkZXJzLyovc2hhcGVzLyp9Wh0SGy92MS9jb2xvdXJlZC97c2hhcGUuY29sb3VyfVoaEhgvdjEvZmxhZ2dlZC97c2hhcGUuZmxhZ31aGxIZL3YxL2ZpbGVzL3tzaGFwZS5uYW1lPSoqfVogEh4vdjEvZmlsZXMve3NoYXBlLm5hbWU9Kip9OnN0YXRaHxIdL3YxL25hbWVkL3tzaGFwZS50ZXh0X2Nob2ljZX0SDy92MS9zaGFwZXMve2lkfRKUAQoKTGlzdFNoYXBlcxIcLnNoYXBlcy52MS5MaXN0U2hhcGVzUmVxdWVzdBodLnNoYXBlcy52MS5MaXN0U2hhcGVzUmVzcG9uc2UiSYLT5JMCQ1oSEhAvdjEvd2hvbGUtc2hhcGVzWhliBXRvdGFsEhAvdjEvc2hhcGUtdG90YWxzYgZzaGFwZXMSCi92MS9zaGFwZXMSkAIKC0NyZWF0ZVNoYXBlEhAuc2hhcGVzLnYxLlNoYXBlGhAuc2hhcGVzLnYxLlNoYXBlItwBgtPkkwLVAToBKloWOgEqGhEvdjEvc2hhcGVzL3tuYW1lfVoSOgV0ZXh0cyIJL3YxL3RleHRzWhQ6A2JpZ2IDYmlnIggvdjEvYmlnc1odOgZjb2xvdXJiBmNvbG91ciILL3YxL2NvbG91cnNaHDoGY291bnRzYgZjb3VudHMiCi92MS9jb3VudHNaGjoFbWF5YmViBW1heWJlIgovdjEvbWF5YmVzWik6BWNoaWxkYgVjaGlsZDIZL3YxL2NoaWxkcmVuL3tjaGlsZC5uYW1lfSIKL3YxL3NoYXBlcxJUCgtEZWxldGVTaGFwZRIaLnNoYXBlcy52MS5HZXRTaGFwZVJlcXVlc3QaEC5zaGFwZXMudjEuU2hhcGUiF4LT5JMCESoPL3YxL3NoYXBlcy97aWR9El4KC0NhbmNlbFNoYXBlEhouc2hhcGVzLnYxLkdldFNoYXBlUmVxdWVzdBoQLnNoYXBlcy52MS5TaGFwZSIhgtPkkwIbOgEqIhYvdjEvc2hhcGVzL3tpZH06Y2FuY2VsEmUKDFNlYXJjaFNoYXBlcxIQLnNoYXBlcy52MS5TaGFwZRoQLnNoYXBlcy52MS5TaGFwZSIxgtPkkwIrWhNCEQoBKhIML3YxL2FueXRoaW5nQhQKBlNFQVJDSBIKL3YxL3NlYXJjaBKBAQoLV2F0Y2hTaGFwZXMSHC5zaGFwZXMudjEuTGlzdFNoYXBlc1JlcXVlc3QaHS5zaGFwZXMudjEuTGlzdFNoYXBlc1Jlc3BvbnNlIjOC0+STAi1aGWIFdG90YWwSEC92MS90b3RhbHM6d2F0Y2gSEC92MS9zaGFwZXM6d2F0Y2gwARJICglHZXRMZWdhY3kSES5zaGFwZXMudjEuTGVnYWN5GhEuc2hhcGVzLnYxLkxlZ2FjeSIVgtPkkwIPOgEqIgovdjEvbGVnYWN5EiwKBkhpZGRlbhIQLnNoYXBlcy52MS5TaGFwZRoQLnNoYXBlcy52MS5TaGFwZWIGcHJvdG8z", [file_google_api_annotations, file_shapes_v1_legacy, file_shapes_v1_shapes]);
+  fileDesc("Ch1zaGFwZXMvdjEvc2hhcGVfc2VydmljZS5wcm90bxIJc2hhcGVzLnYxIj4KD0dldFNoYXBlUmVxdWVzdBIKCgJpZBgBIAEoAxIfCgVzaGFwZRgCIAEoCzIQLnNoYXBlcy52MS5TaGFwZSJoCg9UYWdTaGFwZVJlcXVlc3QSCgoCaWQYASABKAMSHwoFc2hhcGUYAiABKAsyEC5zaGFwZXMudjEuU2hhcGUSEQoEdGFncxgDIAEoCUgAiAEBEgwKBG5vdGUYBCABKAlCBwoFX3RhZ3MiTwoQVGFnU2hhcGVSZXNwb25zZRIfCgVzaGFwZRgBIAEoCzIQLnNoYXBlcy52MS5TaGFwZRIMCgRldGFnGAIgASgJEgwKBG5vdGUYAyABKAkicAoRTGlzdFNoYXBlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIhCgZjb2xvdXIYAyADKA4yES5zaGFwZXMudjEuQ29sb3VyQgwKCl9wYWdlX3NpemUiXgoSTGlzdFNoYXBlc1Jlc3BvbnNlEiAKBnNoYXBlcxgBIAMoCzIQLnNoYXBlcy52MS5TaGFwZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDQoFdG90YWwYAyABKAMyjgsKDFNoYXBlU2VydmljZRKVAgoIR2V0U2hhcGUSGi5zaGFwZXMudjEuR2V0U2hhcGVSZXF1ZXN0GhAuc2hhcGVzLnYxLlNoYXBlItoBgtPkkwLTAVolEiMvdjEve3NoYXBlLm5hbWU9Zm9sZGVycy8qL3NoYXBlcy8qfVodEhsvdjEvY29sb3VyZWQve3NoYXBlLmNvbG91cn1aGhIYL3YxL2ZsYWdnZWQve3NoYXBlLmZsYWd9WhsSGS92MS9maWxlcy97c2hhcGUubmFtZT0qKn1aIBIeL3YxL2ZpbGVzL3tzaGFwZS5uYW1lPSoqfTpzdGF0Wh8SHS92MS9uYW1lZC97c2hhcGUudGV4dF9jaG9pY2V9Eg8vdjEvc2hhcGVzL3tpZH0SlAEKCkxpc3RTaGFwZXMSHC5zaGFwZXMudjEuTGlzdFNoYXBlc1JlcXVlc3QaHS5zaGFwZXMudjEuTGlzdFNoYXBlc1Jlc3BvbnNlIkmC0+STAkNaEhIQL3YxL3dob2xlLXNoYXBlc1oZYgV0b3RhbBIQL3YxL3NoYXBlLXRvdGFsc2IGc2hhcGVzEgovdjEvc2hhcGVzEpACCgtDcmVhdGVTaGFwZRIQLnNoYXBlcy52MS5TaGFwZRoQLnNoYXBlcy52MS5TaGFwZSLcAYLT5JMC1QE6ASpaFjoBKhoRL3YxL3NoYXBlcy97bmFtZX1aEjoFdGV4dHMiCS92MS90ZXh0c1oUOgNiaWdiA2JpZyIIL3YxL2JpZ3NaHToGY29sb3VyYgZjb2xvdXIiCy92MS9jb2xvdXJzWhw6BmNvdW50c2IGY291bnRzIgovdjEvY291bnRzWho6BW1heWJlYgVtYXliZSIKL3YxL21heWJlc1opOgVjaGlsZGIFY2hpbGQyGS92MS9jaGlsZHJlbi97Y2hpbGQubmFtZX0iCi92MS9zaGFwZXMSVAoLRGVsZXRlU2hhcGUSGi5zaGFwZXMudjEuR2V0U2hhcGVSZXF1ZXN0GhAuc2hhcGVzLnYxLlNoYXBlIheC0+STAhEqDy92MS9zaGFwZXMve2lkfRJeCgtDYW5jZWxTaGFwZRIaLnNoYXBlcy52MS5HZXRTaGFwZVJlcXVlc3QaEC5zaGFwZXMudjEuU2hhcGUiIYLT5JMCGzoBKiIWL3YxL3NoYXBlcy97aWR9OmNhbmNlbBJlCgxTZWFyY2hTaGFwZXMSEC5zaGFwZXMudjEuU2hhcGUaEC5zaGFwZXMudjEuU2hhcGUiMYLT5JMCK1oTQhEKASoSDC92MS9hbnl0aGluZ0IUCgZTRUFSQ0gSCi92MS9zZWFyY2gSgQEKC1dhdGNoU2hhcGVzEhwuc2hhcGVzLnYxLkxpc3RTaGFwZXNSZXF1ZXN0Gh0uc2hhcGVzLnYxLkxpc3RTaGFwZXNSZXNwb25zZSIzgtPkkwItWhliBXRvdGFsEhAvdjEvdG90YWxzOndhdGNoEhAvdjEvc2hhcGVzOndhdGNoMAESSAoJR2V0TGVnYWN5EhEuc2hhcGVzLnYxLkxlZ2FjeRoRLnNoYXBlcy52MS5MZWdhY3kiFYLT5JMCDzoBKiIKL3YxL2xlZ2FjeRKiAQoIVGFnU2hhcGUSGi5zaGFwZXMudjEuVGFnU2hhcGVSZXF1ZXN0Ghsuc2hhcGVzLnYxLlRhZ1NoYXBlUmVzcG9uc2UiXYLT5JMCVzoFc2hhcGVaHGIFc2hhcGUSEy92MS9zaGFwZXMve2lkfS90YWdaFDoBKmIFc2hhcGUiCC92MS90YWdzYgVzaGFwZSITL3YxL3NoYXBlcy97aWR9OnRhZxIsCgZIaWRkZW4SEC5zaGFwZXMudjEuU2hhcGUaEC5zaGFwZXMudjEuU2hhcGViBnByb3RvMw", [file_google_api_annotations, file_shapes_v1_legacy, file_shapes_v1_shapes]);
 
 /**
  * @generated from message shapes.v1.GetShapeRequest
@@ -38,6 +38,65 @@ export type GetShapeRequest = Message<"shapes.v1.GetShapeRequest"> & {
  */
 export const GetShapeRequestSchema: GenMessage<GetShapeRequest> = /*@__PURE__*/
   messageDesc(file_shapes_v1_shape_service, 0);
+
+/**
+ * @generated from message shapes.v1.TagShapeRequest
+ */
+export type TagShapeRequest = Message<"shapes.v1.TagShapeRequest"> & {
+  /**
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * @generated from field: shapes.v1.Shape shape = 2;
+   */
+  shape?: Shape | undefined;
+
+  /**
+   * @generated from field: optional string tags = 3;
+   */
+  tags?: string | undefined;
+
+  /**
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message shapes.v1.TagShapeRequest.
+ * Use `create(TagShapeRequestSchema)` to create a new message.
+ */
+export const TagShapeRequestSchema: GenMessage<TagShapeRequest> = /*@__PURE__*/
+  messageDesc(file_shapes_v1_shape_service, 1);
+
+/**
+ * @generated from message shapes.v1.TagShapeResponse
+ */
+export type TagShapeResponse = Message<"shapes.v1.TagShapeResponse"> & {
+  /**
+   * @generated from field: shapes.v1.Shape shape = 1;
+   */
+  shape?: Shape | undefined;
+
+  /**
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message shapes.v1.TagShapeResponse.
+ * Use `create(TagShapeResponseSchema)` to create a new message.
+ */
+export const TagShapeResponseSchema: GenMessage<TagShapeResponse> = /*@__PURE__*/
+  messageDesc(file_shapes_v1_shape_service, 2);
 
 /**
  * @generated from message shapes.v1.ListShapesRequest
@@ -64,7 +123,7 @@ export type ListShapesRequest = Message<"shapes.v1.ListShapesRequest"> & {
  * Use `create(ListShapesRequestSchema)` to create a new message.
  */
 export const ListShapesRequestSchema: GenMessage<ListShapesRequest> = /*@__PURE__*/
-  messageDesc(file_shapes_v1_shape_service, 1);
+  messageDesc(file_shapes_v1_shape_service, 3);
 
 /**
  * @generated from message shapes.v1.ListShapesResponse
@@ -91,7 +150,7 @@ export type ListShapesResponse = Message<"shapes.v1.ListShapesResponse"> & {
  * Use `create(ListShapesResponseSchema)` to create a new message.
  */
 export const ListShapesResponseSchema: GenMessage<ListShapesResponse> = /*@__PURE__*/
-  messageDesc(file_shapes_v1_shape_service, 2);
+  messageDesc(file_shapes_v1_shape_service, 4);
 
 /**
  * Every shape that a rule can have.
@@ -162,6 +221,14 @@ export const ShapeService: GenService<{
     methodKind: "unary";
     input: typeof LegacySchema;
     output: typeof LegacySchema;
+  },
+  /**
+   * @generated from rpc shapes.v1.ShapeService.TagShape
+   */
+  tagShape: {
+    methodKind: "unary";
+    input: typeof TagShapeRequestSchema;
+    output: typeof TagShapeResponseSchema;
   },
   /**
    * @generated from rpc shapes.v1.ShapeService.Hidden

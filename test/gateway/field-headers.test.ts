@@ -1,0 +1,118 @@
+import { create, type DescField, isFieldSet } from "@bufbuild/protobuf";
+import { createMethodImplSpec } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createGateway } from "../../src/gateway/gateway.ts";
+import { createEndpoint } from "../../src/rpc/endpoint.ts";
+import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
+import { type FakeRequest, options, send, unary } from "./fixture.ts";
+import {
+  ShapeService,
+  type TagShapeRequest,
+  TagShapeRequestSchema,
+  TagShapeResponseSchema,
+} from "./gen/shapes/v1/shape_service_pb.ts";
+import { ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";
+
+const { tagShape, getShape } = ShapeService.method;
+
+const carried: Record<string, string> = {
+  "TagShapeRequest.tags": "If-Match",
+  "TagShapeResponse.etag": "ETag",
+  "TagShapeResponse.note": "X-Note",
+};
+const withHeaders = {
+  ...options,
+  headerOf: ({ parent, name }: DescField) => carried[`${parent.name}.${name}`],
+};
+
+const requests: TagShapeRequest[] = [];
+
+/** Answers with the tags of the request, which it keeps, as the tag of the shape. */
+const gateway = createGateway({
+  ...withHeaders,
+  successStatus: ({ name }) => (name === "TagShape" ? 201 : 200),
+  endpoints: [
+    unary(tagShape, (request) => {
+      requests.push(request);
+      return create(TagShapeResponseSchema, { shape: {}, etag: request.tags ?? "", note: request.note });
+    }),
+  ],
+});
+
+async function tagsOf(request: FakeRequest): Promise<string | undefined> {
+  expect((await send(gateway, request)).status).toBe(201);
+  return requests.at(-1)?.tags;
+}
+
+describe("a field of a request that a header carries", () => {
+  it("is set from the header", async () => {
+    const request = { method: "POST", target: "/v1/shapes/7:tag", body: "{}", header: { "if-match": '"a", "b"' } };
+    expect(await tagsOf(request)).toBe('"a", "b"');
+  });
+
+  it("is empty where the header is", async () => {
+    const request = { method: "POST", target: "/v1/shapes/7:tag", body: "{}", header: { "if-match": "" } };
+    expect(await tagsOf(request)).toBe("");
+  });
+
+  it.each<[from: string, request: FakeRequest]>([
+    ["the query of a POST", { method: "POST", target: "/v1/shapes/7:tag?tags=x", body: "{}" }],
+    ["the query of a GET", { target: "/v1/shapes/7/tag?tags=x" }],
+    ["a body of all fields", { method: "POST", target: "/v1/tags", body: '{"tags": "x"}' }],
+  ])("is not set from %s", async (_from, request) => {
+    expect(await tagsOf(request)).toBeUndefined();
+    expect(isFieldSet(requests.at(-1) as TagShapeRequest, TagShapeRequestSchema.field.tags)).toBe(false);
+  });
+});
+
+describe("a field of an answer that a header carries", () => {
+  it.each(["GET", "HEAD"])("is its header, and not in the body: %s", async (method) => {
+    const request = { method, target: "/v1/shapes/7/tag?note=seen", header: { "if-match": '"a"' } };
+    const { header, text } = await send(gateway, request);
+    expect(header.get("etag")).toBe('"a"');
+    expect(header.get("x-note")).toBe("seen");
+    expect(text).not.toContain("etag");
+  });
+
+  it("has no header where it is empty", async () => {
+    const { header } = await send(gateway, { target: "/v1/shapes/7/tag" });
+    expect([header.has("etag"), header.has("x-note")]).toEqual([false, false]);
+  });
+
+  it("makes a read conditional when it is the ETag", async () => {
+    const header = { "if-match": '"a"', "if-none-match": 'W/"a"' };
+    const answer = await send(gateway, { target: "/v1/shapes/7/tag?note=seen", header });
+    expect([answer.status, answer.text]).toEqual([304, ""]);
+    expect([answer.header.get("etag"), answer.header.get("x-note")]).toEqual(['"a"', "seen"]);
+  });
+
+  it("is known beforehand in a prepared message", async () => {
+    const prepared = new PreparedMessage({
+      restBody: new TextEncoder().encode("[]"),
+      whole: async () => create(TagShapeResponseSchema),
+      fields: { note: "ready" },
+    });
+    const spec = createMethodImplSpec(tagShape, (() => prepared) as never);
+    const endpoint = createEndpoint(spec, { callInterceptors: [], messageInterceptors: [] });
+    const { header, text } = await send(createGateway({ ...withHeaders, endpoints: [endpoint] }), {
+      target: "/v1/shapes/7/tag",
+    });
+    expect([header.get("x-note"), text]).toEqual(["ready", "[]"]);
+  });
+});
+
+describe("a gateway does not start where a header carries", () => {
+  it.each<[what: string, carriedName: string, reason: string]>([
+    ["a number", "TagShapeRequest.id", "the field id, which x-carried carries, is no text"],
+    ["a message", "TagShapeResponse.shape", "the field shape, which x-carried carries, is no text"],
+    ["a field of an answer that is its own body", "Shape.name", "the field name is carried by a header, and must not"],
+  ])("%s", (_what, carriedName, reason) => {
+    const headerOf = ({ parent, name }: DescField) =>
+      carriedName === `${parent.name}.${name}` ? "X-Carried" : undefined;
+    const endpoints = [
+      unary(tagShape, () => create(TagShapeResponseSchema)),
+      unary(getShape, () => create(ShapeSchema)),
+    ];
+    expect(() => createGateway({ ...options, headerOf, endpoints })).toThrow(reason);
+  });
+});
