@@ -1,14 +1,11 @@
 import { crc32 } from "node:zlib";
 import { invalidPageToken } from "./errors.ts";
-import type { ListQuery } from "./pet-store.ts";
 
 /** The largest page. A larger page size is cut to this. Source: docs/contract.md#lists */
 export const maxPageSize = 10_000;
 
 /** Which page of a list a client asks for. */
-export interface PageRequest<Status extends string> {
-  /** Only entries with one of these; empty for all. */
-  readonly statuses: readonly Status[];
+export interface PageRequest {
   /** At least 1: the request's field rules say so. Undefined for all remaining entries. */
   readonly pageSize: number | undefined;
   /** Undefined for the first page. */
@@ -22,87 +19,74 @@ export interface Page<Item> {
   readonly nextPageToken: string | undefined;
 }
 
-/** A list that can be read by pages. */
-export interface PagedList<Item, Status extends string> {
-  /** The name that its tokens are bound to. */
+/** A list and its filter: a token of one is not valid for another. */
+export interface ListIdentity {
+  /** The list's name. */
   readonly name: string;
-  read(query: ListQuery<Status>): Promise<Item[]>;
-  idOf(item: Item): bigint;
+  /** What is selected. Order and repetition make no difference. */
+  readonly filter: readonly string[];
+}
+
+/** A list, with its filter, that can be read by pages. */
+export interface PagedList<Item> extends ListIdentity {
+  /** Reads the entries behind a position, in the list's order, at most `limit`. */
+  read(after: bigint | undefined, limit: number): Promise<Item[]>;
+  /** Where an entry stands in the list. */
+  positionOf(item: Item): bigint;
 }
 
 /** Reads one page of a list. Throws `INVALID_PAGE_TOKEN`, and what the list throws. */
-export async function readPage<Item, Status extends string>(
-  list: PagedList<Item, Status>,
-  request: PageRequest<Status>,
+export async function readPage<Item>(
+  list: PagedList<Item>,
+  request: PageRequest & { readonly pageSize: number },
 ): Promise<Page<Item>> {
-  const query = listQueryOf(list.name, request);
-  if (query.limit === undefined) {
-    return { items: await list.read(query), nextPageToken: undefined };
-  }
+  const limit = Math.min(request.pageSize, maxPageSize);
   // One entry more than the page holds tells whether there is a next page.
-  const items = await list.read({ ...query, limit: query.limit + 1 });
-  const last = items[query.limit - 1];
-  if (items.length <= query.limit || last === undefined) {
+  const items = await list.read(pageStart(list, request), limit + 1);
+  const last = items[limit - 1];
+  if (items.length <= limit || last === undefined) {
     return { items, nextPageToken: undefined };
   }
-  const position = { list: list.name, statuses: request.statuses, after: list.idOf(last) };
-  return { items: items.slice(0, query.limit), nextPageToken: issuePageToken(position) };
+  return { items: items.slice(0, limit), nextPageToken: issuePageToken(list, list.positionOf(last)) };
 }
 
-/** Turns a page request into a list query: reads its token, and cuts its size. Throws `INVALID_PAGE_TOKEN`. */
-export function listQueryOf<Status extends string>(
-  list: string,
-  { statuses, pageSize, pageToken }: PageRequest<Status>,
-): ListQuery<Status> {
-  return {
-    statuses,
-    after: pageToken === undefined ? undefined : parsePageToken(pageToken, { list, statuses }),
-    limit: pageSize === undefined ? undefined : Math.min(pageSize, maxPageSize),
-  };
-}
-
-/** A position in a list with a filter: the next page begins after an id. */
-export interface PagePosition {
-  /** The list's name: a token of one list is not valid for another. */
-  readonly list: string;
-  /** The filter. Order and repetition make no difference. */
-  readonly statuses: readonly string[];
-  readonly after: bigint;
+/** The position behind which a page begins; undefined for the first one. Throws `INVALID_PAGE_TOKEN`. */
+export function pageStart(list: ListIdentity, { pageToken }: PageRequest): bigint | undefined {
+  return pageToken === undefined ? undefined : parsePageToken(list, pageToken);
 }
 
 /*
  * token = base64url( version:1 check:4 after:8 ), the numbers big-endian
- * check = the CRC-32 of the list, the filter and the id, so that the token need not carry the first two
+ * check = the CRC-32 of the list, the filter and the position, so that the token need not carry the first two
  */
 const version = 1;
 const byteLength = 13;
 
-/** Makes the opaque token that leads to a page. */
-export function issuePageToken(position: PagePosition): string {
+/** Makes the opaque token that leads to the page behind a position. */
+export function issuePageToken(list: ListIdentity, after: bigint): string {
   const bytes = Buffer.alloc(byteLength);
   bytes.writeUInt8(version, 0);
-  bytes.writeUInt32BE(checkOf(position), 1);
-  bytes.writeBigInt64BE(position.after, 5);
+  bytes.writeUInt32BE(checkOf(list, after), 1);
+  bytes.writeBigInt64BE(after, 5);
   return bytes.toString("base64url");
 }
 
 /**
- * Returns the id after which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued, letter by
- * letter, for this list and filter.
+ * Returns the position behind which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued,
+ * letter by letter, for this list and filter.
  */
-export function parsePageToken(token: string, belongsTo: Omit<PagePosition, "after">): bigint {
+export function parsePageToken(list: ListIdentity, token: string): bigint {
   const bytes = Buffer.from(token, "base64url");
   if (bytes.length !== byteLength) {
     throw invalidPageToken();
   }
   const after = bytes.readBigInt64BE(5);
-  if (issuePageToken({ ...belongsTo, after }) !== token) {
+  if (issuePageToken(list, after) !== token) {
     throw invalidPageToken();
   }
   return after;
 }
 
-function checkOf({ list, statuses, after }: PagePosition): number {
-  const filter = [...new Set(statuses)].sort();
-  return crc32(JSON.stringify([list, filter, after.toString()]));
+function checkOf({ name, filter }: ListIdentity, after: bigint): number {
+  return crc32(JSON.stringify([name, [...new Set(filter)].sort(), after.toString()]));
 }

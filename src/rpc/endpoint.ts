@@ -11,7 +11,6 @@ import {
 } from "@bufbuild/protobuf";
 import {
   createServiceImplSpec,
-  type HandlerContext,
   type Interceptor,
   type MethodImplSpec,
   type ServiceImpl,
@@ -50,11 +49,14 @@ export interface EndpointOptions {
   readonly isSynthetic?: true;
 }
 
-/** The unary methods of a service. Unlike Connect's `ServiceImpl`, they may answer with a `PreparedMessage`. */
+/**
+ * The unary methods of a service. Unlike Connect's `ServiceImpl`, they see the call itself, and may answer with a
+ * `PreparedMessage`.
+ */
 export type UnaryServiceImpl<S extends DescService> = {
   [P in keyof S["method"]]: (
     request: MessageShape<S["method"][P]["input"]>,
-    context: HandlerContext,
+    call: Call,
   ) => Promise<
     MessageInitShape<S["method"][P]["output"]> | PreparedMessage<MessageShape<S["method"][P]["output"]> & Message>
   >;

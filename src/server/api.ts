@@ -1,12 +1,11 @@
 import { createRegistry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
+import { HoldService } from "../../gen/petstore/v1/hold_service_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { KeyFinder } from "../domain/key-store.ts";
-import type { InventoryItem } from "../domain/pet.ts";
 import type { Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
@@ -21,20 +20,20 @@ import type { ToError } from "../rpc/answer-call.ts";
 import { createUnaryEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
-import { inventoryItemToMessage, inventoryService, restInventoryService } from "../services/inventory.ts";
-import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
+import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
 import { storeService } from "../services/orders.ts";
 import { petService } from "../services/pets.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";
+import { createStockServices } from "./stock-services.ts";
 
 /** The size of the largest message of an RPC, in bytes. Source: docs/contract.md#rpcs */
 const rpcMaxBytes = 4 * 1024 * 1024;
 
 /** The services of the API. */
-export const apiServices = [InventoryService, PetService, StoreService, LimitService] as const;
+export const apiServices = [InventoryService, PetService, StoreService, HoldService, LimitService] as const;
 
 /** What the API needs. */
 export interface ApiOptions {
@@ -46,6 +45,7 @@ export interface ApiOptions {
   readonly clock: () => number;
   readonly logger: Logger;
   readonly maxBodyBytes: number;
+  readonly historyRetentionMs: number;
   readonly enforceSunset: boolean;
   /** See every call before its message is read; none by default. The first one is the outermost. */
   readonly callInterceptors?: readonly Interceptor[];
@@ -91,14 +91,15 @@ export function createApi(options: ApiOptions): Api {
   const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 
   const registry = createRegistry(...apiServices);
-  const inventory = createInventory(options, new JsonWriters(restJson, registry));
+  const stock = createStockServices({ ...options, writers: new JsonWriters(restJson, registry) });
   const others = [
     ...createUnaryEndpoints(PetService, petService(store), interceptors),
     ...createUnaryEndpoints(StoreService, storeService(store), interceptors),
+    ...createUnaryEndpoints(HoldService, stock.holds, interceptors),
     ...createUnaryEndpoints(LimitService, limitService(limitsKey), interceptors),
   ];
-  const rest = [...createUnaryEndpoints(InventoryService, inventory.rest, interceptors), ...others];
-  const rpc = [...createUnaryEndpoints(InventoryService, inventory.rpc, interceptors), ...others];
+  const rest = [...createUnaryEndpoints(InventoryService, stock.restInventory, interceptors), ...others];
+  const rpc = [...createUnaryEndpoints(InventoryService, stock.inventory, interceptors), ...others];
   return {
     rest: createGateway({
       endpoints: rest,
@@ -113,19 +114,7 @@ export function createApi(options: ApiOptions): Api {
     }),
     rpc: createRpcHandler({ endpoints: rpc, notFoundEndpoint, readMaxBytes: rpcMaxBytes, registry, toError }),
     toError,
-    listCache: inventory.listCache,
+    listCache: () => stock.listCache.state,
     prepare: validation.prepare,
   };
-}
-
-/** The inventory for REST, with a cached list, and for RPCs. */
-function createInventory({ store, externalChanges }: ApiOptions, writers: JsonWriters) {
-  const writeMessage = writers.message(InventoryItemSchema);
-  const listCache = new InventoryListCache({
-    read: (after, limit) => store.listInventory({ statuses: [], after, limit }),
-    write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
-  });
-  externalChanges.subscribe("stock", () => listCache.clear());
-  const rpc = inventoryService(store, listCache);
-  return { rpc, rest: restInventoryService(rpc, listCache), listCache: () => listCache.state };
 }

@@ -6,6 +6,7 @@ import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter
 import { createKeyRateLimiter } from "../rate-limit/key-rate-limiter.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
+import { startHousekeeping } from "../storage/housekeeping.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
 import { acquireServerLock } from "../storage/sqlite/files/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
@@ -47,6 +48,13 @@ export function openBackend(config: ServerConfig, life: ServerLife, { observabil
 
   const externalChanges = watchExternalChanges(store);
   held.defer(() => externalChanges.close());
+
+  const { historyRetentionMs } = config;
+  const reportUndeleted = throttle(failureReportMs, (reason) =>
+    logger.error({ err: reason }, "old changes of stock could not be deleted; the server tries again"),
+  );
+  const housekeeping = startHousekeeping({ store, historyRetentionMs, clock, report: reportUndeleted });
+  held.defer(() => housekeeping.close());
   return {
     store,
     keys: createKeyCache(store, externalChanges),

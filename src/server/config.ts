@@ -28,5 +28,7 @@ export interface ServerConfig {
   readonly trustedProxies: readonly string[];
   /** Whether deprecated methods stop answering at their sunset. */
   readonly enforceSunset: boolean;
+  /** How long changes of stock stay part of the history, in milliseconds; infinity for ever. */
+  readonly historyRetentionMs: number;
   readonly logLevel: string;
 }

@@ -19,47 +19,68 @@ export interface ListSource {
   readonly write: (item: InventoryItem) => string;
 }
 
+/** The JSON of a segment at a revision. */
+export interface SegmentState {
+  readonly bytes: Uint8Array;
+  readonly revision: bigint;
+}
+
+/** Making a segment at a revision. */
+interface SegmentRun extends Pick<SegmentState, "revision"> {
+  readonly making: Promise<SegmentState>;
+}
+
+/** Takes bytes, or text in UTF-8, and returns the bytes. */
+type Append = (part: string | Uint8Array) => Uint8Array;
+
 /**
  * A part of the list's JSON. All segments in order are the list. A segment is made of pages on first use, and kept in
- * one buffer, so that it can be sent as it is. An update makes one page stale, which is made again on the next use.
+ * one buffer, so that it can be sent as it is. A change makes one page stale, which is made again on the next use.
  */
 export class CacheSegment {
   /** The entries of this segment have higher ids; undefined for the first segment. */
   readonly after: bigint | undefined;
-  readonly #maker: ListSource;
+  readonly #source: ListSource;
   readonly #pages: CachePage[] = [];
+  readonly #present: () => bigint;
+  #retiredAt: bigint | undefined;
   #arePagesKnown = false;
   #isLast = false;
   /** The bytes as they were last made. They are reused as far as they stay the same. */
   #bytes: Uint8Array | undefined;
-  /** Whether every page is up to date. */
-  #isReady = false;
+  /** The revision since which the bytes are the segment; undefined while they are out of date. */
+  #readySince: bigint | undefined;
   #capacity = usualBytes;
-  /** How many changes there were to entries that no page holds yet. */
-  #changesAhead = 0;
-  #running: Promise<Uint8Array> | undefined;
-  #waiting: Promise<Uint8Array> | undefined;
+  /** Entries that no page holds yet have not changed after this revision. */
+  #changedAheadAt: bigint;
+  #running: SegmentRun | undefined;
+  #waiting: Promise<SegmentState> | undefined;
 
-  /** `former` are the bytes of the segment that this one replaces. */
-  constructor(after: bigint | undefined, maker: ListSource, former?: Uint8Array) {
+  /**
+   * `present` tells the last revision whose change was told, be it in another segment. `former` are the bytes of the
+   * segment that this one replaces.
+   */
+  constructor(after: bigint | undefined, source: ListSource, present: () => bigint, former?: Uint8Array) {
     this.after = after;
-    this.#maker = maker;
+    this.#source = source;
+    this.#present = present;
+    this.#changedAheadAt = present();
     this.#bytes = former;
   }
 
-  /** Whether this is the last segment. It is known once the bytes have been made. */
+  /** Whether this is the last segment. It is known once the segment has been made. */
   get isLast(): boolean {
     return this.#isLast;
   }
 
-  /** The id after which the next segment begins. It is known once the bytes have been made. */
+  /** The id after which the next segment begins. It is known once the segment has been made. */
   get end(): bigint | undefined {
     return this.#pages.at(-1)?.last ?? this.after;
   }
 
   /** Whether the bytes are up to date. */
   get isReady(): boolean {
-    return this.#isReady;
+    return this.#readySince !== undefined;
   }
 
   /** The bytes as they were last made, which may be out of date. */
@@ -67,124 +88,164 @@ export class CacheSegment {
     return this.#bytes;
   }
 
+  /** The last revision at which this segment can be made. */
+  get #revision(): bigint {
+    return this.#retiredAt ?? this.#present();
+  }
+
   /**
-   * The bytes, with every change that was marked before the call. Other work goes on after each page. There is one run
-   * at a time. A caller that comes during a run waits for the next one, because the reads of this run may be too old.
+   * The segment with every change that was told before the call. Other work goes on after each page. There is one run
+   * at a time. A caller that comes during a run for an earlier revision waits for the next one.
    */
-  async bytes(): Promise<Uint8Array> {
-    if (this.#readyBytes !== undefined) {
-      return this.#readyBytes;
+  async latest(): Promise<SegmentState> {
+    const revision = this.#revision;
+    const ready = this.#readyAt(revision);
+    if (ready !== undefined) {
+      return { bytes: ready, revision };
     }
-    this.#waiting ??= this.#makeAfter(this.#running);
-    return this.#waiting;
+    if (this.#running?.revision === revision) {
+      return await this.#running.making;
+    }
+    this.#waiting ??= this.#makeAfter(this.#running?.making);
+    return await this.#waiting;
   }
 
-  get #readyBytes(): Uint8Array | undefined {
-    return this.#isReady ? this.#bytes : undefined;
+  /** The segment at a revision, in pieces. Pages that have changed since are made for this reader alone. */
+  async *at(revision: bigint): AsyncGenerator<Uint8Array> {
+    const latest = revision === this.#revision ? await this.latest() : undefined;
+    const bytes = latest?.revision === revision ? latest.bytes : this.#readyAt(revision);
+    if (bytes !== undefined) {
+      yield bytes;
+      return;
+    }
+    const pieces = this.#pieces(revision, (part) => (typeof part === "string" ? Buffer.from(part) : part));
+    for await (const piece of pieces) {
+      if (piece.length > 0) {
+        yield piece;
+      }
+    }
   }
 
-  /** Notes that an entry has changed. */
-  markStale(petId: bigint): void {
+  /** Notes that a revision has changed an entry. */
+  markStale(petId: bigint, revision: bigint): void {
     const page = this.#pages[findRange(this.#pages, petId)];
     if (page === undefined || petId > page.last) {
-      this.#changesAhead += 1;
+      this.#changedAheadAt = revision;
     } else {
-      markPage(page);
-      this.#isReady = false;
+      page.changedAt = revision;
+      page.bytes = undefined;
+      this.#readySince = undefined;
     }
   }
 
-  /** Notes that any entry may have changed. */
-  markAllStale(): void {
-    this.#changesAhead += 1;
-    this.#pages.forEach(markPage);
-    this.#isReady = false;
+  /** Notes that no change after a revision will be told. The segment can still be made at that one. */
+  retire(revision: bigint): void {
+    this.#retiredAt = revision;
   }
 
-  async #makeAfter(earlier: Promise<Uint8Array> | undefined): Promise<Uint8Array> {
+  #readyAt(revision: bigint): Uint8Array | undefined {
+    return this.#readySince !== undefined && this.#readySince <= revision ? this.#bytes : undefined;
+  }
+
+  async #makeAfter(earlier: Promise<unknown> | undefined): Promise<SegmentState> {
     await earlier?.catch(() => {});
-    const own = this.#waiting;
-    this.#running = own;
     this.#waiting = undefined;
+    const revision = this.#revision;
+    const ready = this.#readyAt(revision);
+    if (ready !== undefined) {
+      return { bytes: ready, revision };
+    }
+    const run = { revision, making: this.#make(revision) };
+    this.#running = run;
     try {
-      return this.#readyBytes ?? (await this.#make());
+      return await run.making;
     } finally {
-      if (this.#running === own) {
+      if (this.#running === run) {
         this.#running = undefined;
       }
     }
   }
 
-  async #make(): Promise<Uint8Array> {
+  async #make(revision: bigint): Promise<SegmentState> {
     const run = new ReusableBuffer(this.#capacity, this.#bytes);
     const lengths: number[] = [];
-    for (const page of this.#pages) {
-      lengths.push(page.bytes === undefined ? await this.#remake(page, run) : run.append(page.bytes).length);
-    }
-    while (!this.#arePagesKnown) {
-      lengths.push(await this.#makeNext(run));
-    }
-    if (this.#isLast) {
-      run.append("]");
+    for await (const piece of this.#pieces(revision, (part) => run.append(part))) {
+      lengths.push(piece.length);
     }
     const bytes = run.bytes();
     this.#bytes = bytes;
     this.#capacity = bytes.length + spareBytes;
-    if (this.#pages.every((page) => page.bytes !== undefined)) {
+    if (this.#pages.every((page) => page.bytes !== undefined && page.changedAt <= revision)) {
       this.#share(bytes, lengths);
+    }
+    return { bytes, revision };
+  }
+
+  /** The bytes of each page at a revision, and the list's closing bracket behind the last one. */
+  async *#pieces(revision: bigint, append: Append): AsyncGenerator<Uint8Array> {
+    for (let index = 0; index < this.#pages.length || !this.#arePagesKnown; index += 1) {
+      const page = this.#pages[index];
+      if (page?.bytes !== undefined && page.changedAt <= revision) {
+        yield append(page.bytes);
+      } else {
+        yield page === undefined ? await this.#makeNext(revision, append) : await this.#remake(page, revision, append);
+        await setImmediate();
+      }
+    }
+    if (this.#isLast) {
+      yield append("]");
+    }
+  }
+
+  async #remake(page: CachePage, revision: bigint, append: Append): Promise<Uint8Array> {
+    const bytes = append(this.#write(page.after, await readRange(this.#source.read, page, revision)));
+    if (page.changedAt <= revision) {
+      page.bytes = bytes;
     }
     return bytes;
   }
 
-  /** Returns how many bytes the page has. */
-  async #remake(page: CachePage, run: ReusableBuffer): Promise<number> {
-    const { changes } = page;
-    const bytes = run.append(this.#write(page.after, await readRange(this.#maker.read, page)));
-    if (changes === page.changes) {
-      page.bytes = bytes;
+  /** Makes the page behind the last one. Where several readers do so at once, they make the same one. */
+  async #makeNext(revision: bigint, append: Append): Promise<Uint8Array> {
+    const after = this.end;
+    const items = await this.#source.read({ after, limit: pageLength, asOf: revision });
+    const bytes = append(this.#write(after, items));
+    if (this.end === after && !this.#arePagesKnown) {
+      this.#addPage(after, items, { bytes, revision });
     }
-    await setImmediate();
-    return bytes.length;
+    return bytes;
   }
 
-  /** Makes the next page. Returns how many bytes it has. */
-  async #makeNext(run: ReusableBuffer): Promise<number> {
-    const after = this.end;
-    const changes = this.#changesAhead;
-    const items = await this.#maker.read(after, pageLength);
-    const bytes = run.append(this.#write(after, items));
+  #addPage(after: bigint | undefined, items: readonly InventoryItem[], { bytes, revision }: SegmentState): void {
     const last = items.at(-1)?.petId;
     if (last !== undefined) {
-      this.#pages.push({ after, last, bytes: changes === this.#changesAhead ? bytes : undefined, changes: 0 });
+      const isStale = this.#changedAheadAt > revision;
+      const changedAt = isStale ? this.#changedAheadAt : revision;
+      this.#pages.push({ after, last, bytes: isStale ? undefined : bytes, changedAt });
     }
     this.#isLast = items.length < pageLength;
     this.#arePagesKnown = this.#isLast || this.#pages.length === maxPages;
-    await setImmediate();
-    return bytes.length;
   }
 
   /** The list's bracket replaces its first comma. */
   #write(after: bigint | undefined, items: readonly InventoryItem[]): string {
     let text = "";
     for (const item of items) {
-      text += `,${this.#maker.write(item)}`;
+      text += `,${this.#source.write(item)}`;
     }
     return after === undefined ? `[${text.slice(1)}` : text;
   }
 
   /** Lets the pages share the memory of the segment. */
   #share(bytes: Uint8Array, lengths: readonly number[]): void {
-    this.#isReady = true;
     let start = 0;
+    let since = -1n;
     for (const [index, page] of this.#pages.entries()) {
       const end = start + (lengths[index] ?? 0);
       page.bytes = bytes.subarray(start, end);
       start = end;
+      since = page.changedAt > since ? page.changedAt : since;
     }
+    this.#readySince = since;
   }
-}
-
-function markPage(page: CachePage): void {
-  page.changes += 1;
-  page.bytes = undefined;
 }

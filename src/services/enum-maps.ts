@@ -1,6 +1,10 @@
+import { HoldState as HoldStateMessage } from "../../gen/petstore/v1/hold_pb.ts";
 import { Plan as PlanMessage } from "../../gen/petstore/v1/key_limits_pb.ts";
 import { OrderStatus as OrderStatusMessage } from "../../gen/petstore/v1/order_pb.ts";
 import { PetStatus as PetStatusMessage } from "../../gen/petstore/v1/pet_status_pb.ts";
+import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
+import type { ChangeKind } from "../domain/history.ts";
+import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
 import type { OrderStatus } from "../domain/order.ts";
 import type { PetStatus } from "../domain/pet.ts";
@@ -26,6 +30,25 @@ export const planMessages: Readonly<Record<Plan, PlanMessage>> = {
   business: PlanMessage.BUSINESS,
   enterprise: PlanMessage.ENTERPRISE,
 };
+
+/** The states of holds in messages. */
+export const holdStateMessages: Readonly<Record<HoldState, HoldStateMessage>> = {
+  held: HoldStateMessage.HELD,
+  committed: HoldStateMessage.COMMITTED,
+  released: HoldStateMessage.RELEASED,
+  expired: HoldStateMessage.EXPIRED,
+};
+
+/** The kinds of changes in messages. */
+export const changeKindMessages: Readonly<Record<ChangeKind, StockChangeKind>> = {
+  set: StockChangeKind.SET,
+  adjust: StockChangeKind.ADJUST,
+  import: StockChangeKind.IMPORT,
+  hold: StockChangeKind.HOLD,
+};
+
+/** Converts the state of a hold in a request, which validation has found to be known. */
+export const holdStateFromMessage = createReader(holdStateMessages);
 
 /** Converts the status of an order in a request, which validation has found to be known. */
 export const orderStatusFromMessage = createReader(orderStatusMessages);

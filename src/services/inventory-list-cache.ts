@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { findRange } from "./cache-page.ts";
-import { CacheSegment, type ListSource } from "./cache-segment.ts";
+import { CacheSegment, type ListSource, type SegmentState } from "./cache-segment.ts";
+import type { StockListener } from "./stock-revision.ts";
 
 /** How the list that is kept ready does. */
 export interface ListCacheState {
@@ -13,15 +13,20 @@ export interface ListCacheState {
   readonly bytes: number;
 }
 
+/** The JSON of the whole list, with all changes up to a revision and none after it. */
+export interface ListState {
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly revision: bigint;
+}
+
 /**
- * The JSON of the whole list of stock entries, kept ready, and the version of the list. The JSON is made when it is
- * first asked for, and holds some 45 bytes an entry from then on.
+ * The JSON of the whole list of stock entries, kept ready. The JSON is made when it is first asked for, and holds some 45
+ * bytes an entry from then on.
  */
-export class InventoryListCache {
+export class InventoryListCache implements StockListener {
   readonly #source: ListSource;
-  /** Tells the versions of this run from those of an earlier one. */
-  readonly #run = randomBytes(6).toString("base64url");
-  #changes = 0;
+  /** All changes up to this revision have been told. */
+  #revision = -1n;
   #segments: CacheSegment[] = [];
   /** What stood in the place of the segments that are missing, before everything became stale. */
   #former: (Uint8Array | undefined)[] = [];
@@ -32,18 +37,11 @@ export class InventoryListCache {
   constructor(source: ListSource) {
     this.#source = {
       ...source,
-      read: (after, limit) => {
+      read: (range) => {
         this.#pagesMade += 1;
-        return source.read(after, limit);
+        return source.read(range);
       },
     };
-  }
-
-  /**
-   * The version of the list as a weak `ETag`: equal tags stand for the same list. Source: RFC 9110, 8.8.3.
-   */
-  get etag(): string {
-    return `W/"${this.#run}-${this.#changes}"`;
   }
 
   get state(): ListCacheState {
@@ -53,63 +51,69 @@ export class InventoryListCache {
   }
 
   /**
-   * The list, with every change that was marked before the call. A list of more than one segment is a stream: each
-   * segment is as new as its sending, so that slow readers hold no old lists. Throws what reading the store throws.
+   * The list, with every change that was told before the call. A list of more than one segment is a stream: a slow
+   * reader holds the segment that is being sent, and no other. Throws what reading the store throws.
    */
-  async list(): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  async list(): Promise<ListState> {
     const segments = this.#segments;
-    const first = this.#segment(segments, 0, undefined);
-    const bytes = await this.#bytes(first);
-    return first.isLast ? bytes : this.#stream(segments);
+    const first = this.#use(segments, 0, undefined);
+    const state = await first.latest();
+    return { body: first.isLast ? state.bytes : this.#stream(segments, first, state), revision: state.revision };
   }
 
-  /** Notes that an entry may have changed. It takes the same time for any number of entries, to a microsecond or so. */
-  markStale(petId: bigint): void {
-    this.#segments[findRange(this.#segments, petId)]?.markStale(petId);
-    this.#changes += 1;
+  /** It takes the same time for any number of entries, to a microsecond or so. */
+  changed(petId: bigint, revision: bigint): void {
+    this.#revision = revision;
+    this.#segments[findRange(this.#segments, petId)]?.markStale(petId, revision);
   }
 
   /**
-   * Notes that any entries may have changed, and new ones may have come: everything is read again. Lists that are being
-   * sent go on. Bytes that turn out the same keep their memory. Most often they all do, and only a key was created.
+   * Everything is read again. Lists that are being sent go on. Bytes that turn out the same keep their memory: most often
+   * others have changed a few entries only.
    */
-  clear(): void {
+  allChanged(revision: bigint): void {
     for (const [index, segment] of this.#segments.entries()) {
-      segment.markAllStale();
+      segment.retire(this.#revision);
       this.#former[index] = segment.lastBytes;
     }
     this.#segments = [];
-    this.#changes += 1;
+    this.#revision = revision;
   }
 
-  async *#stream(segments: CacheSegment[]): AsyncGenerator<Uint8Array> {
-    let segment = this.#segment(segments, 0, undefined);
-    yield await segment.bytes();
+  async *#stream(
+    segments: CacheSegment[],
+    first: CacheSegment,
+    { bytes, revision }: SegmentState,
+  ): AsyncGenerator<Uint8Array> {
+    yield bytes;
+    let segment = first;
     for (let index = 1; !segment.isLast; index += 1) {
-      segment = this.#segment(segments, index, segment.end);
-      yield await this.#bytes(segment);
+      segment = this.#use(segments, index, segment.end);
+      yield* segment.at(revision);
     }
   }
 
-  #bytes(segment: CacheSegment): Promise<Uint8Array> {
+  #use(segments: CacheSegment[], index: number, after: bigint | undefined): CacheSegment {
+    const segment = this.#segment(segments, index, after);
     if (segment.isReady) {
       this.#hits += 1;
     } else {
       this.#misses += 1;
     }
-    return segment.bytes();
+    return segment;
   }
 
   /** A list that began before all was dropped goes on with segments of its own, which nobody keeps. */
   #segment(segments: CacheSegment[], index: number, after: bigint | undefined): CacheSegment {
+    const present = () => this.#revision;
     const known = segments[index];
     if (known !== undefined) {
       return known;
     }
     if (segments !== this.#segments) {
-      return new CacheSegment(after, this.#source);
+      return new CacheSegment(after, this.#source, present);
     }
-    const segment = new CacheSegment(after, this.#source, this.#former[index]);
+    const segment = new CacheSegment(after, this.#source, present, this.#former[index]);
     segments[index] = segment;
     this.#former[index] = undefined;
     return segment;

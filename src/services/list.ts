@@ -1,11 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message } from "@bufbuild/protobuf";
-import { listQueryOf, type PagedList, type PageRequest, readPage } from "../domain/page.ts";
+import { type PagedList, type PageRequest, pageStart, readPage } from "../domain/page.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 
 /** A list, and how its entries become a message. */
-export interface MessageList<Item, Status extends string, M extends Message> extends PagedList<Item, Status> {
+export interface MessageList<Item, M extends Message> extends PagedList<Item> {
   toMessage(items: readonly Item[], nextPageToken: string): M;
+  /** What every message has beside its entries. */
+  readonly fields?: Partial<M>;
 }
 
 /** How many entries of a whole list are read at a time: about a millisecond of the event loop. */
@@ -13,19 +15,18 @@ const partLength = 512;
 
 /**
  * The answer to a request for a page, or for all that remains. A long one comes in parts: other calls go on between
- * them, and entries that change meanwhile may stand in it as they were or as they are. Throws `INVALID_PAGE_TOKEN`, and
- * what the list throws.
+ * them. Throws `INVALID_PAGE_TOKEN`, and what the list throws.
  */
-export async function answerList<Item, Status extends string, M extends Message>(
-  list: MessageList<Item, Status, M>,
-  request: PageRequest<Status>,
+export async function answerList<Item, M extends Message>(
+  list: MessageList<Item, M>,
+  request: PageRequest,
 ): Promise<M | PreparedMessage<M>> {
-  if (request.pageSize !== undefined) {
-    const { items, nextPageToken = "" } = await readPage(list, request);
+  const { pageSize, pageToken } = request;
+  if (pageSize !== undefined) {
+    const { items, nextPageToken = "" } = await readPage(list, { pageSize, pageToken });
     return list.toMessage(items, nextPageToken);
   }
-  const query = { ...listQueryOf(list.name, request), limit: partLength };
-  const first = await list.read(query);
+  const first = await list.read(pageStart(list, request), partLength);
   if (first.length < partLength) {
     return list.toMessage(first, "");
   }
@@ -37,7 +38,7 @@ export async function answerList<Item, Status extends string, M extends Message>
       await setImmediate();
       const last = items.at(-1);
       const isEnd = last === undefined || items.length < partLength;
-      items = isEnd ? [] : await list.read({ ...query, after: list.idOf(last) });
+      items = isEnd ? [] : await list.read(list.positionOf(last), partLength);
     }
   }
   async function* parts(): AsyncGenerator<M> {
@@ -46,5 +47,5 @@ export async function answerList<Item, Status extends string, M extends Message>
     }
   }
   const whole = async () => list.toMessage((await Array.fromAsync(pages())).flat(), "");
-  return new PreparedMessage({ whole, parts });
+  return new PreparedMessage({ whole, parts, fields: list.fields ?? {} });
 }

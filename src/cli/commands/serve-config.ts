@@ -21,6 +21,7 @@ export function readServerConfig(values: SettingValues): ServerConfig {
     shutdownGraceMs: values.shutdownGrace,
     trustedProxies: values.trustedProxy,
     enforceSunset: values.enforceSunset,
+    historyRetentionMs: values.historyRetention,
     logLevel: values.logLevel,
   };
 }

@@ -1,6 +1,6 @@
 import { logLevels } from "../../observability/log-level.ts";
 import { baseUrl, hostName, networks, origins, port } from "./address-types.ts";
-import { choice, fileName, grace, onOrOff, size, timeout, type ValueType } from "./value-type.ts";
+import { choice, fileName, grace, onOrOff, retention, size, timeout, type ValueType } from "./value-type.ts";
 
 /** A setting of the service. A flag, a variable or the configuration file gives its value. */
 export interface Setting<V> {
@@ -32,6 +32,7 @@ export const settings = {
   maxBody: required<number>(size, "the largest request body, in bytes or as 512KiB or 1MiB", "1MiB"),
   requestTimeout: required<number>(timeout, "how long a request may take to arrive", "30s"),
   shutdownGrace: required<number>(grace, "how long running calls may finish", "10s"),
+  historyRetention: required<number>(retention, "how long the history of the stock is kept, or forever", "90d"),
   logLevel: required<string>(choice<string>("<level>", logLevels), "how much to log", "info"),
   demo: toggle("put pets into an empty store, and create a key to try"),
   noReflection: toggle("do not describe the API to gRPC tools"),

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { argument } from "../parse/argument.ts";
-import { parseTimerDuration, writeDuration } from "../parse/duration.ts";
+import { durationForm, parseDuration, parseTimerDuration, writeDuration } from "../parse/duration.ts";
 import { parseByteSize, writeByteSize } from "../parse/number.ts";
 
 /** A value as it is written in the configuration file. */
@@ -64,6 +64,14 @@ export const timeout = duration(
     "a duration such as 30s or 5m, of 24d at most, and not zero",
   ),
 );
+
+/** How long something is kept, in milliseconds; infinity for ever. */
+export const retention: ValueType<number> = {
+  ...duration(
+    argument((given) => (given === "forever" ? Infinity : parseDuration(given)), `${durationForm}, or forever`),
+  ),
+  write: (value) => (value === Infinity ? "forever" : writeDuration(value)),
+};
 
 function duration(parse: (given: string) => number): ValueType<number> {
   return { placeholder: "<duration>", parse, write: writeDuration, fileTypes: ["text"] };

@@ -1,0 +1,56 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { InventoryService, ListStockChangesRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { type AnsweredChanges, readChangePage } from "../domain/change-page.ts";
+import { issueCursor, type StockChange } from "../domain/history.ts";
+import type { StockStore } from "../domain/stock-store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import { changeKindMessages } from "./enum-maps.ts";
+
+/** What the history needs. */
+export interface HistoryServiceOptions {
+  readonly store: Pick<StockStore, "historyBounds" | "listChanges" | "getEntry">;
+  /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
+  readonly keptSinceMs: () => number;
+}
+
+/** The RPC that lists the history. */
+export function listStockChanges({
+  store,
+  keptSinceMs,
+}: HistoryServiceOptions): UnaryServiceImpl<typeof InventoryService>["listStockChanges"] {
+  return async (request) => {
+    const { crossing, newestFirst, after, pageSize, pageToken } = request;
+    const petIds = await petsOf(store, request);
+    if (petIds === undefined) {
+      return { changes: [], nextPageToken: "" };
+    }
+    const asked = { petIds, crossing, newestFirst, after, pageSize, pageToken: pageToken || undefined };
+    const { changes, lineage, nextPageToken = "" } = await readChangePage(store, asked, keptSinceMs());
+    return { changes: changes.map((change) => changeToMessage(change, lineage)), nextPageToken };
+  };
+}
+
+/**
+ * The pets that both filters let through: empty for all pets, undefined for none. Throws `PET_NOT_FOUND` where both are
+ * given; otherwise reading the changes does.
+ */
+async function petsOf(
+  store: Pick<StockStore, "getEntry">,
+  { pet, petId }: ListStockChangesRequest,
+): Promise<readonly bigint[] | undefined> {
+  if (pet === undefined || petId.length === 0) {
+    return pet === undefined ? petId : [pet];
+  }
+  await Promise.all([pet, ...petId].map((id) => store.getEntry(id)));
+  return petId.includes(pet) ? [pet] : undefined;
+}
+
+function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
+  const { kind, occurredAtMs, ...same } = change;
+  return {
+    ...same,
+    cursor: issueCursor(lineage, change.revision),
+    kind: changeKindMessages[kind],
+    occurredAt: timestampFromMs(occurredAtMs),
+  };
+}

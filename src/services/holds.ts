@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { type Duration, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type HoldService, ListHoldsResponseSchema } from "../../gen/petstore/v1/hold_service_pb.ts";
+import { defaultHoldMs, type Hold } from "../domain/hold.ts";
+import type { ListedHold, StockStore } from "../domain/stock-store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import { holdStateFromMessage, holdStateMessages } from "./enum-maps.ts";
+import { answerList } from "./list.ts";
+import type { StockWriter } from "./stock-writer.ts";
+
+/** What the holds need. */
+export interface HoldServiceOptions {
+  readonly store: StockStore;
+  readonly write: StockWriter;
+  readonly clock: () => number;
+}
+
+/** The RPCs of holds on stock. */
+export function holdService({ store, write, clock }: HoldServiceOptions): UnaryServiceImpl<typeof HoldService> {
+  return {
+    async createHold({ petId, quantity, ttl, reference }, call) {
+      const request = {
+        holdId: newHoldId(),
+        petId: petId as bigint,
+        quantity: quantity as bigint,
+        ttlMs: ttl === undefined ? defaultHoldMs : millisecondsOf(ttl),
+        reference,
+      };
+      return { hold: holdToMessage(await write(call, (context) => store.createHold(request, context))) };
+    },
+
+    async getHold({ holdId }) {
+      return { hold: holdToMessage(await store.getHold(holdId, clock())) };
+    },
+
+    async listHolds({ pageSize, pageToken, petId, state }) {
+      const nowMs = clock();
+      const states = state.map(holdStateFromMessage);
+      const holds = {
+        name: "holds",
+        filter: petId === undefined ? states : [...states, `pet ${petId}`],
+        read: (before: bigint | undefined, limit: number) => store.listHolds({ petId, states, before, limit }, nowMs),
+        positionOf: ({ position }: ListedHold) => position,
+        toMessage: (items: readonly Hold[], nextPageToken: string) =>
+          create(ListHoldsResponseSchema, { holds: items.map(holdToMessage), nextPageToken }),
+      };
+      return await answerList(holds, { pageSize, pageToken: pageToken || undefined });
+    },
+
+    async commitHold({ holdId, reason, reference }, call) {
+      const ending = { holdId, reason, reference };
+      return { hold: holdToMessage(await write(call, (context) => store.commitHold(ending, context))) };
+    },
+
+    async releaseHold({ holdId, reason, reference }, call) {
+      const ending = { holdId, reason, reference };
+      return { hold: holdToMessage(await write(call, (context) => store.releaseHold(ending, context))) };
+    },
+  };
+}
+
+/** 96 random bits: no two stores share an id. */
+function newHoldId(): string {
+  return `hold_${randomBytes(12).toString("base64url")}`;
+}
+
+/** Whole milliseconds; a fraction of one is cut off. */
+function millisecondsOf({ seconds, nanos }: Duration): number {
+  return Number(seconds) * 1_000 + Math.trunc(nanos / 1_000_000);
+}
+
+function holdToMessage({ id, petId, quantity, reference, state, createdAtMs, expiresAtMs, keyId }: Hold) {
+  return {
+    holdId: id,
+    petId,
+    quantity,
+    reference,
+    state: holdStateMessages[state],
+    createdAt: timestampFromMs(createdAtMs),
+    expiresAt: timestampFromMs(expiresAtMs),
+    keyId,
+  };
+}

@@ -1,0 +1,79 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type InventoryService,
+  type ListInventoryRequest,
+  type ListInventoryResponse,
+  ListInventoryResponseSchema,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { issueCursor } from "../domain/history.ts";
+import type { InventoryItem } from "../domain/pet.ts";
+import type { StockStore } from "../domain/stock-store.ts";
+import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import { PreparedMessage } from "../rpc/prepared-message.ts";
+import { petStatusFromMessage } from "./enum-maps.ts";
+import type { InventoryListCache } from "./inventory-list-cache.ts";
+import { inventoryItemToMessage } from "./inventory-message.ts";
+import { answerList } from "./list.ts";
+import type { StockRevision } from "./stock-revision.ts";
+
+type ListInventory = UnaryServiceImpl<typeof InventoryService>["listInventory"];
+
+/** What lists of the inventory need. */
+export interface InventoryListOptions {
+  readonly store: Pick<StockStore, "listInventory">;
+  readonly stock: StockRevision;
+}
+
+/**
+ * The RPC that lists the inventory. A list of all that remains is the stock at its cursor, however long it takes to send
+ * it. A page is as new as its reading, so it shows all that is before its cursor, and maybe more.
+ */
+export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
+  return async ({ pageSize, pageToken, status }) => {
+    const isPage = pageSize !== undefined;
+    const { lineage, revision } = await (isPage ? stock.known() : stock.settled());
+    const asOf = isPage ? undefined : revision;
+    const cursor = issueCursor(lineage, revision);
+    const statuses = status.map(petStatusFromMessage);
+    const inventory = {
+      name: "inventory",
+      filter: statuses,
+      read: (after: bigint | undefined, limit: number) => store.listInventory({ statuses, after, limit, asOf }),
+      positionOf: ({ petId }: InventoryItem) => petId,
+      toMessage: (items: readonly InventoryItem[], nextPageToken: string) =>
+        create(ListInventoryResponseSchema, { items: items.map(inventoryItemToMessage), nextPageToken, cursor }),
+      fields: { cursor },
+    };
+    return await answerList(inventory, { pageSize, pageToken: pageToken || undefined });
+  };
+}
+
+/** The same over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */
+export function restListInventory(
+  list: ListInventory,
+  { listCache, stock }: { readonly listCache: InventoryListCache; readonly stock: StockRevision },
+): ListInventory {
+  /** The list at the cursor that comes with it; `whole` makes it again. */
+  async function fromCache(whole: () => Promise<ListInventoryResponse>) {
+    const { lineage } = await stock.settled();
+    const { revision, body } = await listCache.list();
+    return new PreparedMessage({ restBody: body, whole, fields: { cursor: issueCursor(lineage, revision) } });
+  }
+  return async (request, call) => {
+    const response = isWhole(request)
+      ? await fromCache(async () => madeWhole(await list(request, call)))
+      : await list(request, call);
+    const { cursor } = response instanceof PreparedMessage ? response.fields : response;
+    // Two lists at one cursor may differ by changes after it, which both may show or not.
+    call.responseHeader.set("etag", `W/"${cursor}"`);
+    return response;
+  };
+}
+
+async function madeWhole(response: Awaited<ReturnType<ListInventory>>): Promise<ListInventoryResponse> {
+  return response instanceof PreparedMessage ? await response.whole() : create(ListInventoryResponseSchema, response);
+}
+
+function isWhole({ pageSize, pageToken, status }: ListInventoryRequest): boolean {
+  return pageSize === undefined && pageToken === "" && status.length === 0;
+}

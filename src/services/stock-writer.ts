@@ -1,0 +1,61 @@
+import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
+import type { WriteContext, Written } from "../domain/stock-store.ts";
+import type { Call } from "../rpc/call.ts";
+
+/** Runs a write of the store for a call. Resolves to its result; rejects as the write does, and at the deadline. */
+export type StockWriter = <T>(call: Call, write: (context: WriteContext) => Promise<Written<T>>) => Promise<T>;
+
+/** What writes need. */
+export interface StockWriterOptions {
+  /** Tells of a call who makes it, and when. */
+  readonly contextOf: (call: Call) => WriteContext;
+  /** Called when a write has failed, and nobody knows whether it takes effect. */
+  readonly doubt: () => void;
+}
+
+/** Creates the way of all writes: it keeps to the call's deadline, and tells the caller of a replay. */
+export function createStockWriter({ contextOf, doubt }: StockWriterOptions): StockWriter {
+  return async (call, write) => {
+    const leftMs = call.timeoutMs();
+    // The caller has been told that its deadline has passed, by which nothing may change.
+    if (leftMs !== undefined && leftMs <= 0) {
+      throw deadlineExceeded();
+    }
+    const writing = write(contextOf(call));
+    try {
+      const { value, isReplayed } = await (leftMs === undefined
+        ? writing
+        : settledWithin(Math.max(leftMs, diskPatienceMs), writing));
+      if (isReplayed) {
+        call.responseHeader.set("idempotency-replayed", "true");
+      }
+      return value;
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code === "UNAVAILABLE") {
+        doubt();
+      }
+      throw error;
+    }
+  };
+}
+
+/**
+ * The least time that a write on its way to the disk gets, in milliseconds. Only a stuck disk takes longer, so a short
+ * deadline makes no write fail on a healthy one.
+ */
+const diskPatienceMs = 1_000;
+
+/**
+ * Waits for a write until the deadline, then rejects with `UNAVAILABLE`. The write may still be made when the disk
+ * answers. So `DEADLINE_EXCEEDED`, which promises that nothing has changed, would be wrong.
+ */
+async function settledWithin<T>(ms: number, writing: Promise<T>): Promise<T> {
+  const { promise: passed, reject } = Promise.withResolvers<never>();
+  const reason = () => storeUnavailable(new Error("a write still waited for the disk at its deadline"));
+  const timer = setTimeout(() => reject(reason()), ms);
+  try {
+    return await Promise.race([writing, passed]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
