@@ -6,7 +6,7 @@ import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createKey, createOrder, createPet, hashOf } from "./samples.ts";
+import { createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
 
 /** A store of some pages, closed, so that all of it is in its file. */
 async function createStore(): Promise<string> {
@@ -48,7 +48,7 @@ describe("a sound store", () => {
   it("is checked while it is written to", async () => {
     const file = await createStore();
     const store = openSqliteStore(file);
-    const [faults] = await Promise.all([checkDatabase(file, "full"), store.updateInventory(1n, 5n)]);
+    const [faults] = await Promise.all([checkDatabase(file, "full"), setStock(store, 1n, 5n)]);
     expect(faults).toEqual([]);
     await store.close();
   });

@@ -16,7 +16,7 @@ const script = (file: string) => `
   const store = openSqliteStore(${JSON.stringify(file)});
   async function updateForEver(petId) {
     for (let quantity = 1n; ; quantity += 1n) {
-      await store.updateInventory(petId, quantity);
+      await store.changeStock({ kind: "set", petId, quantity }, { nowMs: Date.now(), keyId: "k", requestId: "r" });
       process.stdout.write(petId + " " + quantity + "\\n");
     }
   }

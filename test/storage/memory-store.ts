@@ -11,12 +11,13 @@ import {
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/key-store.ts";
 import type { Order, OrderStatus } from "../../src/domain/order.ts";
-import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../src/domain/pet.ts";
+import type { Pet, StockedPet } from "../../src/domain/pet.ts";
 import type { ListQuery } from "../../src/domain/pet-store.ts";
 import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
 import type { KeyUsage, UsageSave } from "../../src/domain/usage-store.ts";
 import { abortable, abortableItems } from "../../src/storage/abortable.ts";
+import { MemoryStock, StockData } from "./memory-stock.ts";
 
 interface Secret {
   readonly keyId: string;
@@ -24,8 +25,7 @@ interface Secret {
 }
 
 /** What the handles of one store share. */
-export class MemoryData {
-  pets: ReadonlyMap<bigint, StockedPet> = new Map();
+export class MemoryData extends StockData {
   orders: ReadonlyMap<bigint, Order> = new Map();
   readonly keys = new Map<string, Key>();
   /** By the hash in hexadecimal. */
@@ -37,17 +37,18 @@ export class MemoryData {
 }
 
 /** The model of a store: what the suite demands, over plain maps. It is one handle on its data. */
-export class MemoryStore implements Store {
+export class MemoryStore extends MemoryStock implements Store {
   readonly maintenance = undefined;
   readonly gauges = [];
   readonly #data: MemoryData;
   readonly #ownChanges: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
 
   constructor(data: MemoryData) {
+    super(data);
     this.#data = data;
   }
 
-  async importAll({ pets = [], orders = [] }: Imports): Promise<ImportResult> {
+  async importAll({ pets = [], orders = [] }: Imports, nowMs: number): Promise<ImportResult> {
     const staged = { pets: await Array.fromAsync(pets), orders: await Array.fromAsync(orders) };
     const [allPets, petCounts] = merge("pets", this.#data.pets, staged.pets);
     const [allOrders, orderCounts] = merge("orders", this.#data.orders, staged.orders);
@@ -55,6 +56,7 @@ export class MemoryStore implements Store {
       .flatMap(({ petId }) => petId ?? [])
       .filter((petId) => !allPets.has(petId));
     const petIds = [...new Set(strayOrders)].sort((a, b) => (a < b ? -1 : 1));
+    this.#noteImported(allPets, staged.pets, nowMs);
     this.#data.pets = allPets;
     this.#data.orders = allOrders;
     if (staged.pets.length + staged.orders.length > 0) {
@@ -62,23 +64,6 @@ export class MemoryStore implements Store {
     }
     const strays = { count: strayOrders.length, petCount: petIds.length, petIds: petIds.slice(0, maxStrayPets) };
     return { pets: petCounts, orders: orderCounts, strays };
-  }
-
-  async listInventory(query: ListQuery<PetStatus>, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
-    signal?.throwIfAborted();
-    return select(this.#data.pets, query).map(({ id, quantity, status }) => ({ petId: id, quantity, status }));
-  }
-
-  async updateInventory(petId: bigint, quantity: bigint, options?: WaitOptions): Promise<InventoryItem> {
-    return abortable(async () => {
-      const pet = this.#data.pets.get(petId);
-      if (pet === undefined) {
-        throw petNotFound(petId);
-      }
-      this.#data.pets = new Map(this.#data.pets).set(petId, { ...pet, quantity });
-      this.#noteOwn("stock");
-      return { petId, quantity, status: pet.status };
-    }, options);
   }
 
   async getPet(id: bigint): Promise<Pet> {
@@ -222,6 +207,32 @@ export class MemoryStore implements Store {
   }
 
   async close(): Promise<void> {}
+
+  protected override noteOwnStock(changes: number): void {
+    this.#data.changes.stock += changes;
+    this.#ownChanges.stock += changes;
+  }
+
+  /** Each pet whose quantity or status is written is a change, in the order of ids. */
+  #noteImported(
+    pets: ReadonlyMap<bigint, StockedPet>,
+    imported: readonly RecordChange<StockedPet>[],
+    occurredAtMs: number,
+  ): void {
+    const written = imported.filter(({ quantity, status }) => quantity !== undefined || status !== undefined);
+    for (const id of [...new Set(written.map((pet) => pet.id))].sort((a, b) => (a < b ? -1 : 1))) {
+      this.#data.note(id, {
+        before: this.#data.pets.get(id)?.quantity,
+        after: (pets.get(id) as StockedPet).quantity,
+        kind: "import",
+        reason: undefined,
+        reference: undefined,
+        keyId: undefined,
+        requestId: undefined,
+        occurredAtMs,
+      });
+    }
+  }
 
   #noteOwn(topic: ChangeTopic): void {
     this.#data.changes[topic] += 1;

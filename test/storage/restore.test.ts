@@ -18,7 +18,7 @@ import { restoreDatabase } from "../../src/storage/sqlite/maintenance/restore.ts
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createPet, everything } from "./samples.ts";
+import { createPet, everything, setStock } from "./samples.ts";
 
 let folder: string;
 let file: string;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   const store = openSqliteStore(file);
   await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] });
   await store.maintenance.backup(backup);
-  await store.updateInventory(1n, 2n);
+  await setStock(store, 1n, 2n);
   await store.close();
 });
 
@@ -183,7 +183,7 @@ describe("a restore is refused, and changes nothing,", () => {
   ])("for what belongs to the store: %s", async (end, message) => {
     const store = openSqliteStore(file);
     acquireServerLock(file).release();
-    await store.updateInventory(1n, 3n);
+    await setStock(store, 1n, 3n);
     await checkRefused(message, file + end);
     await store.close();
   });

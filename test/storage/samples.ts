@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
-import type { StockedPet } from "../../src/domain/pet.ts";
+import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
+import type { Idempotency, StockStore, WriteContext } from "../../src/domain/stock-store.ts";
+import type { WaitOptions } from "../../src/domain/store.ts";
 
 /** A pet, of which only what matters to a test need be given. */
 export function createPet(pet: Partial<StockedPet> & { readonly id: bigint }): StockedPet {
@@ -24,3 +26,24 @@ export function hashOf(secret: string): Uint8Array {
 
 /** All entries of a list. */
 export const everything = { statuses: [], after: undefined, limit: undefined } as const;
+
+/** Who makes a write, and when: of which only what matters to a test need be given. */
+export function createContext(context: Partial<WriteContext> = {}): WriteContext {
+  return { nowMs: 1_700_000_000_000, keyId: "key_a", requestId: "request", ...context };
+}
+
+/** A caller's idempotency key, for a request of some content. */
+export function createIdempotency(key: string, content = ""): Idempotency {
+  return { key, fingerprint: hashOf(content) };
+}
+
+/** Sets the stock count of a pet, and returns its entry as lists have it. */
+export async function setStock(
+  store: StockStore,
+  petId: bigint,
+  quantity: bigint,
+  options?: WaitOptions,
+): Promise<InventoryItem> {
+  const { value } = await store.changeStock({ kind: "set", petId, quantity }, createContext(), options);
+  return { petId: value.petId, quantity: value.quantity, status: value.status };
+}

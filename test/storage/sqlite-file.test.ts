@@ -8,7 +8,7 @@ import { StoreFileError } from "../../src/storage/sqlite/files/store-path.ts";
 import { applicationId, migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createOrder, createPet, everything } from "./samples.ts";
+import { createOrder, createPet, everything, setStock } from "./samples.ts";
 
 let folder: string;
 
@@ -204,11 +204,11 @@ describe("a connection", () => {
     await store.importAll({ pets: [createPet({ id: 1n })] });
     const other = new Connection(file);
     other.run("BEGIN IMMEDIATE");
-    await expect(store.updateInventory(1n, 5n)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(setStock(store, 1n, 5n)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await expect(store.importAll({ pets: [createPet({ id: 2n })] })).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(await store.listInventory(everything)).toMatchObject([{ petId: 1n, quantity: 0n }]);
     other.run("COMMIT");
-    await store.updateInventory(1n, 6n);
+    await setStock(store, 1n, 6n);
     expect(await store.listInventory(everything)).toMatchObject([{ petId: 1n, quantity: 6n }]);
     other.close();
     await store.close();
@@ -235,7 +235,7 @@ describe("an import", () => {
     const other = new Connection(file, { busyTimeoutMs: 0 });
     async function* slowly() {
       yield createPet({ id: 2n });
-      await store.updateInventory(1n, 1n);
+      await setStock(store, 1n, 1n);
       expect(other.pragma("wal_checkpoint(TRUNCATE)")).toBe(0n);
     }
     await store.importAll({ pets: slowly() });
@@ -251,7 +251,7 @@ describe("the write-ahead log", () => {
     await store.importAll({ pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n) })) });
     for (let round = 1n; round <= 100n; round += 1n) {
       await Promise.all(
-        Array.from({ length: 1_000 }, (_, n) => store.updateInventory(BigInt(n), round * 1_000n + BigInt(n))),
+        Array.from({ length: 1_000 }, (_, n) => setStock(store, BigInt(n), round * 1_000n + BigInt(n))),
       );
     }
     expect(statSync(`${file}-wal`).size).toBeLessThan(24 * 1024 * 1024);
@@ -263,7 +263,7 @@ describe("the write-ahead log", () => {
     const store = openSqliteStore(file);
     await store.importAll({ pets: [createPet({ id: 1n })] });
     for (let quantity = 1n; quantity <= 8_000n; quantity += 1n) {
-      await store.updateInventory(1n, quantity);
+      await setStock(store, 1n, quantity);
     }
     expect(statSync(`${file}-wal`).size).toBeLessThan(24 * 1024 * 1024);
     await store.close();
@@ -279,7 +279,7 @@ describe("a backup", () => {
     await store.importAll({
       pets: Array.from({ length: count }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(500) })),
     });
-    await store.updateInventory(0n, 0n);
+    await setStock(store, 0n, 0n);
     let backedUp = false;
     const backup = store.maintenance.backup(copy).then(() => {
       backedUp = true;
@@ -287,8 +287,8 @@ describe("a backup", () => {
     let quantity = 0n;
     do {
       quantity += 1n;
-      await store.updateInventory(0n, quantity);
-      await store.updateInventory(BigInt(count - 1), quantity);
+      await setStock(store, 0n, quantity);
+      await setStock(store, BigInt(count - 1), quantity);
     } while (!backedUp);
     await backup;
     await store.close();

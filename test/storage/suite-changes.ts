@@ -3,17 +3,17 @@ import type { ChangeTopic, Store } from "../../src/domain/store.ts";
 import { noUsage } from "../../src/domain/usage.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createKey, createOrder, createPet, hashOf } from "./samples.ts";
+import { createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
 
 const key = createKey({ id: "key_a" });
 const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 } };
 
 const writes: [name: string, topics: ChangeTopic[], write: (store: Store) => Promise<unknown>][] = [
-  ["an update of the stock", ["stock"], (store) => store.updateInventory(1n, 2n)],
+  ["an update of the stock", ["stock"], (store) => setStock(store, 1n, 2n)],
   ["an import of pets", ["stock"], (store) => store.importAll({ pets: [createPet({ id: 2n })] })],
   ["an import of orders", ["stock"], (store) => store.importAll({ orders: [createOrder({ id: 1n })] })],
   ["an import of nothing", [], (store) => store.importAll({ pets: [] })],
-  ["an update of an unknown pet", [], (store) => store.updateInventory(9n, 2n).catch(() => {})],
+  ["an update of an unknown pet", [], (store) => setStock(store, 9n, 2n).catch(() => {})],
   ["a new key", ["keys"], (store) => store.createKey(createKey({ id: "key_b" }), hashOf("b"))],
   ["a rotation", ["keys"], (store) => store.rotateKey("key_a", hashOf("b"), 1)],
   ["a revocation", ["keys"], (store) => store.revokeKey("key_a", 1)],
@@ -60,9 +60,9 @@ export function describeChanges(open: OpenStore): void {
         const other = await openAnother();
         await store.importAll({ pets: [createPet({ id: 1n })] });
         const before = await store.changeTokens();
-        await store.updateInventory(1n, 1n);
-        await other.updateInventory(1n, 2n);
-        await store.updateInventory(1n, 3n);
+        await setStock(store, 1n, 1n);
+        await setStock(other, 1n, 2n);
+        await setStock(store, 1n, 3n);
         expect(await changedSince(before, store)).toEqual(["stock"]);
       }),
     );

@@ -3,7 +3,7 @@ import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createOrder, createPet } from "./samples.ts";
+import { createOrder, createPet, setStock } from "./samples.ts";
 
 export function describeExports(open: OpenStore): void {
   describe("an export", () => {
@@ -16,7 +16,7 @@ export function describeExports(open: OpenStore): void {
         for await (const pet of store.exportPets()) {
           seen.push(pet);
           if (seen.length === 10) {
-            await store.updateInventory(400n, 7n);
+            await setStock(store, 400n, 7n);
             await store.importAll({ pets: [createPet({ id: 1_000n })] });
           }
         }
@@ -56,7 +56,7 @@ export function describeExports(open: OpenStore): void {
           expect(pet.id).toBe(1n);
           break;
         }
-        await store.updateInventory(1n, 1n);
+        await setStock(store, 1n, 1n);
       }),
     );
   });

@@ -4,7 +4,7 @@ import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createOrder, createPet, everything } from "./samples.ts";
+import { createOrder, createPet, everything, setStock } from "./samples.ts";
 
 export function describeImports(open: OpenStore): void {
   describe("an import", () => {
@@ -165,8 +165,8 @@ export function describeImports(open: OpenStore): void {
         const other = await openAnother();
         async function* slowly() {
           yield createPet({ id: 1n, quantity: 100n });
-          await store.updateInventory(1n, 1n);
-          await other.updateInventory(2n, 2n);
+          await setStock(store, 1n, 1n);
+          await setStock(other, 2n, 2n);
           expect(await other.listInventory({ ...everything, limit: 1 })).toMatchObject([{ quantity: 1n }]);
         }
         await store.importAll({ pets: slowly() });

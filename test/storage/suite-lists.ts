@@ -3,7 +3,7 @@ import type { PetStatus } from "../../src/domain/pet.ts";
 import type { ListQuery } from "../../src/domain/pet-store.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createOrder, createPet, everything } from "./samples.ts";
+import { createOrder, createPet, everything, setStock } from "./samples.ts";
 
 const pets = [
   createPet({ id: 10n, status: "sold" }),
@@ -57,7 +57,7 @@ export function describeLists(open: OpenStore): void {
       withStore(open, async ({ store, reopen }) => {
         await store.importAll({ pets: [createPet({ id: 1n, status: "pending" })] });
         const expected = { petId: 1n, quantity, status: "pending" };
-        expect(await store.updateInventory(1n, quantity)).toEqual(expected);
+        expect(await setStock(store, 1n, quantity)).toEqual(expected);
         expect(await store.listInventory(everything)).toEqual([expected]);
         expect(await (await reopen()).listInventory(everything)).toEqual([expected]);
       })(),
@@ -70,7 +70,7 @@ export function describeLists(open: OpenStore): void {
         await store.importAll({ pets: [createPet({ id: 1n })] });
         for (let quantity = 1n; quantity <= 50n; quantity += 1n) {
           const [writer, reader] = quantity % 2n === 0n ? [store, other] : [other, store];
-          await writer.updateInventory(1n, quantity);
+          await setStock(writer, 1n, quantity);
           expect((await reader.listInventory(everything))[0]?.quantity).toBe(quantity);
           expect((await writer.listInventory(everything))[0]?.quantity).toBe(quantity);
         }
@@ -81,7 +81,7 @@ export function describeLists(open: OpenStore): void {
       "takes updates that arrive together in the order in which they arrive",
       withStore(open, async ({ store }) => {
         await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
-        const updates = Array.from({ length: 200 }, (_, n) => store.updateInventory(BigInt((n % 2) + 1), BigInt(n)));
+        const updates = Array.from({ length: 200 }, (_, n) => setStock(store, BigInt((n % 2) + 1), BigInt(n)));
         expect((await Promise.all(updates)).map((item) => item.quantity)).toEqual(updates.map((_, n) => BigInt(n)));
         expect((await store.listInventory(everything)).map((item) => item.quantity)).toEqual([198n, 199n]);
       }),
@@ -91,7 +91,7 @@ export function describeLists(open: OpenStore): void {
       "refuses an update of a pet that is not there, and makes none",
       withStore(open, async ({ store }) => {
         await store.importAll({ pets: [createPet({ id: 1n })] });
-        const updates = [store.updateInventory(1n, 1n), store.updateInventory(2n, 2n), store.updateInventory(1n, 3n)];
+        const updates = [setStock(store, 1n, 1n), setStock(store, 2n, 2n), setStock(store, 1n, 3n)];
         const results = await Promise.allSettled(updates);
         expect(results).toMatchObject([
           { value: { quantity: 1n } },
@@ -124,7 +124,7 @@ export function describeLists(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         await store.importAll({ pets: [createPet({ id: 7n, status: "sold", tags: ["x"] })] });
         const before = await store.getPet(7n);
-        await store.updateInventory(7n, 99n);
+        await setStock(store, 7n, 99n);
         expect(await store.getPet(7n)).toEqual(before);
       }),
     );

@@ -4,7 +4,7 @@ import type { RecordChange } from "../../src/domain/import.ts";
 import { petStatuses, type StockedPet } from "../../src/domain/pet.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
-import { createPet } from "./samples.ts";
+import { createPet, setStock } from "./samples.ts";
 
 type Model = Map<bigint, StockedPet>;
 
@@ -42,11 +42,11 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
     async run(model: Model, { store }: OpenedStore) {
       const pet = model.get(id);
       if (pet === undefined) {
-        await expect(store.updateInventory(id, quantity)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
+        await expect(setStock(store, id, quantity)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
         return;
       }
       model.set(id, { ...pet, quantity });
-      expect(await store.updateInventory(id, quantity)).toEqual({ petId: id, quantity, status: pet.status });
+      expect(await setStock(store, id, quantity)).toEqual({ petId: id, quantity, status: pet.status });
     },
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Store, WaitOptions } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createOrder, createPet, everything } from "./samples.ts";
+import { createOrder, createPet, everything, setStock } from "./samples.ts";
 
 const calls: [name: string, call: (store: Store, options?: WaitOptions) => Promise<unknown>][] = [
   ["ready", (store, options) => store.ready(options)],
   ["changeTokens", (store, options) => store.changeTokens(options)],
   ["listInventory", (store, options) => store.listInventory(everything, options)],
   ["listOrders", (store, options) => store.listOrders(everything, options)],
-  ["updateInventory", (store, options) => store.updateInventory(1n, 1n, options)],
+  ["updateInventory", (store, options) => setStock(store, 1n, 1n, options)],
   ["exportPets", (store, options) => Array.fromAsync(store.exportPets(options))],
   ["exportOrders", (store, options) => Array.fromAsync(store.exportOrders(options))],
 ];
@@ -30,7 +30,7 @@ export function describeWaiting(open: OpenStore): void {
       withStore(open, async ({ store, reopen }) => {
         await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] });
         const gone = new AbortController();
-        const updating = store.updateInventory(1n, 2n, { signal: gone.signal });
+        const updating = setStock(store, 1n, 2n, { signal: gone.signal });
         gone.abort(new Error("the caller has gone"));
         const [outcome] = await Promise.allSettled([updating]);
         expect(outcome).toMatchObject(
@@ -55,7 +55,7 @@ export function describeWaiting(open: OpenStore): void {
         };
         await expect(exporting()).rejects.toThrow("the caller has gone");
         expect(seen).toEqual([1n]);
-        await store.updateInventory(1n, 1n);
+        await setStock(store, 1n, 1n);
       }),
     );
   });

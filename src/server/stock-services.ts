@@ -1,0 +1,76 @@
+import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
+import type { DomainError } from "../domain/errors.ts";
+import type { InventoryItem } from "../domain/pet.ts";
+import { keptSinceMs } from "../domain/retention.ts";
+import type { WriteContext } from "../domain/stock-store.ts";
+import type { Store } from "../domain/store.ts";
+import type { JsonWriters } from "../gateway/json/json-writer.ts";
+import { callerKey } from "../interceptors/auth.ts";
+import { errorStatuses } from "../interceptors/error-codes.ts";
+import { idempotencyKey } from "../interceptors/idempotency.ts";
+import type { Call } from "../rpc/call.ts";
+import { holdService } from "../services/holds.ts";
+import { inventoryService } from "../services/inventory.ts";
+import { restListInventory } from "../services/inventory-list.ts";
+import { InventoryListCache } from "../services/inventory-list-cache.ts";
+import { inventoryItemToMessage } from "../services/inventory-message.ts";
+import { StockRevision } from "../services/stock-revision.ts";
+import { createStockWriter } from "../services/stock-writer.ts";
+import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
+
+/** What the services of the stock need. */
+export interface StockServiceOptions {
+  readonly store: Store;
+  readonly externalChanges: ExternalChangeWatcher;
+  readonly clock: () => number;
+  readonly historyRetentionMs: number;
+  /** Writes messages in the JSON of REST. */
+  readonly writers: JsonWriters;
+}
+
+/** Creates the services of the stock. The inventory differs over REST, where the whole list comes from a cache. */
+export function createStockServices({
+  store,
+  externalChanges,
+  clock,
+  historyRetentionMs,
+  writers,
+}: StockServiceOptions) {
+  const writeMessage = writers.message(InventoryItemSchema);
+  const listCache = new InventoryListCache({
+    read: (range) => store.listInventory({ statuses: [], ...range }),
+    write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
+  });
+  const stock = new StockRevision(store, listCache);
+  const doubt = () => stock.doubt();
+  externalChanges.subscribe("stock", doubt);
+
+  const write = createStockWriter({ contextOf: (call) => writeContextOf(call, clock()), doubt });
+  const inventory = inventoryService({
+    store,
+    stock,
+    write,
+    clock,
+    keptSinceMs: () => keptSinceMs(historyRetentionMs, clock()),
+    errorToMessage,
+  });
+  return {
+    inventory,
+    restInventory: { ...inventory, listInventory: restListInventory(inventory.listInventory, { listCache, stock }) },
+    holds: holdService({ store, write, clock }),
+    listCache,
+  };
+}
+
+function writeContextOf({ contextValues, exchange }: Call, nowMs: number): WriteContext {
+  const key = contextValues.get(callerKey)?.key;
+  if (key === undefined) {
+    throw new Error("a write came without the key of its caller");
+  }
+  return { nowMs, keyId: key.id, requestId: exchange.requestId, idempotency: contextValues.get(idempotencyKey) };
+}
+
+/** The message `petstore.v1.Error`, as a request of its own would be answered. */
+function errorToMessage({ code, message }: DomainError) {
+  return { code, message, status: errorStatuses[code].http };
+}

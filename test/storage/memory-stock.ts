@@ -1,0 +1,329 @@
+import { randomBytes } from "node:crypto";
+import { DomainError, holdNotFound, idempotencyKeyReused, petNotFound } from "../../src/domain/errors.ts";
+import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../src/domain/history.ts";
+import {
+  assertHoldable,
+  decideCommit,
+  decideRelease,
+  type Hold,
+  type HoldEnding,
+  type HoldRequest,
+  type HoldState,
+  heldAt,
+  holdAt,
+} from "../../src/domain/hold.ts";
+import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
+import {
+  type Availability,
+  type ChangeNote,
+  decideStock,
+  dependsOnHolds,
+  type StockCommand,
+  type StockEntry,
+  stockRefusalError,
+} from "../../src/domain/stock.ts";
+import {
+  type BatchOutcome,
+  type CommittedChanges,
+  type HoldQuery,
+  type Idempotency,
+  type InventoryQuery,
+  idempotencyMs,
+  type ListedHold,
+  type StockStore,
+  type WriteContext,
+  type Written,
+} from "../../src/domain/stock-store.ts";
+import type { WaitOptions } from "../../src/domain/store.ts";
+import { abortable } from "../../src/storage/abortable.ts";
+
+/** What the handles of one store share of its stock. */
+export class StockData {
+  readonly lineage = randomBytes(6).toString("hex");
+  pets: ReadonlyMap<bigint, StockedPet> = new Map();
+  /** The revision of each pet's last change. */
+  revisions: ReadonlyMap<bigint, bigint> = new Map();
+  history: readonly StockChange[] = [];
+  /** By position, from 1. */
+  holds: readonly ListedHold[] = [];
+  lastPosition = 0n;
+  /** By API key and idempotency key. */
+  readonly records = new Map<string, Remembered>();
+
+  get head(): bigint {
+    return this.history.at(-1)?.revision ?? 0n;
+  }
+
+  /** Appends a change of a pet to the history. */
+  note(petId: bigint, change: Omit<StockChange, "revision" | "petId">): void {
+    const revision = this.head + 1n;
+    this.history = [...this.history, { revision, petId, ...change }];
+    this.revisions = new Map(this.revisions).set(petId, revision);
+  }
+}
+
+interface Remembered {
+  readonly fingerprint: Idempotency["fingerprint"];
+  readonly value: unknown;
+  readonly createdAtMs: number;
+}
+
+/** The model of the stock, its holds and its history. */
+export class MemoryStock implements StockStore {
+  readonly #data: StockData;
+  readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
+
+  constructor(data: StockData) {
+    this.#data = data;
+  }
+
+  async listInventory(
+    { statuses, after, limit, asOf }: InventoryQuery,
+    { signal }: WaitOptions = {},
+  ): Promise<InventoryItem[]> {
+    signal?.throwIfAborted();
+    return [...this.#data.pets.values()]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .flatMap(({ id, quantity, status }) => {
+        const later = asOf && this.#data.history.find(({ petId, revision }) => petId === id && revision > asOf);
+        const then = later ? later.before : quantity;
+        return then === undefined ? [] : [{ petId: id, quantity: then, status }];
+      })
+      .filter(({ status }) => statuses.length === 0 || statuses.includes(status))
+      .filter(({ petId }) => after === undefined || petId > after)
+      .slice(0, limit);
+  }
+
+  async getEntry(petId: bigint): Promise<StockEntry> {
+    return this.#entry(petId) ?? refuse(petNotFound(petId));
+  }
+
+  async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
+    const { quantity } = await this.getEntry(petId);
+    const held = this.#heldOf(petId, nowMs);
+    return { petId, quantity, held, available: quantity - held };
+  }
+
+  async changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
+    return this.#once(context, options, () => {
+      const outcome = this.#carryOut(command, context);
+      return outcome.outcome === "done" ? outcome.entry : refuse(stockRefusalError(command.petId, outcome));
+    });
+  }
+
+  async changeStockInBatch(
+    commands: readonly StockCommand[],
+    atomic: boolean,
+    context: WriteContext,
+    options?: WaitOptions,
+  ): Promise<Written<readonly BatchOutcome[]>> {
+    return this.#once(context, options, () =>
+      commands.map((command, index) => {
+        const outcome = this.#carryOut(command, context);
+        if (atomic && outcome.outcome !== "done") {
+          const { code, message } = stockRefusalError(command.petId, outcome);
+          throw new DomainError(code, `changes[${index}]: ${message}`);
+        }
+        return outcome;
+      }),
+    );
+  }
+
+  async createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    const { holdId: id, petId, quantity, ttlMs, reference } = request;
+    const { nowMs: createdAtMs, keyId } = context;
+    return this.#once(context, options, () => {
+      assertHoldable(request, this.#entry(petId), this.#judgeHeld(petId, createdAtMs));
+      const expiresAtMs = createdAtMs + ttlMs;
+      const hold: Hold = { id, petId, quantity, reference, state: "held", createdAtMs, expiresAtMs, keyId };
+      this.#data.lastPosition += 1n;
+      this.#data.holds = [...this.#data.holds, { ...hold, position: this.#data.lastPosition }];
+      return hold;
+    });
+  }
+
+  async getHold(id: string, nowMs: number): Promise<Hold> {
+    return withoutPosition(holdAt(this.#hold(id) ?? refuse(holdNotFound()), nowMs) as ListedHold);
+  }
+
+  async listHolds({ petId, states, before, limit }: HoldQuery, nowMs: number): Promise<ListedHold[]> {
+    return this.#data.holds
+      .map((hold) => holdAt(hold, nowMs) as ListedHold)
+      .filter((hold) => petId === undefined || hold.petId === petId)
+      .filter(({ state }) => states.length === 0 || states.includes(state))
+      .filter(({ position }) => before === undefined || position < before)
+      .reverse()
+      .slice(0, limit);
+  }
+
+  async commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return this.#once(context, options, () => {
+      const hold = this.#judged(ending.holdId, context.nowMs);
+      const quantity = decideCommit(hold, hold && this.#entry(hold.petId), context.nowMs);
+      if (hold !== undefined && quantity !== undefined) {
+        this.#write(hold.petId, "hold", quantity, { reference: hold.reference, ...given(ending) }, context);
+        return this.#end(hold, "committed");
+      }
+      return withoutPosition(hold as ListedHold);
+    });
+  }
+
+  async releaseHold({ holdId }: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return this.#once(context, options, () => {
+      const hold = this.#judged(holdId, context.nowMs);
+      return decideRelease(hold, context.nowMs)
+        ? this.#end(hold as ListedHold, "released")
+        : withoutPosition(hold as ListedHold);
+    });
+  }
+
+  async historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
+    const { lineage, head, history } = this.#data;
+    const oldest = history.find(({ occurredAtMs }) => occurredAtMs >= keptSinceMs)?.revision ?? head + 1n;
+    return { lineage, head, oldest };
+  }
+
+  async listChanges({ after, before, petIds, crossing, newestFirst, limit }: ChangeQuery): Promise<ChangePage> {
+    const unknown = petIds.find((petId) => !this.#data.pets.has(petId));
+    if (unknown !== undefined) {
+      throw petNotFound(unknown);
+    }
+    const changes = this.#data.history
+      .filter(({ revision }) => revision > after && (before === undefined || revision < before))
+      .filter(({ petId }) => petIds.length === 0 || petIds.includes(petId))
+      .filter((change) => crossing === undefined || (isAbove(change.before, crossing) && change.after <= crossing));
+    return { changes: (newestFirst ? changes.reverse() : changes).slice(0, limit), searchedTo: undefined };
+  }
+
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
+    const data = this.#data;
+    const { oldest, head } = await this.historyBounds(keptSinceMs);
+    data.history = data.history.filter(({ revision }) => revision >= oldest || revision === head);
+    data.holds = data.holds.filter(
+      ({ id, expiresAtMs }) => this.#judged(id, nowMs)?.state === "held" || expiresAtMs >= keptSinceMs,
+    );
+    for (const [id, { createdAtMs }] of data.records) {
+      if (createdAtMs <= nowMs - idempotencyMs) {
+        data.records.delete(id);
+      }
+    }
+    return false;
+  }
+
+  /** Hears of changes to the stock that this handle has made. */
+  protected noteOwnStock(_changes: number): void {}
+
+  #entry(petId: bigint): StockEntry | undefined {
+    const pet = this.#data.pets.get(petId);
+    const version = `${this.#data.lineage}-${this.#data.revisions.get(petId) ?? 0n}`;
+    return pet && { petId, quantity: pet.quantity, status: pet.status, version };
+  }
+
+  #hold(id: string): ListedHold | undefined {
+    return this.#data.holds.find((hold) => hold.id === id);
+  }
+
+  /** A hold, once its pet's holds have been judged. */
+  #judged(id: string, nowMs: number): ListedHold | undefined {
+    const hold = this.#hold(id);
+    if (hold !== undefined) {
+      this.#judgeHeld(hold.petId, nowMs);
+    }
+    return this.#hold(id);
+  }
+
+  /** Notes which holds of a pet are over, and returns what the others hold. */
+  #judgeHeld(petId: bigint, nowMs: number): bigint {
+    this.#data.holds = this.#data.holds.map((hold) =>
+      hold.petId === petId ? (holdAt(hold, nowMs) as ListedHold) : hold,
+    );
+    return this.#heldOf(petId, nowMs);
+  }
+
+  #heldOf(petId: bigint, nowMs: number): bigint {
+    return heldAt(
+      this.#data.holds.filter((hold) => hold.petId === petId),
+      nowMs,
+    );
+  }
+
+  #end({ id }: ListedHold, state: HoldState): Hold {
+    this.#data.holds = this.#data.holds.map((hold) => (hold.id === id ? { ...hold, state } : hold));
+    return withoutPosition(this.#hold(id) as ListedHold);
+  }
+
+  #carryOut(command: StockCommand, context: WriteContext): BatchOutcome {
+    const held = dependsOnHolds(command) ? this.#judgeHeld(command.petId, context.nowMs) : 0n;
+    const decision = decideStock(command, this.#entry(command.petId), held);
+    if (decision.outcome !== "done") {
+      return decision;
+    }
+    this.#write(command.petId, command.kind, decision.quantity, command, context);
+    return { outcome: "done", entry: this.#entry(command.petId) as StockEntry };
+  }
+
+  #write(petId: bigint, kind: ChangeKind, after: bigint, note: ChangeNote, context: WriteContext): void {
+    const pet = this.#data.pets.get(petId) as StockedPet;
+    const { reason, reference } = note;
+    const { keyId, requestId, nowMs: occurredAtMs } = context;
+    this.#data.pets = new Map(this.#data.pets).set(petId, { ...pet, quantity: after });
+    this.#data.note(petId, { before: pet.quantity, after, kind, reason, reference, keyId, requestId, occurredAtMs });
+  }
+
+  /** Does a write once, whole or not at all, and tells what it has changed. */
+  #once<T>(context: WriteContext, options: WaitOptions | undefined, work: () => T): Promise<Written<T>> {
+    return abortable(async () => {
+      const { keyId, nowMs, idempotency } = context;
+      const id = `${keyId}\0${idempotency?.key}`;
+      const record = idempotency && this.#data.records.get(id);
+      if (idempotency && record && record.createdAtMs > nowMs - idempotencyMs) {
+        if (Buffer.compare(record.fingerprint, idempotency.fingerprint) !== 0) {
+          throw idempotencyKeyReused();
+        }
+        return { value: record.value as T, isReplayed: true };
+      }
+      const value = this.#atomically(work);
+      if (idempotency) {
+        this.#data.records.set(id, { fingerprint: idempotency.fingerprint, value, createdAtMs: nowMs });
+      }
+      return { value, isReplayed: false };
+    }, options);
+  }
+
+  #atomically<T>(work: () => T): T {
+    const { pets, revisions, history, head } = this.#data;
+    try {
+      const value = work();
+      const petIds = this.#data.history.filter(({ revision }) => revision > head).map(({ petId }) => petId);
+      this.noteOwnStock(petIds.length);
+      for (const listener of petIds.length === 0 ? [] : this.#listeners) {
+        listener({ revision: this.#data.head, petIds });
+      }
+      return value;
+    } catch (error) {
+      Object.assign(this.#data, { pets, revisions, history });
+      throw error;
+    }
+  }
+}
+
+function refuse(error: Error): never {
+  throw error;
+}
+
+function withoutPosition({ position: _, ...hold }: ListedHold): Hold {
+  return hold;
+}
+
+/** The texts that were given. */
+function given({ reason, reference }: ChangeNote): ChangeNote {
+  return { reason, ...(reference !== undefined && { reference }) };
+}
+
+function isAbove(quantity: bigint | undefined, bound: bigint): boolean {
+  return quantity !== undefined && quantity > bound;
+}
