@@ -13,3 +13,14 @@ export function isInt64(value: bigint): boolean {
  */
 export const minTimestampMs = Date.parse("0001-01-01T00:00:00.000Z");
 export const maxTimestampMs = Date.parse("9999-12-31T23:59:59.999Z");
+
+export function lesserOf(a: bigint, b: bigint): bigint {
+  if (a < b) {
+    return a;
+  }
+  return b;
+}
+
+export function greaterOf(a: bigint, b: bigint): bigint {
+  return lesserOf(a, b) === a ? b : a;
+}

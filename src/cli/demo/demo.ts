@@ -26,7 +26,8 @@ async function importSamples(store: Store): Promise<void> {
   if ((await store.countPets()) > 0) {
     return;
   }
-  await store.importAll({ pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) });
+  const imports = { pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) };
+  await store.importAll(imports, Date.now());
 }
 
 function read<T extends { readonly id: bigint }>(

@@ -8,11 +8,11 @@ export interface ListClause {
   readonly values: readonly Value[];
 }
 
-/** Turns a list query into SQL, for any table that has an `id` and a `status`. */
-export function createListClause({ statuses, after, limit }: ListQuery<string>): ListClause {
+/** Turns a list query into SQL, for any table that has a `status`, and an id in the named column. */
+export function createListClause(id: string, { statuses, after, limit }: ListQuery<string>): ListClause {
   const wanted = [...new Set(statuses)];
   return {
-    sql: `WHERE ${after === undefined ? "id >= ?" : "id > ?"} ${filterSql(wanted.length)} ORDER BY id LIMIT ?`,
+    sql: `WHERE ${id} ${after === undefined ? ">=" : ">"} ? ${filterSql(wanted.length)} ORDER BY ${id} LIMIT ?`,
     values: [after ?? minInt64, ...wanted, BigInt(limit ?? -1)],
   };
 }

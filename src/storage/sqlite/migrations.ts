@@ -140,6 +140,7 @@ const migrations: readonly string[] = [
    ) STRICT;
    CREATE INDEX holds_open ON holds (pet_id, expires_at_ms) WHERE state = 'held';
    CREATE INDEX holds_by_expiry ON holds (expires_at_ms) WHERE state = 'held';
+   CREATE INDEX holds_by_end ON holds (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
    CREATE INDEX holds_by_pet ON holds (pet_id, state, position);
    CREATE INDEX holds_by_state ON holds (state, position);
 

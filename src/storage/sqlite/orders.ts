@@ -16,7 +16,7 @@ interface OrderRow {
 }
 
 export function listOrders(connection: Connection, query: ListQuery<OrderStatus>): Order[] {
-  const clause = createListClause(query);
+  const clause = createListClause("id", query);
   const rows = connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values);
   assertAscending(rows);
   return rows.map(orderFromRow);

@@ -1,49 +1,43 @@
 import type { RecordChange } from "../../domain/import.ts";
-import { type InventoryItem, type Pet, type PetStatus, petStatuses, type StockedPet } from "../../domain/pet.ts";
-import type { ListQuery } from "../../domain/pet-store.ts";
-import { assertAscending, readEnumText, readInteger, readStringArray } from "./column-values.ts";
+import { type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
+import { readEnumText, readInteger, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import type { ImportTable } from "./import/staging.ts";
-import { createListClause } from "./list-clause.ts";
 
-interface InventoryRow {
+interface PetRow {
   readonly id: bigint;
-  readonly quantity: bigint;
-  readonly status: string;
-}
-
-interface PetRow extends InventoryRow {
   readonly name: string;
   readonly category: string;
   readonly photo_urls: string;
   readonly tags: string;
-}
-
-export function listInventory(connection: Connection, query: ListQuery<PetStatus>): InventoryItem[] {
-  const clause = createListClause(query);
-  const rows = connection.all<InventoryRow>(`SELECT id, quantity, status FROM pets ${clause.sql}`, ...clause.values);
-  assertAscending(rows);
-  return rows.map(inventoryFromRow);
+  readonly status: string;
+  readonly quantity: bigint;
 }
 
 /** Undefined when there is no such pet. */
 export function getPet(connection: Connection, id: bigint): Pet | undefined {
-  const row = connection.get<PetRow>(`SELECT * FROM pets WHERE id = ?`, id);
+  const row = connection.get<PetRow>(
+    `SELECT pets.*, status, quantity FROM pets JOIN stock ON pet_id = id WHERE id = +?`,
+    id,
+  );
   return row && petFromRow(row);
 }
 
 export function countPets(connection: Connection): number {
-  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM pets`)?.count);
+  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM stock`)?.count);
 }
 
 /** All pets by ascending id, one by one. */
 export function* iteratePets(connection: Connection): Generator<StockedPet> {
-  for (const row of connection.iterate<PetRow>(`SELECT * FROM pets ORDER BY id`)) {
+  const rows = connection.iterate<PetRow>(
+    `SELECT pets.*, status, quantity FROM pets CROSS JOIN stock ON pet_id = id ORDER BY id`,
+  );
+  for (const row of rows) {
     yield { ...petFromRow(row), quantity: readInteger(row.quantity) };
   }
 }
 
-/** How pets are imported. */
+/** How pets are imported. Their stock goes into a table of its own: see `mergeStock`. */
 export const petImport: ImportTable<RecordChange<StockedPet>> = {
   table: "pets",
   columns: {
@@ -51,6 +45,8 @@ export const petImport: ImportTable<RecordChange<StockedPet>> = {
     category: "TEXT",
     photo_urls: "TEXT",
     tags: "TEXT",
+  },
+  otherColumns: {
     status: "TEXT",
     quantity: "INTEGER",
   },
@@ -63,14 +59,6 @@ export const petImport: ImportTable<RecordChange<StockedPet>> = {
     quantity ?? null,
   ],
 };
-
-function inventoryFromRow(row: InventoryRow): InventoryItem {
-  return {
-    petId: readInteger(row.id),
-    quantity: readInteger(row.quantity),
-    status: readEnumText(row.status, petStatuses),
-  };
-}
 
 function petFromRow(row: PetRow): Pet {
   return {

@@ -42,7 +42,7 @@ export interface StockWrite extends ChangeNote {
 }
 
 /** Of every so many changes of a pet one is marked, so that readers find their way from any place in the history. */
-const changesPerMark = 128n;
+export const changesPerMark = 128;
 
 /** Writes a new stock count with its history, and returns the entry. To be called in a transaction. */
 export function writeStock(
@@ -74,7 +74,7 @@ export function writeStock(
     changes + 1n,
     petId,
   );
-  if ((changes + 1n) % changesPerMark === 0n) {
+  if ((changes + 1n) % BigInt(changesPerMark) === 0n) {
     connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
   }
   return { petId, quantity, status, version: versionOf(lineage, revision), revision };

@@ -1,16 +1,18 @@
 import { petNotFound } from "../../domain/errors.ts";
+import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
-import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
 import { type Availability, type StockCommand, type StockEntry, stockRefusalError } from "../../domain/stock.ts";
 import type {
   BatchOutcome,
   CommittedChanges,
   HoldQuery,
+  InventoryQuery,
   ListedHold,
   WriteContext,
   Written,
@@ -22,12 +24,15 @@ import type { KeyUsage, UsageSave } from "../../domain/usage-store.ts";
 import { abortable, abortableItems } from "../abortable.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
+import { historyBounds, listChanges } from "./history.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
 import { importAll } from "./import/import.ts";
+import { listInventory } from "./inventory.ts";
 import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
-import { countPets, getPet, iteratePets, listInventory } from "./pets.ts";
+import { countPets, getPet, iteratePets } from "./pets.ts";
+import { hasOutdated } from "./retention.ts";
 import { findStock } from "./stock.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
@@ -57,7 +62,7 @@ export class SqliteStore implements Store {
     this.gauges = this.maintenance.gauges;
   }
 
-  async listInventory(query: ListQuery<PetStatus>, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
+  async listInventory(query: InventoryQuery, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
     signal?.throwIfAborted();
     return this.#read((connection) => listInventory(connection, query));
   }
@@ -115,6 +120,22 @@ export class SqliteStore implements Store {
     return abortable(() => this.#writer.run("releaseHold", ending, context), options);
   }
 
+  async historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
+    return this.#read((connection) => historyBounds(connection, keptSinceMs));
+  }
+
+  async listChanges(query: ChangeQuery): Promise<ChangePage> {
+    return this.#read((connection) => listChanges(connection, query));
+  }
+
+  /** Asks the reader first: where there is nothing to delete, the disk has nothing to write. */
+  async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
+    const isNeeded = this.#read((connection) =>
+      connection.asOfOneMoment(() => hasOutdated(connection, keptSinceMs, nowMs)),
+    );
+    return isNeeded && (await this.#writer.run("deleteOutdated", keptSinceMs, nowMs));
+  }
+
   onChanges(listener: (changes: CommittedChanges) => void): void {
     this.#writer.onChanges(listener);
   }
@@ -148,10 +169,10 @@ export class SqliteStore implements Store {
     return this.#read(countOrders);
   }
 
-  async importAll(imports: Imports): Promise<ImportResult> {
+  async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
     const connection = openDatabase(this.#path, this.#options);
     try {
-      return await importAll(connection, imports);
+      return await importAll(connection, imports, nowMs);
     } catch (error) {
       throw fromDriverError(error);
     } finally {

@@ -8,16 +8,18 @@ import { orderImport } from "../orders.ts";
 import { petImport } from "../pets.ts";
 import { countChange } from "../writer/change-counters.ts";
 import { countStaged, mergeStaged, stageAll } from "./staging.ts";
+import { mergeStock } from "./stock.ts";
 
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
  * records are gathered in temporary tables, which are no part of the store, and the store is locked for the merge only.
  */
-export async function importAll(connection: Connection, imports: Imports): Promise<ImportResult> {
+export async function importAll(connection: Connection, imports: Imports, nowMs: number): Promise<ImportResult> {
   await stage(connection, imports);
   return connection.atomically(() => {
     const result = describe(connection);
     mergeStaged(connection, petImport);
+    mergeStock(connection, nowMs);
     mergeStaged(connection, orderImport);
     if (hasChanges(result)) {
       countChange(connection, "stock");

@@ -3,6 +3,7 @@ import type { Connection } from "../connection.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
 import { createKey } from "../keys.ts";
+import { deleteOutdated } from "../retention.ts";
 import { changeStock, changeStockInBatch } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
 import type { ChangeCounter } from "./change-counters.ts";
@@ -23,6 +24,7 @@ export const writes = {
   createHold,
   commitHold,
   releaseHold,
+  deleteOutdated,
 };
 
 /** What each write counts as. The changes of stock are numbered by the history besides. */
@@ -38,6 +40,7 @@ export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   createHold: "others",
   commitHold: "others",
   releaseHold: "others",
+  deleteOutdated: "others",
 };
 
 export type Writes = typeof writes;

@@ -1,0 +1,142 @@
+import { petNotFound } from "../../domain/errors.ts";
+import type { ChangeQuery } from "../../domain/history.ts";
+import { lesserOf } from "../../domain/ranges.ts";
+import { type Condition, matchesOf, type RevisionRange, type Search } from "./change-search.ts";
+import type { Connection } from "./connection.ts";
+import { changesPerMark } from "./stock.ts";
+
+/*
+ * Each change names the pet's change before it. Forwards, a pet's changes are found from its next mark on, or from its
+ * last change: the way back to where the search stands has at most as many steps as there are changes to a mark.
+ */
+
+/** After so many steps a search ends with what it has found: a few milliseconds' worth. */
+const maxSteps = 2_000;
+
+/** Finds the next changes of some pets in a range. Throws `PET_NOT_FOUND`. To be called in a transaction. */
+export function searchPets(connection: Connection, query: ChangeQuery, range: RevisionRange): Search {
+  const pets = [...new Set(query.petIds)].map((petId) => ({ petId, head: lastChangeOf(connection, petId) }));
+  const revisions = new PetRevisions(connection, query.crossing);
+  return query.newestFirst
+    ? searchBackwards(revisions, pets, { ...range, limit: query.limit })
+    : searchForwards(revisions, pets, { ...range, limit: query.limit });
+}
+
+interface PetHead {
+  readonly petId: bigint;
+  /** The revision of the pet's last change; 0 for none. */
+  readonly head: bigint;
+}
+
+interface Wanted extends RevisionRange {
+  readonly limit: number;
+}
+
+function searchForwards(revisions: PetRevisions, pets: readonly PetHead[], { low, high, limit }: Wanted): Search {
+  const searches = pets.map((pet) => ({ ...pet, reached: low }));
+  const found: bigint[] = [];
+  for (;;) {
+    const open = searches.filter(({ head, reached }) => reached < head && reached < high);
+    const reached = open.map((search) => search.reached).reduce(lesserOf, high);
+    const known = found.filter((revision) => revision <= reached);
+    if (open.length === 0 || known.length >= limit || revisions.steps >= maxSteps) {
+      return { revisions: known.sort(ascending).slice(0, limit), reached };
+    }
+    for (const search of open.filter((each) => each.reached === reached)) {
+      const start = revisions.markFrom(search.petId, reached + 1n) ?? search.head;
+      found.push(...revisions.walk(start, { low: reached }).matches);
+      search.reached = start;
+    }
+  }
+}
+
+function searchBackwards(revisions: PetRevisions, pets: readonly PetHead[], { low, high, limit }: Wanted): Search {
+  const searches = pets.map(({ petId, head }) => ({
+    next: head <= high ? head : (revisions.markFrom(petId, high) ?? head),
+  }));
+  const found: bigint[] = [];
+  for (;;) {
+    const [newest, next] = searches.reduce<[{ next: bigint } | undefined, bigint]>(
+      (best, search) => (search.next > best[1] ? [search, search.next] : best),
+      [undefined, low],
+    );
+    const known = found.filter((revision) => revision > next && revision <= high);
+    if (newest === undefined || known.length >= limit || revisions.steps >= maxSteps) {
+      return { revisions: known.sort(ascending).reverse().slice(0, limit), reached: next + 1n };
+    }
+    const walked = revisions.walk(next, { low, maxSteps: changesPerMark });
+    found.push(...walked.matches);
+    newest.next = walked.next;
+  }
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : 1;
+}
+
+function lastChangeOf(connection: Connection, petId: bigint): bigint {
+  const row = connection.get<{ revision: bigint }>(`SELECT revision FROM stock WHERE pet_id = ?`, petId);
+  if (row === undefined) {
+    throw petNotFound(petId);
+  }
+  return row.revision;
+}
+
+interface StepRow {
+  readonly revision: bigint;
+  readonly previous: bigint;
+  readonly matches: bigint | null;
+}
+
+/** Walks from one change of a pet to the one before, and counts the steps. */
+class PetRevisions {
+  readonly #connection: Connection;
+  readonly #matches: Condition;
+  steps = 0;
+
+  constructor(connection: Connection, crossing: bigint | undefined) {
+    this.#connection = connection;
+    this.#matches = matchesOf(crossing);
+  }
+
+  /** The first mark of a pet from a revision on. */
+  markFrom(petId: bigint, revision: bigint): bigint | undefined {
+    return this.#connection.get<{ revision: bigint }>(
+      `SELECT revision FROM change_marks WHERE pet_id = ? AND revision >= ? ORDER BY revision LIMIT 1`,
+      petId,
+      revision,
+    )?.revision;
+  }
+
+  /**
+   * Walks from a change back to those above `low`. Returns the revisions of the changes that match, and where the walk
+   * would go on: at `low` where the changes before are no longer kept.
+   */
+  walk(
+    start: bigint,
+    { low, maxSteps: limit = -1 }: { readonly low: bigint; readonly maxSteps?: number },
+  ): { readonly matches: readonly bigint[]; readonly next: bigint } {
+    const { sql, values } = this.#matches;
+    const rows = this.#connection.all<StepRow>(
+      `WITH RECURSIVE walk (revision, previous, matches) AS (
+         SELECT revision, previous, ${sql} FROM changes WHERE revision = ?
+         UNION ALL
+         SELECT changes.revision, changes.previous, ${sql}
+         FROM walk CROSS JOIN changes ON changes.revision = walk.previous WHERE walk.previous > ?
+         LIMIT ?
+       )
+       SELECT * FROM walk`,
+      ...values,
+      start,
+      ...values,
+      low,
+      BigInt(limit),
+    );
+    this.steps += rows.length;
+    const isCut = rows.length === limit;
+    return {
+      matches: rows.filter(({ matches }) => matches === 1n).map(({ revision }) => revision),
+      next: isCut ? (rows.at(-1)?.previous ?? low) : low,
+    };
+  }
+}
