@@ -90,7 +90,7 @@ async function importInto(db: string): Promise<void> {
   const store = openSqliteStore(db);
   try {
     const dated = orders.map(({ shipDate, ...rest }) => ({ ...rest, shipDateMs: Date.parse(shipDate) }));
-    await store.importAll({ pets, orders: dated });
+    await store.importAll({ pets, orders: dated }, Date.now());
   } finally {
     await store.close();
   }
