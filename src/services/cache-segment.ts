@@ -3,11 +3,8 @@ import type { InventoryItem } from "../domain/pet.ts";
 import { type CachePage, findRange, pageLength, type ReadInventory, readRange } from "./cache-page.ts";
 import { ReusableBuffer } from "./reusable-buffer.ts";
 
-/** How many pages a segment has: 65,536 entries in some 3 MB, which one system call sends. */
-const maxPages = 128;
-
-/** The size of the first buffer, with entries of 56 bytes: most segments fit in, and are not copied as they grow. */
-const usualBytes = maxPages * pageLength * 56;
+/** How many bytes an entry takes at most, most often: with them, segments are not copied as they grow. */
+const usualEntryBytes = 56;
 
 /** How many bytes some updates may add before the segment is copied. */
 const spareBytes = 16 * 1024;
@@ -17,6 +14,7 @@ export interface ListSource {
   readonly read: ReadInventory;
   /** The JSON of one entry. */
   readonly write: (item: InventoryItem) => string;
+  readonly pagesPerSegment: number;
 }
 
 /** The JSON of a segment at a revision. */
@@ -50,7 +48,7 @@ export class CacheSegment {
   #bytes: Uint8Array | undefined;
   /** The revision since which the bytes are the segment; undefined while they are out of date. */
   #readySince: bigint | undefined;
-  #capacity = usualBytes;
+  #capacity: number;
   /** Entries that no page holds yet have not changed after this revision. */
   #changedAheadAt: bigint;
   #running: SegmentRun | undefined;
@@ -66,6 +64,7 @@ export class CacheSegment {
     this.#present = present;
     this.#changedAheadAt = present();
     this.#bytes = former;
+    this.#capacity = source.pagesPerSegment * pageLength * usualEntryBytes;
   }
 
   /** Whether this is the last segment. It is known once the segment has been made. */
@@ -224,7 +223,7 @@ export class CacheSegment {
       this.#pages.push({ after, last, bytes: isStale ? undefined : bytes, changedAt });
     }
     this.#isLast = items.length < pageLength;
-    this.#arePagesKnown = this.#isLast || this.#pages.length === maxPages;
+    this.#arePagesKnown = this.#isLast || this.#pages.length === this.#source.pagesPerSegment;
   }
 
   /** The list's bracket replaces its first comma. */

@@ -2,6 +2,9 @@ import { findRange } from "./cache-page.ts";
 import { CacheSegment, type ListSource, type SegmentState } from "./cache-segment.ts";
 import type { StockListener } from "./stock-revision.ts";
 
+/** 65,536 entries in some 3 MB, which one system call sends. */
+const usualPagesPerSegment = 128;
+
 /** How the list that is kept ready does. */
 export interface ListCacheState {
   /** How many segments were asked for that stood ready. */
@@ -34,9 +37,10 @@ export class InventoryListCache implements StockListener {
   #misses = 0;
   #pagesMade = 0;
 
-  constructor(source: ListSource) {
+  constructor(source: Omit<ListSource, "pagesPerSegment">, pagesPerSegment = usualPagesPerSegment) {
     this.#source = {
       ...source,
+      pagesPerSegment,
       read: (range) => {
         this.#pagesMade += 1;
         return source.read(range);

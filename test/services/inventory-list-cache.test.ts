@@ -1,114 +1,134 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createInventory, listOf, readList, readSegments } from "./inventory-store.ts";
+import { readList, readSegments, readState, segmentsOf, TestInventory } from "./inventory-store.ts";
 
 /** Entries in a page, and in a segment, so that the tests have counts on either side. */
 const page = 512;
 const segment = 128 * page;
 
+/** Reads the list, and expects it to be what it was at its revision, and that not to be before `revision`. */
+async function expectExact(inventory: TestInventory, revision = inventory.revision): Promise<void> {
+  const state = await readState(inventory.cache);
+  expect(state.list).toBe(inventory.listAt(state.revision));
+  expect(state.revision).toBeGreaterThanOrEqual(revision);
+}
+
 describe("the list", () => {
   it.each([0, 1, page - 1, page, page + 1, 3 * page])("of %i entries is whole, in one run of bytes", async (count) => {
-    const { cache, stock } = createInventory(count);
-    const body = await cache.list();
+    const inventory = new TestInventory(count);
+    const { body, revision } = await inventory.cache.list();
     expect(body).toBeInstanceOf(Uint8Array);
-    expect(Buffer.from(body as Uint8Array).toString()).toBe(listOf(stock));
+    expect(Buffer.from(body as Uint8Array).toString()).toBe(inventory.listAt(0n));
+    expect(revision).toBe(0n);
   });
 
   it("is given again as the same bytes, with nothing read", async () => {
-    const inventory = createInventory(3 * page);
-    const body = await inventory.cache.list();
+    const inventory = new TestInventory(3 * page);
+    const { body } = await inventory.cache.list();
     const { reads } = inventory;
-    expect(await inventory.cache.list()).toBe(body);
+    expect((await inventory.cache.list()).body).toBe(body);
     expect(inventory.reads).toBe(reads);
   });
 
   it.each([0, page - 1, page, 2 * page - 1, 5 * page - 1])(
-    "reads one page anew after an update of the entry %i",
+    "reads one page anew after a change of the entry %i",
     async (index) => {
-      const inventory = createInventory(5 * page);
+      const inventory = new TestInventory(5 * page);
       await readList(inventory.cache);
       const { reads } = inventory;
-      const petId = BigInt(index) * 10n;
-      inventory.stock.set(petId, 5n);
-      inventory.cache.markStale(petId);
-      expect(await readList(inventory.cache)).toBe(listOf(inventory.stock));
+      inventory.change(BigInt(index) * 10n, 5n);
+      expect(await readState(inventory.cache)).toEqual({ list: inventory.listAt(1n), revision: 1n });
       expect(inventory.reads).toBe(reads + 1);
     },
   );
 
-  it("leaves the bytes alone that were given before an update", async () => {
-    const { cache, stock } = createInventory(3 * page);
-    const before = listOf(stock);
-    const body = await cache.list();
-    stock.set(0n, 123_456n);
-    cache.markStale(0n);
-    await readList(cache);
-    expect(Buffer.from(body as Uint8Array).toString()).toBe(before);
+  it("leaves the bytes alone that were given before a change", async () => {
+    const inventory = new TestInventory(3 * page);
+    const { body } = await inventory.cache.list();
+    inventory.change(0n, 123_456n);
+    await readList(inventory.cache);
+    expect(Buffer.from(body as Uint8Array).toString()).toBe(inventory.listAt(0n));
   });
 
   it("fails as the reading does, and is whole the next time", async () => {
-    const inventory = createInventory(3 * page);
+    const inventory = new TestInventory(3 * page);
     inventory.afterRead = () => {
       if (inventory.reads === 2) {
         throw new Error("the disk failed");
       }
     };
     await expect(inventory.cache.list()).rejects.toThrow("the disk failed");
-    expect(await readList(inventory.cache)).toBe(listOf(inventory.stock));
+    await expectExact(inventory);
+  });
+
+  it("leaves out what others have written until it is told", async () => {
+    const inventory = new TestInventory(2 * page);
+    inventory.changeUntold(10n, 7n);
+    inventory.changeUntold(15n, 8n);
+    expect(await readState(inventory.cache)).toEqual({ list: inventory.listAt(0n), revision: 0n });
+    inventory.cache.allChanged(2n);
+    expect(await readState(inventory.cache)).toEqual({ list: inventory.listAt(2n), revision: 2n });
   });
 });
 
-describe("an update while a page is being read", () => {
-  it("is in the next list, though the reading was older", async () => {
-    const inventory = createInventory(2 * page);
+describe("a change while a page is being read", () => {
+  /** Makes the change once, when the next page has been read. */
+  function changeAfterRead(inventory: TestInventory): void {
     inventory.afterRead = () => {
       inventory.afterRead = () => {};
-      inventory.stock.set(10n, 7n);
-      inventory.cache.markStale(10n);
+      inventory.change(10n, 7n);
     };
-    await readList(inventory.cache);
-    expect(await readList(inventory.cache)).toBe(listOf(inventory.stock));
+  }
+
+  it("is in the next list, and not in this one", async () => {
+    const inventory = new TestInventory(2 * page);
+    changeAfterRead(inventory);
+    expect(await readState(inventory.cache)).toEqual({ list: inventory.listAt(0n), revision: 0n });
+    expect(await readState(inventory.cache)).toEqual({ list: inventory.listAt(1n), revision: 1n });
   });
 
   it("is in a list that is asked for before the reading ends", async () => {
-    const inventory = createInventory(2 * page);
+    const inventory = new TestInventory(2 * page);
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const { promise: reading, resolve: hasRead } = Promise.withResolvers<void>();
     inventory.afterRead = () => {
       hasRead();
       return held;
     };
-    const early = readList(inventory.cache);
+    const early = readState(inventory.cache);
     await reading;
-    inventory.stock.set(10n, 7n);
-    inventory.cache.markStale(10n);
-    const late = readList(inventory.cache);
+    inventory.change(10n, 7n);
+    const late = readState(inventory.cache);
     release();
-    await early;
-    expect(await late).toBe(listOf(inventory.stock));
+    expect(await early).toEqual({ list: inventory.listAt(0n), revision: 0n });
+    expect(await late).toEqual({ list: inventory.listAt(1n), revision: 1n });
   });
 
   it("is not forgotten when it is of a page that was made anew", async () => {
-    const inventory = createInventory(2 * page);
+    const inventory = new TestInventory(2 * page);
     await readList(inventory.cache);
-    inventory.cache.markStale(10n);
-    inventory.afterRead = () => {
-      inventory.afterRead = () => {};
-      inventory.stock.set(10n, 7n);
-      inventory.cache.markStale(10n);
-    };
-    await readList(inventory.cache);
-    expect(await readList(inventory.cache)).toBe(listOf(inventory.stock));
+    inventory.change(10n, 6n);
+    changeAfterRead(inventory);
+    await expectExact(inventory);
+    await expectExact(inventory);
+  });
+
+  it("lets a second list share the reading where nothing has changed", async () => {
+    const inventory = new TestInventory(2 * page);
+    const lists = await Promise.all([inventory.cache.list(), inventory.cache.list()]);
+    const { reads } = inventory;
+    expect(lists[0].body).toBe(lists[1].body);
+    expect(reads).toBe(3);
   });
 });
 
 describe("what others have written", () => {
   it.each([2 * page, segment + page])("keeps the memory of %i entries that are the same", async (count) => {
-    const { cache } = createInventory(count);
+    const { cache } = new TestInventory(count);
     const before = await readSegments(cache);
-    cache.clear();
-    cache.clear();
+    cache.allChanged(1n);
+    cache.allChanged(2n);
     const after = await readSegments(cache);
     expect(after).toHaveLength(before.length);
     for (const [index, bytes] of after.entries()) {
@@ -116,64 +136,114 @@ describe("what others have written", () => {
     }
   });
 
-  it("is in the list once all is dropped: new entries and changed ones", async () => {
-    const { cache, stock } = createInventory(2 * page);
-    await readList(cache);
-    for (const id of [-1n, 5n, 10n, 100_000n]) {
-      stock.set(id, 9n);
-    }
-    cache.clear();
-    expect(await readList(cache)).toBe(listOf(stock));
+  it("is in the list once it is told: new entries and changed ones", async () => {
+    const inventory = new TestInventory(2 * page);
+    await readList(inventory.cache);
+    inventory.import([-1n, 5n, 10n, 100_000n], 9n);
+    await expectExact(inventory);
   });
 
-  it("makes no list malformed before it is noticed, however many entries have come between", async () => {
-    const { cache, stock } = createInventory(page + 1);
-    await readList(cache);
-    for (let id = 1n; id < 5_000n; id += 1n) {
-      stock.set(id, 9n);
-    }
-    cache.markStale(3n);
-    expect(await readList(cache)).toBe(listOf(stock));
+  it("is not in a list that began before, though new entries stand behind its last one", async () => {
+    const inventory = new TestInventory(page + 1);
+    await readList(inventory.cache);
+    inventory.change(0n, 1n);
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    inventory.afterRead = () => held;
+    const running = readState(inventory.cache);
+    await setImmediate();
+    inventory.change(10n, 1n);
+    const waiting = readState(inventory.cache);
+    await setImmediate();
+    inventory.import([1_000_000n], 9n);
+    release();
+    expect(await running).toEqual({ list: inventory.listAt(1n), revision: 1n });
+    expect(await waiting).toEqual({ list: inventory.listAt(2n), revision: 2n });
+    await expectExact(inventory);
   });
 });
 
 describe("a list of more than one segment", () => {
-  it("comes in segments, of which an update remakes one", async () => {
-    const inventory = createInventory(segment + page);
-    const body = await inventory.cache.list();
-    expect(body).not.toBeInstanceOf(Uint8Array);
-    const before = await Array.fromAsync(body as AsyncIterable<Uint8Array>);
+  it("comes in segments, of which a change remakes one", async () => {
+    const inventory = new TestInventory(segment + page);
+    const before = await readSegments(inventory.cache);
     expect(before).toHaveLength(2);
-    inventory.stock.set(BigInt(segment) * 10n, 8n);
-    inventory.cache.markStale(BigInt(segment) * 10n);
+    inventory.change(BigInt(segment) * 10n, 8n);
     const after = await readSegments(inventory.cache);
     expect(after[0]).toBe(before[0]);
-    expect(Buffer.concat(after).toString()).toBe(listOf(inventory.stock));
+    expect(Buffer.concat(after).toString()).toBe(inventory.listAt(1n));
   });
 
   it.each([segment, segment + 1])("of %i entries is whole", async (count) => {
-    const { cache, stock } = createInventory(count);
-    expect(await readList(cache)).toBe(listOf(stock));
+    await expectExact(new TestInventory(count));
+  });
+
+  /** Begins to read the list, has something happen behind its first segment, and reads on. */
+  async function readAcross(inventory: TestInventory, happen: () => Promise<void> | void): Promise<Uint8Array[]> {
+    const { body } = await inventory.cache.list();
+    const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    await happen();
+    const rest = await segmentsOf({ [Symbol.asyncIterator]: () => iterator });
+    return [first.value, ...rest];
+  }
+
+  it.each(["made", "not made"])("stays as it was when it began, though a segment that is %s changes", async (state) => {
+    const inventory = new TestInventory(segment + 3 * page);
+    if (state === "made") {
+      await readList(inventory.cache);
+    }
+    const parts = await readAcross(inventory, () => inventory.change(BigInt(segment) * 10n, 8n));
+    expect(Buffer.concat(parts).toString()).toBe(inventory.listAt(0n));
+    await expectExact(inventory);
+  });
+
+  it("stays as it was when a later list has made its pages anew", async () => {
+    const inventory = new TestInventory(segment + 3 * page);
+    const parts = await readAcross(inventory, async () => {
+      inventory.change(BigInt(segment) * 10n, 8n);
+      await readList(inventory.cache);
+    });
+    expect(Buffer.concat(parts).toString()).toBe(inventory.listAt(0n));
+    await expectExact(inventory);
+  });
+
+  it("reads for itself the pages alone that have changed", async () => {
+    const inventory = new TestInventory(segment + 3 * page);
+    await readList(inventory.cache);
+    const { reads } = inventory;
+    const parts = await readAcross(inventory, () => inventory.change(BigInt(segment) * 10n, 8n));
+    expect(parts.length).toBeGreaterThan(2);
+    expect(inventory.reads).toBe(reads + 1);
+  });
+
+  it("finds new segments together with a list at another revision", async () => {
+    const inventory = new TestInventory(3 * page + 1, 1);
+    inventory.afterRead = async () => {
+      await setImmediate();
+    };
+    const early = await inventory.cache.list();
+    inventory.change(0n, 1n);
+    const late = await inventory.cache.list();
+    const lists = await Promise.all([early, late].map(({ body }) => segmentsOf(body)));
+    expect(lists.map((parts) => Buffer.concat(parts).toString())).toEqual([inventory.listAt(0n), inventory.listAt(1n)]);
+    await expectExact(inventory);
   });
 
   it("goes on in order when all is dropped on the way", async () => {
-    const { cache, stock } = createInventory(segment + page);
-    const body = await cache.list();
-    const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-    const first = await iterator.next();
-    stock.set(BigInt(segment) * 10n + 1n, 8n);
-    cache.clear();
-    await readList(cache);
-    const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => iterator });
-    expect(Buffer.concat([first.value, ...rest]).toString()).toBe(listOf(stock));
+    const inventory = new TestInventory(segment + page);
+    const parts = await readAcross(inventory, async () => {
+      inventory.import([BigInt(segment) * 10n + 1n], 8n);
+      await readList(inventory.cache);
+    });
+    expect(Buffer.concat(parts).toString()).toBe(inventory.listAt(0n));
   });
 });
 
-type Operation = { readonly update: bigint } | { readonly imported: readonly bigint[] } | "list" | "pause";
+type Operation = { readonly changed: bigint } | { readonly imported: readonly bigint[] } | "list" | "pause";
 
 const operations = fc.array(
   fc.oneof<fc.Arbitrary<Operation>[]>(
-    fc.bigInt(0n, 15_000n).map((update) => ({ update })),
+    fc.bigInt(0n, 15_000n).map((changed) => ({ changed })),
     fc.array(fc.bigInt(-5n, 16_000n), { maxLength: 3 }).map((imported) => ({ imported })),
     fc.constant("list" as const),
     fc.constant("pause" as const),
@@ -181,11 +251,10 @@ const operations = fc.array(
   { maxLength: 30 },
 );
 
-it("shows in every list what was done before it was asked for, and is the stock when all is done", async () => {
+it.each([1, 2, 128])("is the stock at its revision, whatever happens meanwhile: %i pages a segment", async (pages) => {
   await fc.assert(
     fc.asyncProperty(operations, async (history) => {
-      const inventory = createInventory(1_300);
-      const { cache, stock } = inventory;
+      const inventory = new TestInventory(1_300, pages);
       // What is read is some turns old before it is used, so that all else may happen meanwhile.
       inventory.afterRead = async () => {
         await setImmediate();
@@ -194,39 +263,20 @@ it("shows in every list what was done before it was asked for, and is the stock 
       const lists: Promise<void>[] = [];
       let quantity = 0n;
       for (const operation of history) {
+        quantity += 1n;
         if (operation === "list") {
-          lists.push(checkNotOlder(new Map(stock), cache));
+          lists.push(expectExact(inventory));
         } else if (operation === "pause") {
           await setImmediate();
-        } else if ("update" in operation) {
-          const id = (operation.update / 10n) * 10n;
-          if (stock.has(id)) {
-            quantity += 1n;
-            stock.set(id, quantity);
-            cache.markStale(id);
-          }
-        } else {
-          for (const id of operation.imported) {
-            quantity += 1n;
-            stock.set(id, quantity);
-          }
-          cache.clear();
+        } else if ("imported" in operation) {
+          inventory.import(operation.imported, quantity);
+        } else if (inventory.stock.has((operation.changed / 10n) * 10n)) {
+          inventory.change((operation.changed / 10n) * 10n, quantity);
         }
       }
       await Promise.all(lists);
-      expect(await readList(cache)).toBe(listOf(stock));
+      await expectExact(inventory);
     }),
     { numRuns: 60 },
   );
 });
-
-/** Quantities only rise: so a list shows what was there when it was asked for, or something later. */
-async function checkNotOlder(stock: ReadonlyMap<bigint, bigint>, cache: Parameters<typeof readList>[0]): Promise<void> {
-  const items = JSON.parse(await readList(cache)) as { petId: number; quantity: number }[];
-  const ids = items.map(({ petId }) => petId);
-  expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
-  const seen = new Map(items.map(({ petId, quantity }) => [BigInt(petId), BigInt(quantity)]));
-  for (const [id, quantity] of stock) {
-    expect(seen.get(id) ?? -1n).toBeGreaterThanOrEqual(quantity);
-  }
-}
