@@ -32,6 +32,6 @@ export function successStatus(method: DescMethod): number {
 }
 
 /** The anchor of a method in the reference, such as `get-pet`. */
-export function referenceAnchor({ localName }: DescMethod): string {
+export function referenceAnchor({ localName }: Pick<DescMethod, "localName">): string {
   return localName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

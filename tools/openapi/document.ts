@@ -1,9 +1,10 @@
 import { type DescFile, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
-import { title as serviceTitle } from "../../gen/petstore/options/v1/options_pb.ts";
+import { Stability, title as serviceTitle } from "../../gen/petstore/options/v1/options_pb.ts";
 import { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
 import { QueryFieldSets } from "../../src/gateway/query/query.ts";
 import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
+import { operationOf } from "../../src/interceptors/operation.ts";
 import { restJson } from "../../src/server/rest-json.ts";
 import { messagesInBodies } from "./body-messages.ts";
 import { description } from "./comments.ts";
@@ -18,7 +19,7 @@ import type { Document, PathItem, Response, Schema } from "./types.ts";
 
 /** Describes the REST of all services in these files. Throws an `Error` for what cannot be described. */
 export function createDocument(files: readonly DescFile[], info: Info): Document {
-  const services = files.flatMap((file) => file.services);
+  const services = files.flatMap((file) => file.services).sort((a, b) => Number(isStable(b)) - Number(isStable(a)));
   const rules = services.flatMap(({ methods }) => methods).flatMap(httpRules);
   const shared = createShared(files, rules);
   const paths = createPaths(rules, shared);
@@ -49,6 +50,11 @@ export function createDocument(files: readonly DescFile[], info: Info): Document
       remedy,
     })),
   };
+}
+
+/** Whether one of a service's methods is stable: readers find these services first. */
+function isStable({ methods }: DescService): boolean {
+  return methods.some((method) => operationOf(method)?.stability === Stability.STABLE);
 }
 
 /** The name is for generators of code, the title for people, as Redoc and others read it. */

@@ -1,6 +1,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Operation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { deprecationHeaders } from "../../src/interceptors/deprecation.ts";
+import { headerOf } from "../../src/interceptors/operation.ts";
+import { fieldExample } from "./examples.ts";
+import { describeField } from "./rules.ts";
 import type { Header, Reference, Response } from "./types.ts";
 
 /** Response headers that are described once, for all operations. */
@@ -48,6 +51,12 @@ export const headerComponents = {
       example: "br",
     }),
   ),
+  "Idempotency-Replayed": optional(
+    text("`true` where the answer is that of an earlier request with the same `Idempotency-Key`.", {
+      const: "true",
+      example: "true",
+    }),
+  ),
   Vary: optional(text("What else of the request the answer depends on.", { example: "Accept-Encoding" })),
 } as const satisfies Record<string, Header>;
 
@@ -72,6 +81,17 @@ export function refer(...names: readonly HeaderComponent[]): Headers {
     { $ref: `#/components/headers/${name}` },
   ]);
   return Object.fromEntries(entries);
+}
+
+/** The headers that carry fields of an answer. */
+export function fieldHeadersOf({ output }: DescMethod): Headers {
+  const headers = output.fields.flatMap((field): [string, Header][] => {
+    const name = headerOf(field);
+    return name === undefined
+      ? []
+      : [[name, text(describeField(field), { example: String(fieldExample(field)), minLength: 1 })]];
+  });
+  return Object.fromEntries(headers);
 }
 
 /** The deprecation headers of a method's answers, with their constant values. None for other methods. */

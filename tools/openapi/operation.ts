@@ -3,15 +3,15 @@ import { type Operation as OperationOption, StabilitySchema, TryIt } from "../..
 import { requireField } from "../../src/gateway/fields/field-access.ts";
 import { createPaging } from "../../src/gateway/paging.ts";
 import type { QueryFieldSets } from "../../src/gateway/query/query.ts";
-import type { HttpRule } from "../../src/gateway/routes/http-rule.ts";
+import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
 import { type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/path-template.ts";
-import { operationOf } from "../../src/interceptors/operation.ts";
+import { headerOf, operationOf, successStatus } from "../../src/interceptors/operation.ts";
 import { rpcName } from "../../src/rpc/endpoint.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";
 import { failures } from "./failures.ts";
-import { commonHeaders, deprecationOf, refer } from "./headers.ts";
-import { pathParameters, queryParameters } from "./parameters.ts";
+import { commonHeaders, deprecationOf, fieldHeadersOf, refer } from "./headers.ts";
+import { headerParameters, pathParameterName, pathParameters, queryParameters } from "./parameters.ts";
 import type { Reason } from "./reasons.ts";
 import type { Responses } from "./responses.ts";
 import type { Schemas } from "./schemas.ts";
@@ -45,8 +45,19 @@ export function bindMethod(rule: HttpRule): BoundMethod {
     throw new Error(`${rpcName(method)} has no operation option, or is not unary`);
   }
   const template = parsePathTemplate(rule.template);
-  const bound = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body]);
+  const inHeaders = method.input.fields.filter((field) => headerOf(field) !== undefined).map(({ name }) => name);
+  const bound = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body, ...inHeaders]);
   return { method, option, rule, template, bound };
+}
+
+/** The RPC's own name for its first rule. A further one is told apart by what its path names. */
+function operationIdOf({ method, rule, template }: BoundMethod): string {
+  const [first] = httpRules(method);
+  if (rule.template === first?.template && rule.httpMethod === first.httpMethod) {
+    return method.localName;
+  }
+  const names = template.variables.map(({ fieldPath }) => pathParameterName(method.input, fieldPath));
+  return `${method.localName}By${names.map((name) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`).join("And")}`;
 }
 
 /** Describes an operation. Throws an `Error` for what OpenAPI cannot express, or the protos omit. */
@@ -54,7 +65,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
   const { method, option } = bound;
   const { deprecation, scope, stability, tryIt } = option;
   return {
-    operationId: method.localName,
+    operationId: operationIdOf(bound),
     tags: [method.parent.name],
     ...summaryAndDescription(method),
     ...(method.deprecated && { deprecated: true }),
@@ -63,11 +74,12 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
     parameters: createParameters(bound, shared.schemas, shared.queries),
     ...createRequestBody(bound, shared.schemas),
     responses: {
-      200: createSuccess(bound, shared.schemas),
+      [successStatus(method)]: createSuccess(bound, shared.schemas),
       ...(option.etag && { 304: createNotModified(bound) }),
       ...failures(bound, shared),
     },
     "x-rpc": rpcName(method),
+    ...(option.group !== "" && { "x-group": option.group }),
     ...(scope !== "" && { "x-scope": scope }),
     "x-stability": StabilitySchema.value[stability]?.localName.toLowerCase(),
     ...(deprecation && { "x-deprecated-since": deprecation.since, "x-sunset": deprecation.sunset }),
@@ -83,7 +95,9 @@ function createParameters(
   return [
     ...pathParameters(input, template, schemas),
     ...(rule.body === "*" ? [] : queryParameters(queries.message(input), bound, schemas)),
+    ...headerParameters(input, schemas),
     ...(option.etag ? [ifNoneMatch] : []),
+    ...(option.idempotencyKey ? [idempotencyKey] : []),
   ];
 }
 
@@ -94,17 +108,31 @@ const ifNoneMatch: Parameter = {
   schema: { type: "string" },
 };
 
-function createRequestBody({ method, rule, template }: BoundMethod, schemas: Schemas) {
+const idempotencyKey: Parameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "A name of your choice for this request, such as a UUID: 1 to 255 visible ASCII characters, bare or in quotes. The request is done once, however often it is sent within 24 h: a repetition gets the first answer, with `Idempotency-Replayed: true`.",
+  schema: {
+    type: "string",
+    pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
+  },
+};
+
+/** A body of all that path and headers leave may be left out where each of its fields may. */
+function createRequestBody({ method, rule, bound }: BoundMethod, schemas: Schemas) {
   const { input } = method;
   if (rule.body === "") {
     return {};
   }
-  if (rule.body === "*" && template.variables.length > 0) {
-    throw new Error(`${rpcName(method)}: a body of all that the path leaves has no schema here`);
+  if (rule.body !== "*") {
+    const content = createContent(input, rule.body, schemas);
+    return { requestBody: { description: description(requireField(input, rule.body)), required: true, content } };
   }
-  const content = createContent(input, rule.body === "*" ? "" : rule.body, schemas);
-  const text = rule.body === "*" ? input : requireField(input, rule.body);
-  return { requestBody: { description: description(text), required: rule.body !== "*", content } };
+  const fields = input.fields.filter(({ name }) => !bound.has(name));
+  const example = exampleOf(fields, schemas.mayBeAbsent);
+  const content = { "application/json": { schema: schemas.body(input, bound), example } };
+  return { requestBody: { description: description(input), required: !fields.every(schemas.mayBeAbsent), content } };
 }
 
 function createSuccess({ method, option, rule, bound }: BoundMethod, schemas: Schemas): Response {
@@ -116,6 +144,8 @@ function createSuccess({ method, option, rule, bound }: BoundMethod, schemas: Sc
       ...commonHeaders,
       ...(createPaging(rule, bound) && refer("NextLink")),
       ...(option.etag && refer("ETag", "Cache-Control")),
+      ...fieldHeadersOf(method),
+      ...(option.idempotencyKey && refer("Idempotency-Replayed")),
       ...refer("Content-Encoding", "Vary"),
       ...deprecationOf(method, option),
     },
@@ -128,14 +158,19 @@ function createContent(desc: DescMethod["input"], name: string, schemas: Schemas
   const field = name === "" ? undefined : requireField(desc, name);
   const media =
     field === undefined
-      ? { schema: schemas.message(desc), example: exampleOf(desc) }
-      : { schema: schemas.field(field), example: fieldExample(field) };
+      ? { schema: schemas.message(desc), example: exampleOf(desc.fields, schemas.mayBeAbsent) }
+      : { schema: schemas.field(field), example: fieldExample(field, schemas.mayBeAbsent) };
   return { "application/json": media };
 }
 
 function createNotModified({ method, option }: BoundMethod): Response {
   return {
     description: "The answer that `If-None-Match` names is still the present one.",
-    headers: { ...commonHeaders, ...refer("ETag", "Cache-Control", "Vary"), ...deprecationOf(method, option) },
+    headers: {
+      ...commonHeaders,
+      ...refer("ETag", "Cache-Control", "Vary"),
+      ...fieldHeadersOf(method),
+      ...deprecationOf(method, option),
+    },
   };
 }

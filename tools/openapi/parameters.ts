@@ -2,9 +2,9 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { resolveFieldPath } from "../../src/gateway/fields/field-access.ts";
 import type { QueryField, QueryFields } from "../../src/gateway/query/query.ts";
 import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
-import { description } from "./comments.ts";
+import { headerOf } from "../../src/interceptors/operation.ts";
 import { fieldExample } from "./examples.ts";
-import { isRequired } from "./rules.ts";
+import { describeField, isRequired } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
 import type { Parameter } from "./types.ts";
 
@@ -69,6 +69,14 @@ function parametersAt(queried: QueryField, place: QueryPlace, schemas: Schemas):
   }
 }
 
-function parameter(name: string, place: "path" | "query", field: DescField, schemas: Schemas): Parameter {
-  return { name, in: place, description: description(field), schema: schemas.field(field) };
+/** The parameters of the headers that carry fields of a request. */
+export function headerParameters({ fields }: DescMessage, schemas: Schemas): readonly Parameter[] {
+  return fields.flatMap((field) => {
+    const name = headerOf(field);
+    return name === undefined ? [] : [parameter(name, "header", field, schemas)];
+  });
+}
+
+function parameter(name: string, place: Parameter["in"], field: DescField, schemas: Schemas): Parameter {
+  return { name, in: place, description: describeField(field), schema: schemas.field(field) };
 }

@@ -1,5 +1,11 @@
-import { type DescField, getOption, hasOption, type JsonObject, toJson } from "@bufbuild/protobuf";
-import { FieldRulesSchema, field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { type DescField, type DescMessage, getOption, hasOption, type JsonObject, toJson } from "@bufbuild/protobuf";
+import {
+  FieldRulesSchema,
+  field as fieldRules,
+  MessageRulesSchema,
+  message as messageRules,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { description } from "./comments.ts";
 import type { Schema } from "./types.ts";
 
 /** The keywords of JSON Schema for the rules of protovalidate, by their names in ProtoJSON. */
@@ -30,13 +36,48 @@ export interface FieldConstraints {
   readonly items: Schema;
 }
 
-/** Throws an `Error` for a rule without a keyword here: a description that omits a rule would be wrong. */
+/**
+ * Throws an `Error` for a rule without a keyword here, unless `describeField` tells it: a description that omits a rule
+ * would be wrong.
+ */
 export function constraintsOf(field: DescField): FieldConstraints {
-  const { required: _, ...typed } = rulesOf(field);
+  const { required: _required, cel: _cel, duration: _duration, ...typed } = rulesOf(field);
   const [[type, rules] = ["", {}]] = Object.entries(typed) as [string, JsonObject][];
   const { items = {}, ...own } = rules;
   const [[itemType, itemRules] = ["", {}]] = Object.entries(items as JsonObject) as [string, JsonObject][];
   return { value: toKeywords(field, type, own), items: toKeywords(field, itemType, itemRules) };
+}
+
+/** The comment on a field as Markdown, and the rules that no keyword can express. */
+export function describeField(field: DescField): string {
+  const { cel = [], duration = {} } = rulesOf(field) as { cel?: { message: string }[]; duration?: JsonObject };
+  const { gte, lte, ...others } = duration;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw new Error(`${field.toString()}: the rule duration.${unknown} is not described`);
+  }
+  const told = [
+    ...(gte === undefined ? [] : [`At least \`${gte}\`.`]),
+    ...(lte === undefined ? [] : [`At most \`${lte}\`.`]),
+    ...cel.map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`),
+  ];
+  return [description(field), ...told].join(" ");
+}
+
+/** The keywords for the rules of a message. Throws an `Error` for any but one that requires one of several fields. */
+export function messageConstraintsOf(desc: DescMessage): Schema {
+  if (!hasOption(desc, messageRules)) {
+    return {};
+  }
+  const { oneof = [], ...others } = toJson(MessageRulesSchema, getOption(desc, messageRules)) as {
+    oneof?: { fields: string[]; required?: boolean }[];
+  };
+  const [rule, ...further] = oneof;
+  if (rule?.required !== true || further.length > 0 || Object.keys(others).length > 0) {
+    throw new Error(`${desc.toString()} has rules without a keyword in OpenAPI`);
+  }
+  const jsonNames = rule.fields.map((name) => desc.fields.find((field) => field.name === name)?.jsonName);
+  return { oneOf: jsonNames.map((jsonName) => ({ required: [jsonName] })) };
 }
 
 function rulesOf(field: DescField): JsonObject {

@@ -4,7 +4,7 @@ import { integerTypeOf } from "../../src/gateway/fields/text-scalar.ts";
 import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { description, paragraphs } from "./comments.ts";
 import { exampleOf } from "./examples.ts";
-import { constraintsOf, isRequired } from "./rules.ts";
+import { constraintsOf, describeField, isRequired, messageConstraintsOf } from "./rules.ts";
 import type { Schema } from "./types.ts";
 
 /**
@@ -30,8 +30,19 @@ export class Schemas {
 
   /** A reference to a message's schema. Throws an `Error` for what cannot be described. */
   message(desc: DescMessage): Schema {
-    return this.#refer(desc, () => this.#object(desc));
+    return this.#refer(desc, desc.name, () => this.#object(desc, desc.fields));
   }
+
+  /** As `message`, for a body that lacks the fields of these names, which stand elsewhere in the request. */
+  body(desc: DescMessage, elsewhere: ReadonlySet<string>): Schema {
+    const fields = desc.fields.filter(({ name }) => !elsewhere.has(name));
+    return fields.length === desc.fields.length
+      ? this.message(desc)
+      : this.#refer(desc, `${desc.name}Body`, () => this.#object(desc, fields));
+  }
+
+  /** Whether a field may be absent from the JSON of its message. */
+  readonly mayBeAbsent = (field: DescField): boolean => !this.#isAlwaysThere(field);
 
   /** The schema of a field's value: of the whole list or map, where it is one. */
   field(field: DescField): Schema {
@@ -52,21 +63,22 @@ export class Schemas {
       case "scalar":
         return this.#scalar(shape.scalar);
       case "enum":
-        return this.#refer(shape.enum, () => this.#enum(shape.enum));
+        return this.#refer(shape.enum, shape.enum.name, () => this.#enum(shape.enum));
       case "message":
         return this.#wellKnown(shape.message) ?? this.message(shape.message);
     }
   }
 
-  #object(desc: DescMessage): Schema {
-    const required = desc.fields.filter((field) => this.#isAlwaysThere(field)).map(({ jsonName }) => jsonName);
-    const properties = desc.fields.map((field) => [field.jsonName, this.#property(field)]);
+  #object(desc: DescMessage, fields: readonly DescField[]): Schema {
+    const required = fields.filter((field) => this.#isAlwaysThere(field)).map(({ jsonName }) => jsonName);
+    const properties = fields.map((field) => [field.jsonName, this.#property(field)]);
     return {
       type: "object",
       description: description(desc),
       ...(required.length > 0 && { required }),
       properties: Object.fromEntries(properties),
-      examples: [exampleOf(desc)],
+      ...messageConstraintsOf(desc),
+      examples: [exampleOf(fields, this.mayBeAbsent)],
     };
   }
 
@@ -77,7 +89,7 @@ export class Schemas {
   }
 
   #property(field: DescField): Schema {
-    return { description: description(field), ...this.field(field) };
+    return { description: describeField(field), ...this.field(field) };
   }
 
   #enum(desc: DescEnum): Schema {
@@ -106,25 +118,31 @@ export class Schemas {
     if (typeName === "google.protobuf.Timestamp") {
       return { type: "string", format: "date-time" };
     }
+    if (typeName === "google.protobuf.Duration") {
+      return { type: "string", pattern: durationPattern };
+    }
     if (typeName.startsWith("google.protobuf.")) {
       throw new Error(`${typeName} has no schema here`);
     }
     return undefined;
   }
 
-  #refer(desc: DescMessage | DescEnum, create: () => Schema): Schema {
-    const present = this.#components.get(desc.name);
+  #refer(desc: DescMessage | DescEnum, name: string, create: () => Schema): Schema {
+    const present = this.#components.get(name);
     if (present === undefined) {
       // Set before its fields are described, for recursive messages.
       const component = { desc, schema: {} };
-      this.#components.set(desc.name, component);
+      this.#components.set(name, component);
       component.schema = create();
     } else if (present.desc !== desc) {
-      throw new Error(`${desc.typeName} and ${present.desc.typeName} are both called ${desc.name}`);
+      throw new Error(`${desc.typeName} and ${present.desc.typeName} are both called ${name}`);
     }
-    return { $ref: `#/components/schemas/${desc.name}` };
+    return { $ref: `#/components/schemas/${name}` };
   }
 }
+
+/** As ProtoJSON writes one: seconds, with up to nine digits behind the point. */
+const durationPattern = "^-?[0-9]+(\\.[0-9]{1,9})?s$";
 
 /** Those of the scalars that are neither integers nor strings. */
 const otherScalars: Partial<Record<ScalarType, Schema>> = {

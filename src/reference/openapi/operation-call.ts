@@ -1,24 +1,49 @@
-import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import type { DescEnum, DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import { type CallableOperation, type CallInput, createCall, type SampleCall } from "../assets/samples/call.js";
+import { type HttpRule, httpRules } from "../../gateway/routes/http-rule.ts";
+import { headerOf, operationOf } from "../../interceptors/operation.ts";
+import {
+  type CallableOperation,
+  type CallInput,
+  type CallParameter,
+  createCall,
+  type SampleCall,
+} from "../assets/samples/call.js";
 import type { FieldShape, MessageShape } from "../assets/samples/message.js";
 import type { OperationEntry } from "./operations.ts";
-import type { OpenApiOperation } from "./view.ts";
+import type { OpenApiOperation, OpenApiParameter } from "./view.ts";
 
 /** The data of an operation for the code samples, and for the scripts of the page. */
-export function callableOf({ method, path, operation, rpc }: OperationEntry): CallableOperation {
+export function callableOf(entry: OperationEntry): CallableOperation {
+  const { method, path, operation, rpc } = entry;
   const { parameters = [], requestBody } = operation;
-  const bodyField = rpc.input.fields.find(({ message }) => message !== undefined)?.jsonName;
+  const body = ruleOf(entry)?.body;
+  const bodyField = body === "*" ? body : rpc.input.fields.find(({ name }) => name === body)?.jsonName;
   return {
     method,
     path,
-    parameters: parameters.map(({ name, in: place }) => ({ name, in: place })),
+    parameters: parameters.map((parameter) => callParameter(parameter, rpc)),
     ...(requestBody !== undefined && bodyField !== undefined && { bodyField }),
     rpc: operation["x-rpc"],
     request: messageShape(rpc.input),
     result: rpc.output.fields[0]?.localName ?? "",
     isPaged: rpc.output.fields.some(({ name }) => name === "next_page_token"),
   };
+}
+
+/** The rule that makes this operation of its RPC. */
+function ruleOf({ method, path, rpc }: OperationEntry): HttpRule | undefined {
+  const unnamed = (text: string) => text.replace(/\{[^}]*\}/g, "{}");
+  return httpRules(rpc).find(
+    ({ httpMethod, template }) => httpMethod === method && unnamed(template).endsWith(unnamed(path)),
+  );
+}
+
+/** A header carries a field over REST; or it is one of the metadata of RPCs, too. */
+function callParameter({ name, in: place }: OpenApiParameter, rpc: DescMethod): CallParameter {
+  const field = rpc.input.fields.find((candidate) => headerOf(candidate) === name)?.jsonName;
+  const isMetadata = place === "header" && field === undefined && operationOf(rpc)?.idempotencyKey === true;
+  return { name, in: place, ...(field !== undefined && { field }), ...(isMetadata && { isMetadata }) };
 }
 
 /** A call of an operation with its example values, and without optional parameters. */
@@ -57,6 +82,9 @@ function fieldShape(field: DescField): FieldShape {
 }
 
 function valueShape(field: DescField): FieldShape {
+  if (field.message?.typeName === "google.protobuf.Duration") {
+    return { type: "duration" };
+  }
   if (field.message !== undefined) {
     return { type: "message", fields: messageShape(field.message) };
   }

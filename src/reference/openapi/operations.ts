@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { referenceAnchor } from "../../interceptors/operation.ts";
+import { rpcName } from "../../rpc/endpoint.ts";
 import type { OpenApiDocument, OpenApiOperation } from "./view.ts";
 
 /** An operation of the API, with its OpenAPI description and its descriptor. */
@@ -20,7 +21,7 @@ export function listOperations(document: OpenApiDocument, services: readonly Des
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
       const rpc = rpcOf(operation, services);
-      const id = referenceAnchor(rpc);
+      const id = referenceAnchor({ localName: operation.operationId });
       const words = id.replaceAll("-", " ");
       const title = words.charAt(0).toUpperCase() + words.slice(1);
       return { id, title, method: method.toUpperCase(), path, operation, rpc };
@@ -28,10 +29,10 @@ export function listOperations(document: OpenApiDocument, services: readonly Des
   );
 }
 
-function rpcOf({ operationId }: OpenApiOperation, services: readonly DescService[]): DescMethod {
-  const rpc = services.flatMap(({ methods }) => methods).find(({ localName }) => localName === operationId);
+function rpcOf({ "x-rpc": name }: OpenApiOperation, services: readonly DescService[]): DescMethod {
+  const rpc = services.flatMap(({ methods }) => methods).find((method) => rpcName(method) === name);
   if (rpc === undefined) {
-    throw new Error(`no service has the operation ${operationId}`);
+    throw new Error(`no service has the RPC ${name}`);
   }
   return rpc;
 }

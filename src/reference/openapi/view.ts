@@ -32,6 +32,8 @@ export interface OpenApiOperation {
   readonly deprecated?: boolean;
   /** The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`. */
   readonly "x-rpc": string;
+  /** The title of the group in which it is shown. Absent for the group of its tag. */
+  readonly "x-group"?: string;
   /** Absent when any key is sufficient. */
   readonly "x-scope"?: string;
   readonly "x-stability": string;

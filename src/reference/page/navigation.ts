@@ -8,18 +8,32 @@ import type { OpenApiDocument } from "../openapi/view.ts";
 export interface OperationGroup {
   readonly id: string;
   readonly title: string;
+  /** Empty where the group has none. */
   readonly description: string;
   readonly entries: readonly OperationEntry[];
 }
 
-/** Groups the operations by their first tag, in the order of the tags. */
+/**
+ * Groups the operations by the groups that they name, or by their first tag. Groups with a stable operation come first;
+ * otherwise they keep the order of the description.
+ */
 export function groupOperations({ tags }: OpenApiDocument, entries: readonly OperationEntry[]): OperationGroup[] {
-  return tags.map(({ name, "x-displayName": title, description }) => ({
-    id: toAnchor(title),
-    title,
-    description,
-    entries: entries.filter(({ operation }) => operation.tags[0] === name),
-  }));
+  const tagOf = new Map(tags.map((tag) => [tag.name, tag]));
+  const titleOf = ({ operation }: OperationEntry) =>
+    operation["x-group"] ?? tagOf.get(operation.tags[0] ?? "")?.["x-displayName"] ?? "";
+  const descriptions = new Map(tags.map(({ "x-displayName": title, description }) => [title, description]));
+  return [...Map.groupBy(entries, titleOf)]
+    .map(([title, members]) => ({
+      id: toAnchor(title),
+      title,
+      description: descriptions.get(title) ?? "",
+      entries: members,
+    }))
+    .sort((a, b) => Number(hasStable(b)) - Number(hasStable(a)));
+}
+
+function hasStable({ entries }: OperationGroup): boolean {
+  return entries.some(({ operation }) => operation["x-stability"] === "stable");
 }
 
 /** The links to all chapters and operations, as HTML. */

@@ -54,9 +54,10 @@ ${guides.map(writeGuide).join("\n")}
 }
 
 function writeGroup({ id, title, description, entries }: OperationGroup, parts: PageParts): string {
+  const text = description === "" ? "" : `<p>${inline(description)}</p>`;
   return (
     `<section class="group" id="${id}" aria-label="${title}"><div class="opening"><h2><a class="anchor" href="#${id}">${title}</a></h2>` +
-    `<p>${inline(description)}</p></div>\n${entries.map((entry) => operationView(entry, parts)).join("\n")}</section>`
+    `${text}</div>\n${entries.map((entry) => operationView(entry, parts)).join("\n")}</section>`
   );
 }
 

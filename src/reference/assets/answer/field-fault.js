@@ -12,14 +12,15 @@ export function faultOfAnswer({ status, text }, { parameters, bodyField, request
   if (code === "INVALID_PAGE_TOKEN") {
     return { name: "pageToken", message };
   }
-  const [, path = ""] = /^([\w.]+)(?:\[\d+\])?: /.exec(message) ?? [];
-  const name = path.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+  const [, path = ""] = /^([\w.[\]-]+): /.exec(message) ?? [];
+  const name = path.replace(/\[\d+\]$/, "").replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
   if (parameters.some((parameter) => parameter.name === name)) {
     const what = message.slice(message.indexOf(": ") + 2);
     return { name, message: what.charAt(0).toUpperCase() + what.slice(1) };
   }
-  const first = name.split(".")[0];
-  const isInBody = first !== "" && (first === bodyField || Object.hasOwn(request[bodyField]?.fields ?? {}, first));
+  const first = name.split(/[.[]/)[0];
+  const fields = bodyField === "*" ? request : (request[bodyField]?.fields ?? {});
+  const isInBody = first !== "" && (first === bodyField || Object.hasOwn(fields, first));
   return isInBody || (bodyField !== undefined && message.startsWith("The request body"))
     ? { name: "body", message }
     : undefined;

@@ -8,7 +8,8 @@ import { createMessage } from "./message.js";
  * @property {string} method
  * @property {string} path Relative to the base URL, such as `/inventory/{petId}`.
  * @property {readonly CallParameter[]} parameters
- * @property {string} [bodyField] The field of the request message that the body fills; absent without a body.
+ * @property {string} [bodyField] The field of the request message that the body fills, or `*` for all of them; absent
+ *   without a body.
  * @property {string} rpc The path of the RPC, such as `petstore.v1.InventoryService/UpdateInventory`.
  * @property {import("./message.js").MessageShape} request
  * @property {string} result The first field of the answer's message.
@@ -19,6 +20,8 @@ import { createMessage } from "./message.js";
  * @typedef {object} CallParameter
  * @property {string} name
  * @property {"path" | "query" | "header"} in
+ * @property {string} [field] The field of the request message that a header carries.
+ * @property {boolean} [isMetadata] Whether a header is sent with RPCs, too.
  */
 
 /**
@@ -39,6 +42,7 @@ import { createMessage } from "./message.js";
  * @property {readonly (readonly [name: string, value: string])[]} headers Without the key and the media type.
  * @property {string} [body] The JSON text of the body over REST; absent without a body.
  * @property {string} rpc
+ * @property {readonly (readonly [name: string, value: string])[]} metadata The headers that RPCs have, too.
  * @property {import("./message.js").SampleMessage} message
  * @property {string} result
  * @property {boolean} isPaged
@@ -59,11 +63,13 @@ export function createCall(operation, input, baseUrl) {
     method,
     baseUrl,
     url: baseUrl + writePath(operation, input) + writeQuery(operation, input),
-    headers: entered(operation, input, "header").flatMap(([name, values]) =>
-      values.map((value) => /** @type {const} */ ([name, value])),
-    ),
+    headers: enteredHeaders(operation, input),
     ...(bodyField !== undefined && { body: input.body ?? "" }),
     rpc,
+    metadata: enteredHeaders(
+      { ...operation, parameters: operation.parameters.filter(({ isMetadata }) => isMetadata === true) },
+      input,
+    ),
     message: createMessage(operation, input),
     result,
     isPaged,
@@ -88,6 +94,16 @@ function writePath({ path }, { values }) {
 function writeQuery(operation, input) {
   const pairs = entered(operation, input, "query").flatMap(([name, values]) => values.map((value) => [name, value]));
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+/**
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ */
+function enteredHeaders(operation, input) {
+  return entered(operation, input, "header").flatMap(([name, values]) =>
+    values.map((value) => /** @type {const} */ ([name, value])),
+  );
 }
 
 /**

@@ -1,13 +1,18 @@
 // @ts-check
-import { authorization, joinLines, quote } from "./shell.js";
+import { authorization, headerOptions, joinLines, quote } from "./shell.js";
 
 /**
  * The call of an RPC over Connect by curl: a POST of JSON.
  *
  * @param {import("./call.js").SampleCall} call
  */
-export function writeConnectPost({ baseUrl, rpc, message }) {
-  return joinLines([`curl ${new URL(baseUrl).origin}/${rpc}`, authorization, `--json ${quote(message.json)}`]);
+export function writeConnectPost({ baseUrl, rpc, metadata, message }) {
+  return joinLines([
+    `curl ${new URL(baseUrl).origin}/${rpc}`,
+    authorization,
+    ...headerOptions(metadata),
+    `--json ${quote(message.json)}`,
+  ]);
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-import { authorization, joinLines, quote, quoteIfNeeded } from "./shell.js";
+import { authorization, headerOptions, joinLines, quote, quoteIfNeeded } from "./shell.js";
 
 /**
  * The call by curl. `--json` (curl 7.82) sends the body with its media type.
@@ -11,7 +11,7 @@ export function writeCurl({ method, url, headers, body }) {
     `curl ${quoteIfNeeded(url)}`,
     ...(method === "GET" ? [] : [`-X ${method}`]),
     authorization,
-    ...headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    ...headerOptions(headers),
     ...(body === undefined ? [] : [`--json ${quote(body)}`]),
   ]);
 }

@@ -1,14 +1,14 @@
 // @ts-check
-import { authorization, joinLines, quote } from "./shell.js";
+import { authorization, headerOptions, joinLines, quote } from "./shell.js";
 
 /**
  * The call by grpcurl, which learns the API by reflection.
  *
  * @param {import("./call.js").SampleCall} call
  */
-export function writeGrpcurl({ baseUrl, rpc, message }) {
+export function writeGrpcurl({ baseUrl, rpc, metadata, message }) {
   return message.fault === undefined
-    ? joinLines([...grpcurl(baseUrl), ...data(message), `${hostOf(baseUrl)} ${rpc}`])
+    ? joinLines([...grpcurl(baseUrl), ...headerOptions(metadata), ...data(message), `${hostOf(baseUrl)} ${rpc}`])
     : `# ${message.fault}`;
 }
 
@@ -28,12 +28,13 @@ export function writeReflection({ baseUrl, rpc }) {
  *
  * @param {import("./call.js").SampleCall} call
  */
-export function writeBufCurl({ baseUrl, rpc, message }) {
+export function writeBufCurl({ baseUrl, rpc, metadata, message }) {
   const { protocol, origin } = new URL(baseUrl);
   return message.fault === undefined
     ? joinLines([
         `buf curl --protocol grpc${protocol === "https:" ? "" : " --http2-prior-knowledge"}`,
         authorization,
+        ...headerOptions(metadata),
         ...data(message),
         `${origin}/${rpc}`,
       ])

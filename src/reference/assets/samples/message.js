@@ -5,7 +5,7 @@ import { ExactNumber, integerDigits, parseExactJson } from "../exact-json.js";
  * The type of a field. Enums have the names of their values: over REST, in ProtoJSON and in TypeScript.
  *
  * @typedef {object} FieldShape
- * @property {"int64" | "number" | "string" | "bool" | "enum" | "message"} type
+ * @property {"int64" | "number" | "string" | "bool" | "enum" | "duration" | "message"} type
  * @property {boolean} [repeated]
  * @property {string} [enumName]
  * @property {Readonly<Record<string, { readonly proto: string, readonly local: string }>>} [enumValues]
@@ -45,15 +45,16 @@ export function createMessage({ parameters, bodyField, request }, { values, body
   const enums = new Set();
   try {
     const fromParameters = parameters
-      .filter(({ name }) => request[name] !== undefined)
-      .map(({ name }) => ({ name, texts: (values[name] ?? []).filter((text) => text !== "") }))
-      .filter(({ texts }) => texts.length > 0)
-      .map(({ name, texts }) => [name, writeParameter(name, texts, shapeOf(request, name), enums)]);
+      .map(({ name, field = name }) => ({ name, field, texts: (values[name] ?? []).filter((text) => text !== "") }))
+      .filter(({ field, texts }) => request[field] !== undefined && texts.length > 0)
+      .map(({ name, field, texts }) => member(field, writeParameter(name, texts, shapeOf(request, field), enums)));
     const fromBody =
       bodyField === undefined
         ? []
-        : [[bodyField, writeValue(bodyField, parseBody(body), shapeOf(request, bodyField), enums)]];
-    const { typescript, json } = writeObject(/** @type {[string, Written][]} */ ([...fromParameters, ...fromBody]));
+        : bodyField === "*"
+          ? writeMembers("The body", parseWholeBody(body), request, enums)
+          : [member(bodyField, writeValue(bodyField, parseBody(body), shapeOf(request, bodyField), enums))];
+    const { typescript, json } = writeObject([...fromParameters, ...fromBody]);
     return { typescript, json, enums: [...enums] };
   } catch (reason) {
     if (reason instanceof FieldFault) {
@@ -72,6 +73,24 @@ function shapeOf(shape, name) {
   return shape[name] ?? { type: "string" };
 }
 
+/**
+ * @param {string} name
+ * @param {Written} written
+ * @returns {readonly [string, Written]}
+ */
+function member(name, written) {
+  return [name, written];
+}
+
+/**
+ * No body at all stands for an empty message.
+ *
+ * @param {string | undefined} body
+ */
+function parseWholeBody(body = "") {
+  return body.trim() === "" ? {} : parseBody(body);
+}
+
 /** @param {string | undefined} body */
 function parseBody(body = "") {
   try {
@@ -82,7 +101,7 @@ function parseBody(body = "") {
 }
 
 /**
- * Parameters of a path or query are text, whatever their type.
+ * Parameters are text, whatever their type.
  *
  * @param {string} name
  * @param {readonly string[]} texts
@@ -91,7 +110,12 @@ function parseBody(body = "") {
  */
 function writeParameter(name, texts, shape, enums) {
   const isNumber = shape.type === "int64" || shape.type === "number";
-  const values = texts.map((text) => (isNumber ? new ExactNumber(text) : text));
+  const values = texts.map((text) => {
+    if (shape.type === "bool" && /^(true|false)$/.test(text)) {
+      return text === "true";
+    }
+    return isNumber ? new ExactNumber(text) : text;
+  });
   return writeValue(name, shape.repeated === true ? values : values[0], shape, enums);
 }
 
@@ -114,8 +138,10 @@ function writeValue(name, value, shape, enums) {
       return writeNumber(name, value, shape.type === "int64" ? "n" : "");
     case "enum":
       return writeEnum(name, value, shape, enums);
+    case "duration":
+      return writeDuration(name, value);
     case "message":
-      return writeMessage(name, value, shape.fields ?? {}, enums);
+      return writeObject(writeMembers(name, value, shape.fields ?? {}, enums));
     default:
       if (typeof value !== (shape.type === "bool" ? "boolean" : "string")) {
         throw new FieldFault(`${name} is no ${shape.type === "bool" ? "boolean" : "string"}.`);
@@ -165,6 +191,23 @@ function writeEnum(name, value, { enumName = "", enumValues = {} }, enums) {
 }
 
 /**
+ * Source: google/protobuf/duration.proto
+ *
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {Written}
+ */
+function writeDuration(name, value) {
+  const [whole, seconds = "", fraction = ""] = /^(\d+)(?:\.(\d{1,9}))?s$/.exec(String(value)) ?? [];
+  if (typeof value !== "string" || whole === undefined) {
+    throw new FieldFault(`${name} is no duration, such as "900s".`);
+  }
+  const nanos = Number(fraction.padEnd(9, "0"));
+  const typescript = `{ seconds: ${BigInt(seconds)}n${nanos === 0 ? "" : `, nanos: ${nanos}`} }`;
+  return { typescript, json: JSON.stringify(value) };
+}
+
+/**
  * Unknown fields are left out: REST ignores them, but RPC would refuse them.
  *
  * @param {string} name
@@ -172,14 +215,13 @@ function writeEnum(name, value, { enumName = "", enumValues = {} }, enums) {
  * @param {MessageShape} fields
  * @param {Set<string>} enums
  */
-function writeMessage(name, value, fields, enums) {
+function writeMembers(name, value, fields, enums) {
   if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof ExactNumber) {
     throw new FieldFault(`${name} is no object.`);
   }
-  const members = Object.entries(value).filter(([member]) => Object.hasOwn(fields, member));
-  return writeObject(
-    members.map(([member, child]) => [member, writeValue(member, child, shapeOf(fields, member), enums)]),
-  );
+  return Object.entries(value)
+    .filter(([key]) => Object.hasOwn(fields, key))
+    .map(([key, child]) => member(key, writeValue(key, child, shapeOf(fields, key), enums)));
 }
 
 /** @param {readonly (readonly [string, Written])[]} members */

@@ -30,3 +30,12 @@ export function quoteIfNeeded(text) {
 export function joinLines(parts) {
   return parts.join(" \\\n  ");
 }
+
+/**
+ * Headers as options of a command.
+ *
+ * @param {readonly (readonly [name: string, value: string])[]} headers
+ */
+export function headerOptions(headers) {
+  return headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
+}

@@ -6,7 +6,13 @@ import { keyVariable } from "./call.js";
  *
  * @type {Readonly<Record<string, string>>}
  */
-const members = { InventoryService: "inventory", LimitService: "keyLimits", PetService: "pets", StoreService: "store" };
+const members = {
+  HoldService: "holds",
+  InventoryService: "inventory",
+  LimitService: "keyLimits",
+  PetService: "pets",
+  StoreService: "store",
+};
 
 /**
  * The call by the project's client, whose 64-bit integers are `bigint`s.
@@ -31,7 +37,7 @@ export function writeTypeScript(call) {
 }
 
 /** @param {import("./call.js").SampleCall} call */
-function writeUse({ rpc, message, result, isPaged }) {
+function writeUse({ rpc, metadata, message, result, isPaged }) {
   const [service = "", name = ""] = rpc.slice(rpc.lastIndexOf(".") + 1).split("/");
   const method = name.charAt(0).toLowerCase() + name.slice(1);
   if (isPaged) {
@@ -39,8 +45,10 @@ function writeUse({ rpc, message, result, isPaged }) {
     const request = message.typescript === "{}" ? "" : message.typescript;
     return [`for await (const ${item} of petstore.${method}(${request})) {`, `  console.log(${item});`, "}"];
   }
+  const entries = metadata.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  const options = entries.length === 0 ? "" : `, { headers: { ${entries.join(", ")} } }`;
   return [
-    `const { ${result} } = await petstore.${members[service]}.${method}(${message.typescript});`,
+    `const { ${result} } = await petstore.${members[service]}.${method}(${message.typescript}${options});`,
     `console.log(${result});`,
   ];
 }
