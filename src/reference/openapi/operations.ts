@@ -1,6 +1,5 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { referenceAnchor } from "../../interceptors/operation.ts";
-import { rpcName } from "../../rpc/endpoint.ts";
 import type { OpenApiDocument, OpenApiOperation } from "./view.ts";
 
 /** An operation of the API, with its OpenAPI description and its descriptor. */
@@ -30,7 +29,9 @@ export function listOperations(document: OpenApiDocument, services: readonly Des
 }
 
 function rpcOf({ "x-rpc": name }: OpenApiOperation, services: readonly DescService[]): DescMethod {
-  const rpc = services.flatMap(({ methods }) => methods).find((method) => rpcName(method) === name);
+  const rpc = services
+    .flatMap(({ methods }) => methods)
+    .find((method) => `${method.parent.typeName}/${method.name}` === name);
   if (rpc === undefined) {
     throw new Error(`no service has the RPC ${name}`);
   }
