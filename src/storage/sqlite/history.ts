@@ -10,7 +10,7 @@ import { matchesOf, type RevisionRange, type Search } from "./change-search.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { searchPets } from "./pet-history.ts";
-import { headOf } from "./stock.ts";
+import { headOf, lineageOf } from "./stock.ts";
 
 /** The most revisions that one call goes through, a few milliseconds' worth. */
 const maxSearched = 10_000n;
@@ -35,8 +35,7 @@ export function oldestRevision(connection: Connection): bigint {
 
 export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
   return connection.asOfOneMoment(() => {
-    const lineage = connection.get<{ lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
-    return { lineage, head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
+    return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
   });
 }
 

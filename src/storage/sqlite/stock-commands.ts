@@ -1,29 +1,37 @@
 import { DomainError } from "../../domain/errors.ts";
-import { decideStock, dependsOnHolds, type StockCommand, stockRefusalError } from "../../domain/stock.ts";
+import {
+  decideStock,
+  dependsOnHolds,
+  type StockCommand,
+  type StockEntry,
+  type StockRefusal,
+  stockRefusalError,
+} from "../../domain/stock.ts";
 import type { BatchOutcome, WriteContext, Written } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
 import { noteExpiredOf } from "./hold-expiry.ts";
 import { doOnce, recall, remember } from "./idempotency.ts";
-import { findStock, writeStock } from "./stock.ts";
+import { entryOf, findStock, type StoredStock, writeStock } from "./stock.ts";
+
+/** What becomes of a command: `replayed` is what became of it before. */
+export type CommandResult =
+  | { readonly outcome: "done"; readonly stock: StoredStock }
+  | { readonly outcome: "replayed"; readonly entry: StockEntry }
+  | StockRefusal;
 
 /**
- * Does a command once, and returns what becomes of it. A refusal is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To
- * be called in a transaction.
+ * Does a command once. A refusal is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
  */
-export function changeStock(
-  connection: Connection,
-  command: StockCommand,
-  context: WriteContext,
-): Written<BatchOutcome> {
-  const remembered = recall<BatchOutcome>(connection, context);
-  if (remembered !== undefined) {
-    return { value: remembered, isReplayed: true };
+export function changeStock(connection: Connection, command: StockCommand, context: WriteContext): CommandResult {
+  const entry = recall<StockEntry>(connection, context);
+  if (entry !== undefined) {
+    return { outcome: "replayed", entry };
   }
-  const value = carryOut(connection, command, context);
-  if (value.outcome === "done") {
-    remember(connection, context, value);
+  const result = carryOut(connection, command, context);
+  if (result.outcome === "done") {
+    remember(connection, context, entryOf(result.stock));
   }
-  return { value, isReplayed: false };
+  return result;
 }
 
 /**
@@ -41,27 +49,38 @@ export function changeStockInBatch(
       ? connection.atomically(() =>
           commands.map((command, index) => carryOutOrThrow(connection, command, context, index)),
         )
-      : commands.map((command) => carryOut(connection, command, context)),
+      : commands.map((command) => toOutcome(carryOut(connection, command, context))),
   );
 }
 
-function carryOutOrThrow(connection: Connection, command: StockCommand, context: WriteContext, index: number) {
-  const outcome = carryOut(connection, command, context);
-  if (outcome.outcome !== "done") {
-    const { code, message } = stockRefusalError(command.petId, outcome);
+function carryOutOrThrow(
+  connection: Connection,
+  command: StockCommand,
+  context: WriteContext,
+  index: number,
+): BatchOutcome {
+  const result = carryOut(connection, command, context);
+  if (result.outcome !== "done") {
+    const { code, message } = stockRefusalError(command.petId, result);
     throw new DomainError(code, `changes[${index}]: ${message}`);
   }
-  return outcome;
+  return toOutcome(result);
 }
 
-function carryOut(connection: Connection, command: StockCommand, context: WriteContext): BatchOutcome {
+type Decided = Exclude<CommandResult, { readonly outcome: "replayed" }>;
+
+function toOutcome(result: Decided): BatchOutcome {
+  return result.outcome === "done" ? { outcome: "done", entry: entryOf(result.stock) } : result;
+}
+
+function carryOut(connection: Connection, command: StockCommand, context: WriteContext): Decided {
   const stock = findStock(connection, command.petId);
   const held = stock && dependsOnHolds(command) ? noteExpiredOf(connection, stock, context.nowMs) : 0n;
   const decision = decideStock(command, stock, held);
-  if (stock === undefined || decision.outcome !== "done") {
-    return decision as Exclude<typeof decision, { readonly outcome: "done" }>;
+  if (decision.outcome !== "done") {
+    return decision;
   }
   const { kind, reason, reference } = command;
-  const entry = writeStock(connection, stock, { kind, reason, reference, quantity: decision.quantity }, context);
-  return { outcome: "done", entry };
+  const write = { kind, quantity: decision.quantity, reason, reference };
+  return { outcome: "done", stock: writeStock(connection, stock as StoredStock, write, context) };
 }

@@ -44,13 +44,15 @@ export interface StockWrite extends ChangeNote {
 /** Of every so many changes of a pet one is marked, so that readers find their way from any place in the history. */
 export const changesPerMark = 128;
 
-/** Writes a new stock count with its history, and returns the entry. To be called in a transaction. */
+/** Writes a new stock count with its history, and returns what is stored then. To be called in a transaction. */
 export function writeStock(
   connection: Connection,
-  { petId, status, quantity: before, revision: previous, changes, lineage }: StoredStock,
+  stock: StoredStock,
   { kind, quantity, reason, reference }: StockWrite,
   { keyId, requestId, nowMs }: WriteContext,
-): StockEntry & { readonly revision: bigint } {
+): StoredStock {
+  const { petId, quantity: before, revision: previous } = stock;
+  const changes = stock.changes + 1n;
   // Its revision is one above the highest, which is never deleted: so SQLite numbers them without a gap.
   const revision = connection.insert(
     `INSERT INTO changes
@@ -71,17 +73,21 @@ export function writeStock(
     `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
     quantity,
     revision,
-    changes + 1n,
+    changes,
     petId,
   );
-  if ((changes + 1n) % BigInt(changesPerMark) === 0n) {
+  if (changes % BigInt(changesPerMark) === 0n) {
     connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
   }
-  return { petId, quantity, status, version: versionOf(lineage, revision), revision };
+  return { ...stock, quantity, revision, changes, version: versionOf(stock.lineage, revision) };
+}
+
+export function entryOf({ petId, quantity, status, version }: StoredStock): StockEntry {
+  return { petId, quantity, status, version };
 }
 
 /** No two stores have a lineage in common, and no two writes of one a revision. */
-export function versionOf(lineage: string, revision: bigint): string {
+export function versionOf(lineage: string, revision: bigint | number): string {
   return `${lineage}-${revision}`;
 }
 
@@ -101,6 +107,10 @@ function stockFromRow(petId: bigint, row: StockRow): StoredStock {
 /** The revision of the newest change; 0 before the first one. */
 export function headOf(connection: Connection): bigint {
   return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
+}
+
+export function lineageOf(connection: Connection): string {
+  return connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
 }
 
 /** The pets of the changes after a revision, in their order. */

@@ -7,7 +7,7 @@ import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/pet-store.ts";
-import { type Availability, type StockCommand, type StockEntry, stockRefusalError } from "../../domain/stock.ts";
+import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
 import type {
   BatchOutcome,
   CommittedChanges,
@@ -33,7 +33,7 @@ import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets } from "./pets.ts";
 import { hasOutdated } from "./retention.ts";
-import { findStock } from "./stock.ts";
+import { entryOf, findStock } from "./stock.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
 
@@ -72,7 +72,7 @@ export class SqliteStore implements Store {
     if (stock === undefined) {
       throw petNotFound(petId);
     }
-    return { petId, quantity: stock.quantity, status: stock.status, version: stock.version };
+    return entryOf(stock);
   }
 
   async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
@@ -83,12 +83,10 @@ export class SqliteStore implements Store {
     return availability;
   }
 
-  async changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
-    const { value, isReplayed } = await abortable(() => this.#writer.run("changeStock", command, context), options);
-    if (value.outcome !== "done") {
-      throw stockRefusalError(command.petId, value);
-    }
-    return { value: value.entry, isReplayed };
+  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
+    return options?.signal === undefined
+      ? this.#writer.changeStock(command, context)
+      : abortable(() => this.#writer.changeStock(command, context), options);
   }
 
   changeStockInBatch(

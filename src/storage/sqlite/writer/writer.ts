@@ -2,18 +2,34 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
-import type { CommittedChanges } from "../../../domain/stock-store.ts";
+import { type StockCommand, type StockEntry, stockRefusalError } from "../../../domain/stock.ts";
+import type { BatchOutcome, CommittedChanges, WriteContext, Written } from "../../../domain/stock-store.ts";
 import type { ChangeTokens } from "../../../domain/store.ts";
 import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
+import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import { type GroupOutcome, UpdateQueue } from "./update-queue.ts";
+import { outcomeFromAnswer } from "./command-answer.ts";
+import { CommandQueue } from "./command-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
-import type { Failure, Outcome, Task, WriteArgs, Writes } from "./writes.ts";
+import type {
+  CommittedWrites,
+  FailedGroup,
+  Failure,
+  GroupOutcome,
+  Outcome,
+  Task,
+  WriteArgs,
+  Writes,
+} from "./writes.ts";
 
-/** A caller that waits for an update or a task. */
+/** A caller that waits for a command or a task. */
 interface Waiter<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
+}
+
+interface CommandWaiter extends Waiter<Written<StockEntry>> {
+  readonly petId: bigint;
 }
 
 /** How a writer writes. */
@@ -36,9 +52,11 @@ export class Writer {
   readonly #committed: WriterOptions["committed"];
   readonly #ended: WriterOptions["ended"];
   #thread: Worker | undefined;
-  #queue = new UpdateQueue();
+  #queue = new CommandQueue();
   /** The waiting callers, in the order in which the thread answers them. */
+  #commands: CommandWaiter[] = [];
   #tasks: Waiter<unknown>[] = [];
+  #willWake = false;
   readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
 
   constructor(path: string, { committed, ended, ...options }: WriterOptions) {
@@ -50,6 +68,21 @@ export class Writer {
 
   onChanges(listener: (changes: CommittedChanges) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /**
+   * Does a command for one stock entry, and resolves when that is on disk. Rejects with `UNAVAILABLE`, and with the
+   * errors of `StockStore.changeStock`.
+   */
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    return new Promise((resolve, reject) => {
+      if (!this.#queue.put(command, context)) {
+        reject(storeUnavailable(new Error("too many commands wait for the disk")));
+        return;
+      }
+      this.#commands.push({ petId: command.petId, resolve, reject });
+      this.#wakeSoon();
+    });
   }
 
   /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
@@ -84,8 +117,25 @@ export class Writer {
   }
 
   get #isBusy(): boolean {
-    return this.#tasks.length > 0;
+    return this.#commands.length > 0 || this.#tasks.length > 0;
   }
+
+  /** Commands of the same turn share the first group. */
+  #wakeSoon(): void {
+    if (!this.#willWake) {
+      this.#willWake = true;
+      process.nextTick(this.#wake);
+    }
+  }
+
+  readonly #wake = (): void => {
+    this.#willWake = false;
+    if (this.#thread === undefined || this.#queue.mustWake()) {
+      this.#send("wake");
+    } else if (this.#isBusy) {
+      this.#thread.ref();
+    }
+  };
 
   #send(message: WriterMessage): void {
     this.#thread ??= this.#start();
@@ -96,7 +146,7 @@ export class Writer {
   #start(): Worker {
     // TypeScript in a checkout, JavaScript in the package.
     const file = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
-    const workerData: WriterThreadData = { path: this.#path, options: this.#options, updates: this.#queue.memory };
+    const workerData: WriterThreadData = { path: this.#path, options: this.#options, commands: this.#queue.memory };
     // Without the process's own flags: with `--input-type` the thread would not start.
     const thread = new Worker(file, { workerData, execArgv: [] });
     thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));
@@ -107,23 +157,53 @@ export class Writer {
 
   #settle(outcome: GroupOutcome): void {
     if ("failure" in outcome) {
-      failAll(this.#tasks.splice(0, outcome.taskCount), failureToError(outcome.failure));
+      this.#fail(outcome);
     } else {
-      if (outcome.size > 0) {
-        this.#committed?.(outcome);
-      }
-      if (outcome.changedPets.length > 0) {
-        for (const listener of this.#listeners) {
-          listener({ revision: outcome.revision, petIds: outcome.changedPets });
-        }
-      }
-      const tasks = this.#tasks.splice(0, outcome.tasks.length);
-      tasks.forEach((waiter, index) => {
-        settleTask(waiter, outcome.tasks[index] as Outcome);
-      });
+      this.#answer(outcome);
     }
     if (!this.#isBusy) {
       this.#thread?.unref();
+    }
+  }
+
+  #fail({ failure, commandCount, taskCount }: FailedGroup): void {
+    const commands = this.#commands.splice(0, commandCount);
+    for (const _ of commands) {
+      this.#queue.skipAnswer();
+    }
+    failAll([...commands, ...this.#tasks.splice(0, taskCount)], failureToError(failure));
+  }
+
+  #answer(group: CommittedWrites): void {
+    const commands = this.#commands.splice(0, group.commandCount);
+    const tasks = this.#tasks.splice(0, group.tasks.length);
+    const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
+    if (group.size > 0) {
+      this.#committed?.(group);
+    }
+    this.#tellChanges(commands, outcomes, group);
+    let asides = 0;
+    const inOrder = outcomes.map((outcome) => outcome ?? (group.asides[asides++] as Outcome));
+    runInTurns(commands, settledAtOnce(group), (waiter, index) => {
+      settleCommand(waiter, inOrder[index] as BatchOutcome | Outcome);
+    });
+    tasks.forEach((waiter, index) => {
+      settleTask(waiter, group.tasks[index] as Outcome);
+    });
+  }
+
+  #tellChanges(
+    commands: readonly CommandWaiter[],
+    outcomes: readonly (BatchOutcome | undefined)[],
+    { petIds, revision }: CommittedWrites,
+  ): void {
+    if (this.#listeners.length === 0) {
+      return;
+    }
+    const changed = commands.filter((_, index) => outcomes[index]?.outcome === "done").map(({ petId }) => petId);
+    changed.push(...petIds);
+    for (const listener of changed.length === 0 ? [] : this.#listeners) {
+      listener({ revision, petIds: changed });
     }
   }
 
@@ -138,17 +218,42 @@ export class Writer {
 
   /** The next write starts a new thread. Nobody knows which writes a dead thread has done. */
   #replaceThread(error: Error): void {
-    const waiters = this.#tasks;
+    const waiters = [...this.#commands, ...this.#tasks];
+    this.#commands = [];
     this.#tasks = [];
-    this.#queue = new UpdateQueue();
+    this.#queue = new CommandQueue();
     this.#thread = undefined;
     failAll(waiters, storeUnavailable(error));
   }
 }
 
-function settleTask({ resolve, reject }: Waiter<unknown>, outcome: Outcome): void {
+/** A sync is slow from this many milliseconds on. */
+const slowSyncMs = 10;
+
+/** The callers that have waited for a slow sync are answered over this many turns of the event loop at most. */
+const spreadTurns = 64;
+
+/**
+ * How many commands of a group are settled in one turn of the event loop. Many callers wait for a slow disk: settling
+ * them all at once, and taking their next requests, would delay reads.
+ */
+function settledAtOnce({ commandCount, syncMs }: CommittedWrites): number {
+  return syncMs < slowSyncMs ? commandCount : Math.ceil(commandCount / spreadTurns);
+}
+
+function settleCommand(waiter: CommandWaiter, outcome: BatchOutcome | Outcome): void {
+  if (!("outcome" in outcome)) {
+    settleTask(waiter, outcome);
+  } else if (outcome.outcome === "done") {
+    waiter.resolve({ value: outcome.entry, isReplayed: false });
+  } else {
+    waiter.reject(stockRefusalError(waiter.petId, outcome));
+  }
+}
+
+function settleTask<T>({ resolve, reject }: Waiter<T>, outcome: Outcome): void {
   if ("value" in outcome) {
-    resolve(outcome.value);
+    resolve(outcome.value as T);
   } else if ("refusal" in outcome) {
     reject(new DomainError(outcome.refusal.code, outcome.refusal.message));
   } else {

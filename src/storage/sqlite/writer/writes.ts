@@ -1,15 +1,16 @@
 import type { ErrorCode } from "../../../domain/errors.ts";
+import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
 import type { Connection } from "../connection.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
 import { createKey } from "../keys.ts";
 import { deleteOutdated } from "../retention.ts";
-import { changeStock, changeStockInBatch } from "../stock-commands.ts";
+import { changeStockInBatch } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
 import type { ChangeCounter } from "./change-counters.ts";
 
 /**
- * What the writing thread can be asked to do, besides stock updates. Each write is atomic by itself, because a group of
+ * What the writing thread can be asked to do, besides commands for one stock entry. Each write is atomic by itself, because a group of
  * them shares one transaction.
  */
 export const writes = {
@@ -19,7 +20,6 @@ export const writes = {
   unbanKey,
   updateKey,
   saveUsage,
-  changeStock,
   changeStockInBatch,
   createHold,
   commitHold,
@@ -27,7 +27,7 @@ export const writes = {
   deleteOutdated,
 };
 
-/** What each write counts as. The changes of stock are numbered by the history besides. */
+/** What each write counts as, whatever comes of it. The changes of stock are numbered by the history besides. */
 export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   createKey: "keys",
   rotateKey: "keys",
@@ -35,7 +35,6 @@ export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   unbanKey: "keys",
   updateKey: "keys",
   saveUsage: "usage",
-  changeStock: "others",
   changeStockInBatch: "others",
   createHold: "others",
   commitHold: "others",
@@ -66,4 +65,29 @@ export interface Refusal {
 export interface Failure {
   readonly error: Error;
   readonly isMediumFailure: boolean;
+}
+
+/** The result of a group, as the writing thread tells it. */
+export type GroupOutcome = CommittedWrites | FailedGroup;
+
+/** `size` counts the commands and writes of the group: only they change anything. */
+export interface CommittedWrites extends CommittedGroup {
+  /** How many commands are answered. */
+  readonly commandCount: number;
+  /** The lineage of the history. */
+  readonly lineage: string;
+  /** The answers to commands that are told aside, in their order. */
+  readonly asides: readonly Outcome[];
+  readonly tasks: readonly Outcome[];
+  /** The pets that tasks have changed, in the order of the changes, which are behind those of the commands. */
+  readonly petIds: readonly bigint[];
+  /** The revision behind the group. */
+  readonly revision: bigint;
+}
+
+/** Nothing of the group has been done. */
+export interface FailedGroup {
+  readonly failure: Failure;
+  readonly commandCount: number;
+  readonly taskCount: number;
 }

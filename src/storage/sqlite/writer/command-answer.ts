@@ -1,0 +1,48 @@
+import { petStatuses } from "../../../domain/pet.ts";
+import type { StockRefusal } from "../../../domain/stock.ts";
+import type { BatchOutcome } from "../../../domain/stock-store.ts";
+import { type StoredStock, versionOf } from "../stock.ts";
+import type { QueuedAnswer } from "./command-queue.ts";
+
+/*
+ * code = the status's place in `petStatuses` for a command that is done, else one of these
+ */
+const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, insufficient: -4 } as const;
+
+const toldAsideCode = -5;
+
+/** In place of an answer that is no two numbers: it stands in the message that tells of the group. */
+export const toldAside: QueuedAnswer = { code: toldAsideCode, quantity: 0n, revision: 0 };
+
+export function answerDone({ status, quantity, revision }: StoredStock): QueuedAnswer {
+  return { code: petStatuses.indexOf(status), quantity, revision: Number(revision) };
+}
+
+export function answerRefused(refusal: StockRefusal): QueuedAnswer {
+  const quantity = refusal.outcome === "insufficient" ? refusal.available : 0n;
+  return { code: refusalCodes[refusal.outcome], quantity, revision: 0 };
+}
+
+/** Undefined for an answer that is told aside. */
+export function outcomeFromAnswer(
+  petId: bigint,
+  lineage: string,
+  { code, quantity, revision }: QueuedAnswer,
+): BatchOutcome | undefined {
+  switch (code) {
+    case toldAsideCode:
+      return undefined;
+    case refusalCodes.unknown_pet:
+      return { outcome: "unknown_pet" };
+    case refusalCodes.version_mismatch:
+      return { outcome: "version_mismatch" };
+    case refusalCodes.out_of_range:
+      return { outcome: "out_of_range" };
+    case refusalCodes.insufficient:
+      return { outcome: "insufficient", available: quantity };
+    default: {
+      const status = petStatuses[code] as StoredStock["status"];
+      return { outcome: "done", entry: { petId, quantity, status, version: versionOf(lineage, revision) } };
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import type { StockCommand } from "../../../domain/stock.ts";
+import type { WriteContext } from "../../../domain/stock-store.ts";
+import { TextRing } from "./text-ring.ts";
+
+/** A command as it waits for the writing thread. */
+export interface QueuedCommand {
+  readonly command: StockCommand;
+  readonly context: WriteContext;
+}
+
+/** What the writing thread answers to a command. The queue does not know what the numbers mean. */
+export interface QueuedAnswer {
+  /** A 32-bit integer. */
+  readonly code: number;
+  readonly quantity: bigint;
+  readonly revision: number;
+}
+
+/** The most commands that can be under way: a power of two, and far more than arrive during one commit. */
+const capacity = 8192;
+
+/** For the texts of the commands: most have fewer than 64 bytes. */
+const textBytes = capacity * 256;
+
+/*
+ * memory = positions, slots, texts
+ * slot   = petId:int64 amount:int64 nowMs:float64 kind:int32 textPlace:int32 textLengths:int32[5]
+ * answer = quantity:int64 (unused):int64 revision:float64 code:int32
+ *
+ * A position counts all commands ever put, and wraps around at 32 bits. A command has its slot from when it is put until
+ * its answer has been read. Its texts follow one another; the length of an absent one is -1.
+ */
+const slotBytes = 64;
+const slotsStart = 64;
+const textsStart = slotsStart + capacity * slotBytes;
+const int64sPerSlot = slotBytes / BigInt64Array.BYTES_PER_ELEMENT;
+const int32sPerSlot = slotBytes / Int32Array.BYTES_PER_ELEMENT;
+const [petIdField, amountField, nowMsField] = [0, 1, 2];
+const [kindField, textPlaceField, textLengthsField] = [6, 7, 8];
+const [quantityField, revisionField, codeField] = [petIdField, nowMsField, kindField];
+
+const [putPosition, takenPosition, sleeping] = [0, 1, 2];
+
+const [setKind, adjustKind, adjustBelowNothingKind] = [0, 1, 2];
+
+/**
+ * A queue of stock commands for the writing thread, in memory that both threads share. One thread puts commands and
+ * reads the answers, the other takes and answers them. Sending them as messages would double the work of the serving
+ * thread for a command.
+ */
+export class CommandQueue {
+  /** The other thread makes its end of the queue from this. */
+  readonly memory: SharedArrayBuffer;
+  readonly #positions: Int32Array;
+  readonly #int64s: BigInt64Array;
+  readonly #float64s: Float64Array;
+  readonly #int32s: Int32Array;
+  readonly #texts: TextRing;
+  /** The marks behind the texts of each slot. */
+  readonly #textMarks = new Float64Array(capacity);
+  /** Of the oldest command whose answer has not been read. */
+  #readPosition: number;
+  /** Of the last command: mostly it is that of the next one, too, and need not be written again. */
+  #keyId: string | undefined;
+
+  constructor(memory = new SharedArrayBuffer(textsStart + textBytes)) {
+    this.memory = memory;
+    this.#positions = new Int32Array(memory, 0, 3);
+    this.#int64s = new BigInt64Array(memory, slotsStart, capacity * int64sPerSlot);
+    this.#float64s = new Float64Array(memory, slotsStart, capacity * int64sPerSlot);
+    this.#int32s = new Int32Array(memory, slotsStart, capacity * int32sPerSlot);
+    this.#texts = new TextRing(memory, textsStart, textBytes);
+    this.#readPosition = Atomics.load(this.#positions, takenPosition);
+  }
+
+  /** Appends a command. False when the queue is full. */
+  put(command: StockCommand, context: WriteContext): boolean {
+    const position = Atomics.load(this.#positions, putPosition);
+    const slot = position & (capacity - 1);
+    if (((position - this.#readPosition) | 0) === capacity || !this.#putTexts(slot, command, context)) {
+      return false;
+    }
+    const [first64, first32] = [slot * int64sPerSlot, slot * int32sPerSlot];
+    this.#int64s[first64 + petIdField] = command.petId;
+    this.#int64s[first64 + amountField] = command.kind === "set" ? command.quantity : command.delta;
+    this.#float64s[first64 + nowMsField] = context.nowMs;
+    this.#int32s[first32 + kindField] = kindOf(command);
+    Atomics.store(this.#positions, putPosition, position + 1);
+    return true;
+  }
+
+  /** Takes all waiting commands. */
+  take(): QueuedCommand[] {
+    const start = Atomics.load(this.#positions, takenPosition);
+    const end = Atomics.load(this.#positions, putPosition);
+    const commands: QueuedCommand[] = [];
+    for (let position = start; position !== end; position = (position + 1) | 0) {
+      commands.push(this.#readCommand(position & (capacity - 1)));
+    }
+    Atomics.store(this.#positions, takenPosition, end);
+    return commands;
+  }
+
+  /** Answers the commands that were taken last, in their order. */
+  answer(answers: readonly QueuedAnswer[]): void {
+    const start = Atomics.load(this.#positions, takenPosition) - answers.length;
+    answers.forEach(({ code, quantity, revision }, index) => {
+      const slot = (start + index) & (capacity - 1);
+      this.#int64s[slot * int64sPerSlot + quantityField] = quantity;
+      this.#float64s[slot * int64sPerSlot + revisionField] = revision;
+      this.#int32s[slot * int32sPerSlot + codeField] = code;
+    });
+  }
+
+  /** Reads the answer to the oldest command, of which the other thread has told that it is answered. */
+  readAnswer(): QueuedAnswer {
+    const slot = this.#readPosition & (capacity - 1);
+    this.skipAnswer();
+    return {
+      code: this.#int32s[slot * int32sPerSlot + codeField] as number,
+      quantity: this.#int64s[slot * int64sPerSlot + quantityField] as bigint,
+      revision: this.#float64s[slot * int64sPerSlot + revisionField] as number,
+    };
+  }
+
+  /** Frees the slot of the oldest command, which gets no answer. */
+  skipAnswer(): void {
+    this.#texts.free(this.#textMarks[this.#readPosition & (capacity - 1)] as number);
+    this.#readPosition = (this.#readPosition + 1) | 0;
+  }
+
+  /** Announces that the taking thread goes to sleep. False when commands wait. */
+  sleep(): boolean {
+    Atomics.store(this.#positions, sleeping, 1);
+    const isEmpty = Atomics.load(this.#positions, putPosition) === Atomics.load(this.#positions, takenPosition);
+    return isEmpty || Atomics.exchange(this.#positions, sleeping, 0) === 0;
+  }
+
+  /** Whether the taking thread sleeps. The caller that gets true has to wake it. */
+  mustWake(): boolean {
+    return Atomics.load(this.#positions, sleeping) === 1 && Atomics.exchange(this.#positions, sleeping, 0) === 1;
+  }
+
+  #putTexts(slot: number, command: StockCommand, context: WriteContext): boolean {
+    const keyId = context.keyId === this.#keyId ? undefined : context.keyId;
+    const { requestId } = context;
+    const { reason, reference } = command;
+    const others = writeOthers(command, context);
+    const units = lengthOf(keyId) + requestId.length + lengthOf(reason) + lengthOf(reference) + lengthOf(others);
+    if (!this.#texts.reserve(units)) {
+      return false;
+    }
+    const fields = slot * int32sPerSlot;
+    this.#int32s[fields + textPlaceField] = this.#texts.place;
+    this.#int32s[fields + textLengthsField] = this.#putText(keyId);
+    this.#int32s[fields + textLengthsField + 1] = this.#putText(requestId);
+    this.#int32s[fields + textLengthsField + 2] = this.#putText(reason);
+    this.#int32s[fields + textLengthsField + 3] = this.#putText(reference);
+    this.#int32s[fields + textLengthsField + 4] = this.#putText(others);
+    this.#textMarks[slot] = this.#texts.mark;
+    this.#keyId = context.keyId;
+    return true;
+  }
+
+  #putText(text: string | undefined): number {
+    return text === undefined ? -1 : this.#texts.put(text);
+  }
+
+  #readCommand(slot: number): QueuedCommand {
+    const [first64, first32] = [slot * int64sPerSlot, slot * int32sPerSlot];
+    const [keyId = this.#keyId, requestId, reason, reference, others] = this.#readTexts(first32);
+    this.#keyId = keyId;
+    const { versions, idempotency } = parseOthers(others);
+    const petId = this.#int64s[first64 + petIdField] as bigint;
+    const amount = this.#int64s[first64 + amountField] as bigint;
+    const kind = this.#int32s[first32 + kindField];
+    const common = { petId, versions, reason, reference };
+    const nowMs = this.#float64s[first64 + nowMsField] as number;
+    return {
+      command:
+        kind === setKind
+          ? { kind: "set", quantity: amount, ...common }
+          : { kind: "adjust", delta: amount, allowNegative: kind === adjustBelowNothingKind, ...common },
+      context: { nowMs, keyId: keyId as string, requestId: requestId as string, idempotency },
+    };
+  }
+
+  #readTexts(fields: number): (string | undefined)[] {
+    let place = this.#int32s[fields + textPlaceField] as number;
+    const texts: (string | undefined)[] = [];
+    for (let index = 0; index < 5; index++) {
+      const length = this.#int32s[fields + textLengthsField + index] as number;
+      texts.push(length === -1 ? undefined : this.#texts.read(place, length));
+      place += Math.max(length, 0);
+    }
+    return texts;
+  }
+}
+
+function kindOf(command: StockCommand): number {
+  if (command.kind === "set") {
+    return setKind;
+  }
+  return command.allowNegative ? adjustBelowNothingKind : adjustKind;
+}
+
+function lengthOf(text: string | undefined): number {
+  return text === undefined ? 0 : text.length;
+}
+
+type Others = Pick<StockCommand, "versions"> & Pick<WriteContext, "idempotency">;
+
+/** What most commands lack, as JSON; undefined where it is lacking. */
+function writeOthers({ versions }: StockCommand, { idempotency }: WriteContext): string | undefined {
+  if (versions === undefined && idempotency === undefined) {
+    return undefined;
+  }
+  const fingerprint = idempotency && Buffer.from(idempotency.fingerprint).toString("base64");
+  return JSON.stringify({ versions, key: idempotency?.key, fingerprint });
+}
+
+const noOthers: Others = { versions: undefined, idempotency: undefined };
+
+function parseOthers(json: string | undefined): Others {
+  if (json === undefined) {
+    return noOthers;
+  }
+  const { versions, key, fingerprint } = JSON.parse(json);
+  const idempotency = key === undefined ? undefined : { key, fingerprint: Buffer.from(fingerprint, "base64") };
+  return { versions, idempotency };
+}
