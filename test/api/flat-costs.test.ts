@@ -115,9 +115,8 @@ async function start(size: Size): Promise<Sized> {
   const testStore = new TestStore();
   const secrets: string[] = [];
   const store = openSqliteStore(testStore.db);
-  await store.importAll({
-    pets: Array.from({ length: size.pets }, (_, index) => createPet({ id: BigInt(index + 1) })),
-  });
+  const pets = Array.from({ length: size.pets }, (_, index) => createPet({ id: BigInt(index + 1) }));
+  await store.importAll({ pets }, Date.now());
   while (secrets.length < size.keys) {
     const group = Array.from({ length: Math.min(size.keys, 10_000) }, () => mintSecret(randomBytes));
     await Promise.all(
