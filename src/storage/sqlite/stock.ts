@@ -22,17 +22,15 @@ interface StockRow {
   readonly changes: bigint;
   readonly held: bigint;
   readonly status: string;
-  readonly lineage: string;
 }
 
 /** Undefined when there is no such pet. Throws `DamagedRowError`. */
 export function findStock(connection: Connection, petId: bigint): StoredStock | undefined {
   const row = connection.get<StockRow>(
-    `SELECT quantity, revision, changes, held, status, (SELECT lineage FROM history) AS lineage
-     FROM stock WHERE pet_id = ?`,
+    `SELECT quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
     petId,
   );
-  return row && stockFromRow(petId, row);
+  return row && stockFromRow(petId, row, lineageOf(connection));
 }
 
 /** A new stock count, and what the history tells of it. */
@@ -91,16 +89,16 @@ export function versionOf(lineage: string, revision: bigint | number): string {
   return `${lineage}-${revision}`;
 }
 
-function stockFromRow(petId: bigint, row: StockRow): StoredStock {
+function stockFromRow(petId: bigint, row: StockRow, lineage: string): StoredStock {
   return {
     petId,
     quantity: readInteger(row.quantity),
     status: readEnumText(row.status, petStatuses),
-    version: versionOf(row.lineage, row.revision),
+    version: versionOf(lineage, row.revision),
     revision: readInteger(row.revision),
     changes: readInteger(row.changes),
     held: readInteger(row.held),
-    lineage: row.lineage,
+    lineage,
   };
 }
 
@@ -109,8 +107,16 @@ export function headOf(connection: Connection): bigint {
   return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
 }
 
+const lineages = new WeakMap<Connection, string>();
+
+/** The lineage of the history. It is the same as long as a file is open: only a backup that is restored has another. */
 export function lineageOf(connection: Connection): string {
-  return connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
+  const known = lineages.get(connection);
+  const lineage = known ?? connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
+  if (known === undefined) {
+    lineages.set(connection, lineage);
+  }
+  return lineage;
 }
 
 /** The pets of the changes after a revision, in their order. */

@@ -23,6 +23,16 @@ export function answerRefused(refusal: StockRefusal): QueuedAnswer {
   return { code: refusalCodes[refusal.outcome], quantity, revision: 0 };
 }
 
+/** Whether a command has changed anything now. */
+export function isChange({ revision }: QueuedAnswer): boolean {
+  return revision > 0;
+}
+
+/** The revision behind a group of commands; 0 where none has changed anything. */
+export function lastRevision(answers: readonly QueuedAnswer[]): number {
+  return answers.findLast(isChange)?.revision ?? 0;
+}
+
 /** Undefined for an answer that is told aside. */
 export function outcomeFromAnswer(
   petId: bigint,

@@ -16,6 +16,7 @@ import type {
   FailedGroup,
   Failure,
   GroupOutcome,
+  OtherOutcomes,
   Outcome,
   Task,
   WriteArgs,
@@ -176,34 +177,34 @@ export class Writer {
 
   #answer(group: CommittedWrites): void {
     const commands = this.#commands.splice(0, group.commandCount);
-    const tasks = this.#tasks.splice(0, group.tasks.length);
+    const { asides, tasks: taskOutcomes } = group.others ?? noOthers;
+    const tasks = this.#tasks.splice(0, taskOutcomes.length);
     const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
     if (group.size > 0) {
       this.#committed?.(group);
     }
     this.#tellChanges(commands, outcomes, group);
-    let asides = 0;
-    const inOrder = outcomes.map((outcome) => outcome ?? (group.asides[asides++] as Outcome));
+    let aside = 0;
     runInTurns(commands, settledAtOnce(group), (waiter, index) => {
-      settleCommand(waiter, inOrder[index] as BatchOutcome | Outcome);
+      settleCommand(waiter, outcomes[index] ?? (asides[aside++] as Outcome));
     });
     tasks.forEach((waiter, index) => {
-      settleTask(waiter, group.tasks[index] as Outcome);
+      settleTask(waiter, taskOutcomes[index] as Outcome);
     });
   }
 
   #tellChanges(
     commands: readonly CommandWaiter[],
     outcomes: readonly (BatchOutcome | undefined)[],
-    { petIds, revision }: CommittedWrites,
+    { others = noOthers, revision }: CommittedWrites,
   ): void {
     if (this.#listeners.length === 0) {
       return;
     }
     const changed = commands.filter((_, index) => outcomes[index]?.outcome === "done").map(({ petId }) => petId);
-    changed.push(...petIds);
+    changed.push(...others.petIds);
     for (const listener of changed.length === 0 ? [] : this.#listeners) {
-      listener({ revision, petIds: changed });
+      listener({ revision: BigInt(revision), petIds: changed });
     }
   }
 
@@ -226,6 +227,8 @@ export class Writer {
     failAll(waiters, storeUnavailable(error));
   }
 }
+
+const noOthers: OtherOutcomes = { asides: [], tasks: [], petIds: [] };
 
 /** A sync is slow from this many milliseconds on. */
 const slowSyncMs = 10;

@@ -70,19 +70,27 @@ export interface Failure {
 /** The result of a group, as the writing thread tells it. */
 export type GroupOutcome = CommittedWrites | FailedGroup;
 
-/** `size` counts the commands and writes of the group: only they change anything. */
+/**
+ * The answers to the commands stand in the queue's memory, so that most groups are told in some numbers. `size` counts
+ * the commands and writes of the group: only they change anything.
+ */
 export interface CommittedWrites extends CommittedGroup {
   /** How many commands are answered. */
   readonly commandCount: number;
+  /** That of the last change; 0 or any other where the group has none. */
+  readonly revision: number;
   /** The lineage of the history. */
   readonly lineage: string;
+  readonly others?: OtherOutcomes | undefined;
+}
+
+/** What most groups lack. */
+export interface OtherOutcomes {
   /** The answers to commands that are told aside, in their order. */
   readonly asides: readonly Outcome[];
   readonly tasks: readonly Outcome[];
   /** The pets that tasks have changed, in the order of the changes, which are behind those of the commands. */
   readonly petIds: readonly bigint[];
-  /** The revision behind the group. */
-  readonly revision: bigint;
 }
 
 /** Nothing of the group has been done. */
