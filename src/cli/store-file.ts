@@ -1,14 +1,12 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
 import type { Store } from "../domain/store.ts";
-import type { StoreMaintenance } from "../domain/store-maintenance.ts";
-import { Connection } from "../storage/sqlite/connection.ts";
-import { identify } from "../storage/sqlite/database.ts";
+import type { ReportProgress, StoreMaintenance } from "../domain/store-maintenance.ts";
+import { isOlderStore } from "../storage/sqlite/database.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
 import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
 import { previewImportInto } from "../storage/sqlite/import/import.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
-import { schemaVersion } from "../storage/sqlite/migrations.ts";
 import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
 
@@ -16,12 +14,9 @@ import { printable } from "./print/printable.ts";
 export type IfMissing = "create" | "refuse";
 
 /** Opens the store in a file, and closes it after use. Reports the creation of a store on stderr. */
-export function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
+export async function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
   const isMissing = !existsSync(file);
-  if (!isMissing && isOlder(file)) {
-    assertUnserved(file);
-  }
-  const store = openSqliteStore(file, { ifMissing });
+  const store = await showMigration(file, async (migrating) => openSqliteStore(file, { ifMissing, migrating }));
   if (isMissing) {
     process.stderr.write(`${printable(`petstore: created a new store, ${file}`)}\n`);
   }
@@ -40,10 +35,24 @@ export function withExistingStore<R>(file: string, use: (store: Store) => Promis
 export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   const lock = acquireServerLock(file);
   try {
-    return await closing(openSqliteStore(file), use);
+    const store = await showMigration(file, async (migrating) => openSqliteStore(file, { lock, migrating }));
+    return await closing(store, use);
   } finally {
     lock.release();
   }
+}
+
+/**
+ * Opens the store in a file, by a function that reports how far its migration is. Shows that in a bar on stderr where the
+ * store is older, and stderr a terminal.
+ */
+export async function showMigration<R>(file: string, open: (report?: ReportProgress) => Promise<R>): Promise<R> {
+  if (!process.stderr.isTTY || !isOlderStore(file)) {
+    return open();
+  }
+  // Loaded here only: it takes as long as a small command.
+  const { withProgress } = await import("./print/progress.ts");
+  return withProgress("migrating the store", open);
 }
 
 /** Returns what an import into the store in a file would do. Changes nothing, and creates no store. */
@@ -59,33 +68,6 @@ export function maintenanceOf(file: string): StoreMaintenance {
 /** Whether the message of an error says why a file cannot be used as the store. */
 export function isStoreFileError(error: unknown): boolean {
   return error instanceof StoreFileError || error instanceof StoreHeldError;
-}
-
-/** Whether a file is a store that is migrated when it is opened. False for what cannot be opened: that says why. */
-function isOlder(file: string): boolean {
-  try {
-    const connection = new Connection(file);
-    try {
-      return identify(connection, file) === "store" && Number(connection.pragma("user_version")) < schemaVersion;
-    } finally {
-      connection.close();
-    }
-  } catch {
-    return false;
-  }
-}
-
-/** Throws `StoreFileError` when a server uses an older store: it does not know what a migration makes of it. */
-function assertUnserved(file: string): void {
-  try {
-    acquireServerLock(file).release();
-  } catch (error) {
-    throw error instanceof StoreHeldError
-      ? new StoreFileError(
-          `${file}: served by an older version, as process ${error.pid}; stop it first, or use that version`,
-        )
-      : error;
-  }
 }
 
 async function closing<R>(store: SqliteStore, use: (store: Store) => Promise<R>): Promise<R> {

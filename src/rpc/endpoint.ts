@@ -9,12 +9,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import {
-  createServiceImplSpec,
-  type Interceptor,
-  type MethodImplSpec,
-  type ServiceImpl,
-} from "@connectrpc/connect";
+import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import type { Call, CallHandler, CallInterceptor } from "./call.ts";
 import { applyConnectInterceptor } from "./connect-interceptors.ts";
 import { PreparedMessage } from "./prepared-message.ts";

@@ -1,5 +1,6 @@
 import type { KeyFinder } from "../domain/key-store.ts";
 import type { Store } from "../domain/store.ts";
+import type { ReportProgress } from "../domain/store-maintenance.ts";
 import type { DeprecatedCallNote } from "../interceptors/deprecation.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter.ts";
@@ -24,11 +25,23 @@ export interface Backend {
 }
 
 /** Opens the store for this server alone. Throws `StoreHeldError`, `StoreFileError`, and the system's errors. */
-export function openBackend(config: ServerConfig, life: ServerLife, { observability, logger }: Telemetry): Backend {
+export function openBackend(
+  config: ServerConfig,
+  life: ServerLife,
+  { observability, logger }: Telemetry,
+  migrating?: ReportProgress,
+): Backend {
   const { held, clock } = life;
   const lock = acquireServerLock(config.db);
   held.defer(() => lock.release());
   const store = openSqliteStore(config.db, {
+    lock,
+    migrating(done, total) {
+      migrating?.(done, total);
+      if (done === total) {
+        logger.info({ pets: total }, "the store has been migrated to this version of petstore");
+      }
+    },
     committed: observability.commits.committed,
     ended(error) {
       logger.fatal({ err: error }, "the server stops: the store's writer thread has failed");

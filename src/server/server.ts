@@ -1,4 +1,5 @@
 import type { Store } from "../domain/store.ts";
+import type { ReportProgress } from "../domain/store-maintenance.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { openApiPort } from "./api-port.ts";
 import { openBackend } from "./backend.ts";
@@ -40,13 +41,13 @@ export interface RunningServer {
 
 /**
  * Starts a server, and resolves when it takes requests. Throws `StoreHeldError` when another server has the store,
- * `StoreFileError`, and the system's errors. Nothing is held then.
+ * `StoreFileError`, and the system's errors. Nothing is held then. `migrating` hears how far an older store is.
  */
-export async function startServer(config: ServerConfig): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, migrating?: ReportProgress): Promise<RunningServer> {
   const life = new ServerLife(config.shutdownGraceMs);
   await using start = life.held;
   const telemetry = await startTelemetry(config, life);
-  const backend = openBackend(config, life, telemetry);
+  const backend = openBackend(config, life, telemetry, migrating);
   const api = await openApiPort(config, life, telemetry, backend);
   const ops = await openOpsPort(config, life, telemetry, { store: backend.store, url: api.url });
   const held = start.move();

@@ -12,7 +12,7 @@ async function createStore(): Promise<string> {
   const cwd = createFolder();
   const store = openSqliteStore(join(cwd, "data/petstore.db"));
   const name = "x".repeat(30_000);
-  await store.importAll({ pets: Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name })) });
+  await store.importAll({ pets: Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name })) }, 0);
   await store.maintenance.backup(join(cwd, "backup.db"));
   await store.close();
   return cwd;

@@ -11,9 +11,12 @@ import { petstore } from "../support/petstore.ts";
 async function createStore(): Promise<string> {
   const cwd = createFolder();
   const store = openSqliteStore(join(cwd, "data/petstore.db"));
-  await store.importAll({
-    pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) })),
-  });
+  await store.importAll(
+    {
+      pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) })),
+    },
+    0,
+  );
   await store.maintenance.backup(join(cwd, "backup.db"));
   await store.close();
   return cwd;

@@ -34,10 +34,13 @@ async function createStore(): Promise<string> {
   const pets = ids.map((id) =>
     createPet({ id, name: "Zoë ".repeat(40), status: id % 2n === 0n ? "sold" : "pending", tags: ["small", "grey"] }),
   );
-  await store.importAll({
-    pets,
-    orders: ids.map((id) => createOrder({ id, petId: id, shipDateMs: 1_700_000_000_000 })),
-  });
+  await store.importAll(
+    {
+      pets,
+      orders: ids.map((id) => createOrder({ id, petId: id, shipDateMs: 1_700_000_000_000 })),
+    },
+    0,
+  );
   await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
   await store.close();
   return file;

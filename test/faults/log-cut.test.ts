@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/store.ts";
-import { createPet, everything } from "../storage/samples.ts";
+import { createPet, everything, setStock } from "../storage/samples.ts";
 import { createFolder } from "../support/folder.ts";
 import { amount } from "../support/long.ts";
 import { report } from "../support/report.ts";
@@ -21,7 +21,7 @@ interface History {
 /** The sizes of the header of the log, and of each of its pages. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 const logHeaderBytes = 32;
 const frameBytes = 24 + 4_096;
-/** An update writes two pages: the one of its pet, and the one of the change counters. */
+/** An update writes two pages: the one of the stock, and the one of its history. */
 const transactionBytes = 2 * frameBytes;
 
 /** A store, left open, with a log of transactions; and the stock after each of them. */
@@ -29,13 +29,13 @@ async function createHistory(): Promise<History> {
   const file = join(createFolder(), "petstore.db");
   const ids = [0n, 1n, 2n, 3n];
   const empty = openSqliteStore(file);
-  await empty.importAll({ pets: ids.map((id) => createPet({ id })) });
+  await empty.importAll({ pets: ids.map((id) => createPet({ id })) }, 0);
   await empty.close();
   const store = openSqliteStore(file);
   onTestFinished(() => store.close());
   const states = [await stockOf(store)];
   for (let transaction = 0; transaction < transactions; transaction++) {
-    await store.updateInventory(BigInt(transaction), 100n + BigInt(transaction));
+    await setStock(store, BigInt(transaction), 100n + BigInt(transaction));
     states.push(await stockOf(store));
   }
   return { file, states };

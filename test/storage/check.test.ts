@@ -13,7 +13,7 @@ async function createStore(): Promise<string> {
   const file = join(createFolder(), "petstore.db");
   const store = openSqliteStore(file);
   const pets = Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name: `Pet ${n}`, tags: ["a"] }));
-  await store.importAll({ pets, orders: [createOrder({ id: 1n })] });
+  await store.importAll({ pets, orders: [createOrder({ id: 1n })] }, 0);
   await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
   await store.close();
   return file;
@@ -54,6 +54,15 @@ describe("a sound store", () => {
   });
 });
 
+const laterThan2 = [
+  ...["last_backup", "usage_saves", "change_counters", "stock"].map((name) => `table ${name}`),
+  "index stock_by_status",
+  ...["history", "changes", "change_marks", "holds"].map((name) => `table ${name}`),
+  ...["holds_open", "holds_by_expiry", "holds_by_end", "holds_by_pet", "holds_by_state"].map((name) => `index ${name}`),
+  "table idempotency_records",
+  "index idempotency_records_by_age",
+];
+
 const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_ms, unbans, last_used_at_ms";
 
 describe("a broken rule", () => {
@@ -64,7 +73,7 @@ describe("a broken rule", () => {
       ["pet 3: its photoUrls and tags must be lists of texts"],
     ],
     ["JSON", `UPDATE pets SET photo_urls = '[' WHERE id = 4`, ["pet 4: its photoUrls and tags must be lists of texts"]],
-    ["statuses", `UPDATE pets SET status = 'lost' WHERE id = 5`, ["CHECK constraint failed in pets"]],
+    ["statuses", `UPDATE stock SET status = 'lost' WHERE pet_id = 5`, ["CHECK constraint failed in stock"]],
     ["dates", `UPDATE orders SET ship_date_ms = 1 << 60`, ["order 1: its shipDate must be in the years 1 to 9999"]],
     ["scopes", `UPDATE keys SET scopes = '["all"]'`, ["key key_a: its scopes must be a list of scopes that there are"]],
     [
@@ -95,7 +104,7 @@ describe("a broken rule", () => {
       `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, NULL, NULL, 1, 1)`,
       ["key key_a: its counters know of more unbans than the key"],
     ],
-    ["indexes", `DROP INDEX pets_by_status`, ["the index pets_by_status is missing"]],
+    ["indexes", `DROP INDEX stock_by_status`, ["the index stock_by_status is missing"]],
     [
       "tables",
       `DROP TABLE orders`,
@@ -107,15 +116,17 @@ describe("a broken rule", () => {
     ],
     [
       "shapes",
-      `DROP INDEX pets_by_status; CREATE INDEX pets_by_status ON pets (quantity)`,
-      ["the index pets_by_status is not as petstore makes it"],
+      `DROP INDEX stock_by_status; CREATE INDEX stock_by_status ON stock (quantity)`,
+      ["the index stock_by_status is not as petstore makes it"],
     ],
     [
       "a version below its tables",
-      `PRAGMA user_version = 1`,
-      ["deprecated_calls", "last_backup", "usage_saves", "change_counters"].map(
-        (table) => `the table ${table} is of a later version than 1, as which the store is marked`,
-      ),
+      `PRAGMA user_version = 2`,
+      [
+        "the table pets is not as petstore makes it",
+        "the index pets_by_status is missing",
+        ...laterThan2.map((name) => `the ${name} is of a later version than 2, as which the store is marked`),
+      ],
     ],
     [
       "no version",
@@ -133,7 +144,7 @@ describe("a broken rule", () => {
       ["the trigger spy is not petstore's"],
     ],
     ["views of others", `CREATE VIEW sold AS SELECT * FROM pets`, ["the view sold is not petstore's"]],
-    ["indexes of others", `CREATE UNIQUE INDEX mine ON pets (quantity, id)`, ["the index mine is not petstore's"]],
+    ["indexes of others", `CREATE UNIQUE INDEX mine ON stock (quantity, pet_id)`, ["the index mine is not petstore's"]],
   ])("is told: %s", async (_name, sql, faults) => {
     const file = await createStore();
     tamper(file, sql);
@@ -177,12 +188,12 @@ describe("damage", () => {
 
   it("of an index alone is told by the full check, and passed over by the quick one", async () => {
     const file = await createStore();
-    const index = "sqlite_schema WHERE name = 'pets_by_status'";
+    const index = "sqlite_schema WHERE name = 'stock_by_status'";
     tamper(file, `CREATE TABLE hidden AS SELECT * FROM ${index}; DELETE FROM ${index}`);
-    tamper(file, "UPDATE pets SET status = 'sold' WHERE id < 3");
+    tamper(file, "UPDATE stock SET status = 'sold' WHERE pet_id < 3");
     tamper(file, "INSERT INTO sqlite_schema SELECT * FROM hidden; DROP TABLE hidden");
     expect(await checkDatabase(file, "quick")).toEqual([]);
-    expect(await checkDatabase(file, "full")).toContainEqual(expect.stringContaining("pets_by_status"));
+    expect(await checkDatabase(file, "full")).toContainEqual(expect.stringContaining("stock_by_status"));
   });
 
   it.each<[string, (file: string) => void, string]>([

@@ -27,7 +27,7 @@ const script = (file: string) => `
 it("keeps every acknowledged update, and nothing that was never asked for, through kill -9", async () => {
   const file = join(createFolder(), "petstore.db");
   const store = openSqliteStore(file);
-  await store.importAll({ pets: Array.from({ length: pets }, (_, n) => createPet({ id: BigInt(n) })) });
+  await store.importAll({ pets: Array.from({ length: pets }, (_, n) => createPet({ id: BigInt(n) })) }, 0);
   await store.close();
 
   const acknowledged = await updateUntilKilled(file, 2_000);

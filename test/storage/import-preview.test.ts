@@ -13,7 +13,7 @@ import { createOrder, createPet } from "./samples.ts";
 async function createStore(): Promise<string> {
   const file = join(createFolder(), "petstore.db");
   const store = openSqliteStore(file);
-  await store.importAll({ pets: [1n, 2n, 3n, 4n].map((id) => createPet({ id })) });
+  await store.importAll({ pets: [1n, 2n, 3n, 4n].map((id) => createPet({ id })) }, 0);
   await store.close();
   return file;
 }
@@ -45,7 +45,7 @@ it("tells what the import then does, or throws, and changes nothing", async () =
       const copy = join(createFolder(), "copy.db");
       await store.maintenance.backup(copy);
       const target = openSqliteStore(copy);
-      const [outcome] = await Promise.allSettled([target.importAll(given)]);
+      const [outcome] = await Promise.allSettled([target.importAll(given, 0)]);
       await target.close();
       expect(preview).toEqual(outcome);
     }),
@@ -88,9 +88,9 @@ it("refuses a damaged store, and one with two names, as the import does", async 
   await expect(previewImportInto(file, onePet)).rejects.toThrow("has 2 names");
   rmSync(join(folder, "other.db"));
   const driver = new Sqlite(file);
-  driver.exec("DROP INDEX pets_by_status");
+  driver.exec("DROP INDEX stock_by_status");
   driver.close();
-  await expect(previewImportInto(file, onePet)).rejects.toThrow("the index pets_by_status is missing");
+  await expect(previewImportInto(file, onePet)).rejects.toThrow("the index stock_by_status is missing");
 });
 
 it("refuses what is no store", async () => {

@@ -10,9 +10,9 @@ const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 } };
 
 const writes: [name: string, topics: ChangeTopic[], write: (store: Store) => Promise<unknown>][] = [
   ["an update of the stock", ["stock"], (store) => setStock(store, 1n, 2n)],
-  ["an import of pets", ["stock"], (store) => store.importAll({ pets: [createPet({ id: 2n })] })],
-  ["an import of orders", ["stock"], (store) => store.importAll({ orders: [createOrder({ id: 1n })] })],
-  ["an import of nothing", [], (store) => store.importAll({ pets: [] })],
+  ["an import of pets", ["stock"], (store) => store.importAll({ pets: [createPet({ id: 2n })] }, 0)],
+  ["an import of orders", ["stock"], (store) => store.importAll({ orders: [createOrder({ id: 1n })] }, 0)],
+  ["an import of nothing", [], (store) => store.importAll({ pets: [] }, 0)],
   ["an update of an unknown pet", [], (store) => setStock(store, 9n, 2n).catch(() => {})],
   ["a new key", ["keys"], (store) => store.createKey(createKey({ id: "key_b" }), hashOf("b"))],
   ["a rotation", ["keys"], (store) => store.rotateKey("key_a", hashOf("b"), 1)],
@@ -35,7 +35,7 @@ export function describeChanges(open: OpenStore): void {
     it.each(writes)("tell others of %s, by the topics %j", (_, topics, write) =>
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        await store.importAll({ pets: [createPet({ id: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
         await store.createKey(key, hashOf("a"));
         const before = await other.changeTokens();
         await write(store);
@@ -45,7 +45,7 @@ export function describeChanges(open: OpenStore): void {
 
     it.each(writes)("tell a store nothing of its own writes, imports apart: %s", (name, _, write) =>
       withStore(open, async ({ store, openAnother }) => {
-        await (await openAnother()).importAll({ pets: [createPet({ id: 1n })] });
+        await (await openAnother()).importAll({ pets: [createPet({ id: 1n })] }, 0);
         await store.createKey(key, hashOf("a"));
         const before = await store.changeTokens();
         await write(store);
@@ -58,7 +58,7 @@ export function describeChanges(open: OpenStore): void {
       "do not miss a change by another store between two of one's own",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        await store.importAll({ pets: [createPet({ id: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
         const before = await store.changeTokens();
         await setStock(store, 1n, 1n);
         await setStock(other, 1n, 2n);

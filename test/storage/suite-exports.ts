@@ -11,13 +11,13 @@ export function describeExports(open: OpenStore): void {
       "is as of one moment, however long it takes",
       withStore(open, async ({ store }) => {
         const pets = Array.from({ length: 500 }, (_, n) => createPet({ id: BigInt(n) }));
-        await store.importAll({ pets });
+        await store.importAll({ pets }, 0);
         const seen: StockedPet[] = [];
         for await (const pet of store.exportPets()) {
           seen.push(pet);
           if (seen.length === 10) {
             await setStock(store, 400n, 7n);
-            await store.importAll({ pets: [createPet({ id: 1_000n })] });
+            await store.importAll({ pets: [createPet({ id: 1_000n })] }, 0);
           }
         }
         expect(seen).toEqual(pets);
@@ -36,12 +36,12 @@ export function describeExports(open: OpenStore): void {
             complete: n % 2 === 0,
           }),
         );
-        await store.importAll({ orders: orders.toReversed() });
+        await store.importAll({ orders: orders.toReversed() }, 0);
         const seen: Order[] = [];
         for await (const order of store.exportOrders()) {
           seen.push(order);
           if (seen.length === 10) {
-            await store.importAll({ orders: [createOrder({ id: 2_000n }), createOrder({ id: 10_000n })] });
+            await store.importAll({ orders: [createOrder({ id: 2_000n }), createOrder({ id: 10_000n })] }, 0);
           }
         }
         expect(seen).toEqual(orders);
@@ -51,7 +51,7 @@ export function describeExports(open: OpenStore): void {
     it(
       "may be left half-way",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
         for await (const pet of store.exportPets()) {
           expect(pet.id).toBe(1n);
           break;

@@ -11,12 +11,15 @@ export function describeImports(open: OpenStore): void {
     it(
       "replaces the pets that exist, their stock included, and leaves the others",
       withStore(open, async ({ store }) => {
-        await store.importAll({
-          pets: [createPet({ id: 1n, quantity: 5n, tags: ["old"] }), createPet({ id: 2n, quantity: 6n })],
-        });
+        await store.importAll(
+          {
+            pets: [createPet({ id: 1n, quantity: 5n, tags: ["old"] }), createPet({ id: 2n, quantity: 6n })],
+          },
+          0,
+        );
         const replaced = createPet({ id: 1n, name: "Max", status: "sold", quantity: 7n });
         const created = createPet({ id: 3n });
-        expect(await store.importAll({ pets: [replaced, created] })).toEqual(resultOf({ created: 1, replaced: 1 }));
+        expect(await store.importAll({ pets: [replaced, created] }, 0)).toEqual(resultOf({ created: 1, replaced: 1 }));
         expect(await exported(store)).toEqual([replaced, createPet({ id: 2n, quantity: 6n }), created]);
       }),
     );
@@ -25,7 +28,9 @@ export function describeImports(open: OpenStore): void {
       "takes the last of several with the same id, and counts them once",
       withStore(open, async ({ store }) => {
         const [first, last] = [createPet({ id: 1n, name: "first" }), createPet({ id: 1n, name: "last" })];
-        expect(await store.importAll({ pets: [first, createPet({ id: 2n }), last] })).toEqual(resultOf({ created: 2 }));
+        expect(await store.importAll({ pets: [first, createPet({ id: 2n }), last] }, 0)).toEqual(
+          resultOf({ created: 2 }),
+        );
         expect(await exported(store)).toEqual([last, createPet({ id: 2n })]);
       }),
     );
@@ -33,9 +38,9 @@ export function describeImports(open: OpenStore): void {
     it(
       "of nothing changes nothing",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] });
-        expect(await store.importAll({})).toEqual(resultOf());
-        expect(await store.importAll({ pets: [], orders: [] })).toEqual(resultOf());
+        await store.importAll({ pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] }, 0);
+        expect(await store.importAll({}, 0)).toEqual(resultOf());
+        expect(await store.importAll({ pets: [], orders: [] }, 0)).toEqual(resultOf());
         expect(await exported(store)).toEqual([createPet({ id: 1n })]);
         expect(await exportedOrders(store)).toEqual([createOrder({ id: 1n })]);
       }),
@@ -46,15 +51,18 @@ export function describeImports(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const [one, two] = [createPet({ id: 1n, quantity: 5n, tags: ["old"] }), createPet({ id: 2n, quantity: 6n })];
         const order = createOrder({ id: 1n, petId: 2n });
-        await store.importAll({ pets: [one, two], orders: [order] });
-        const result = await store.importAll({
-          pets: [
-            { id: 1n, quantity: -1n },
-            { id: 2n, photoUrls: ["a"], tags: [], status: "sold" },
-            createPet({ id: 3n }),
-          ],
-          orders: [{ id: 1n, shipDateMs: 7, complete: true }],
-        });
+        await store.importAll({ pets: [one, two], orders: [order] }, 0);
+        const result = await store.importAll(
+          {
+            pets: [
+              { id: 1n, quantity: -1n },
+              { id: 2n, photoUrls: ["a"], tags: [], status: "sold" },
+              createPet({ id: 3n }),
+            ],
+            orders: [{ id: 1n, shipDateMs: 7, complete: true }],
+          },
+          0,
+        );
         expect(result).toEqual(resultOf({ created: 1, changed: 2 }, { changed: 1 }));
         expect(await exported(store)).toEqual([
           { ...one, quantity: -1n },
@@ -70,7 +78,7 @@ export function describeImports(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const pet = createPet({ id: 1n });
         const pets = [pet, { id: 1n, name: "Max" }, { id: 1n, quantity: 3n }];
-        expect(await store.importAll({ pets })).toEqual(resultOf({ created: 1 }));
+        expect(await store.importAll({ pets }, 0)).toEqual(resultOf({ created: 1 }));
         expect(await exported(store)).toEqual([{ ...pet, name: "Max", quantity: 3n }]);
       }),
     );
@@ -80,8 +88,8 @@ export function describeImports(open: OpenStore): void {
       ["order", { pets: [createPet({ id: 2n })], orders: [{ id: -3n, complete: true }] }, { kind: "orders", id: -3n }],
     ])("of some fields of an unknown %s changes nothing, and names the first", async ([, imports, error]) => {
       await withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n })] });
-        const failure = await store.importAll(imports).catch((reason: unknown) => reason);
+        await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
+        const failure = await store.importAll(imports, 0).catch((reason: unknown) => reason);
         expect(failure).toBeInstanceOf(UnknownRecordError);
         expect(failure).toMatchObject(error);
         expect(await exported(store)).toEqual([createPet({ id: 1n })]);
@@ -93,25 +101,25 @@ export function describeImports(open: OpenStore): void {
       "tells of orders whose pets are neither in the store nor among those that come",
       withStore(open, async ({ store }) => {
         const orderOf = (id: bigint, petId: bigint) => createOrder({ id, petId });
-        await store.importAll({ pets: [createPet({ id: 1n })], orders: [orderOf(1n, 7n)] });
+        await store.importAll({ pets: [createPet({ id: 1n })], orders: [orderOf(1n, 7n)] }, 0);
         const orders = [
           orderOf(2n, 1n),
           orderOf(3n, 2n),
           ...[14n, 13n, 12n, 11n, 10n, -9n, 13n].map((petId, n) => orderOf(BigInt(n + 4), petId)),
         ];
-        const { strays } = await store.importAll({ pets: [createPet({ id: 2n })], orders });
+        const { strays } = await store.importAll({ pets: [createPet({ id: 2n })], orders }, 0);
         expect(strays).toEqual({ count: 7, petCount: 6, petIds: [-9n, 10n, 11n, 12n, 13n] });
-        expect((await store.importAll({ orders: [{ id: 1n, complete: true }] })).strays.count).toBe(0);
+        expect((await store.importAll({ orders: [{ id: 1n, complete: true }] }, 0)).strays.count).toBe(0);
       }),
     );
 
     it(
       "that fails half-way throws on what its input throws, and changes nothing",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n, quantity: 5n })] });
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 5n })] }, 0);
         const failure = new Error("line 1001 is bad");
-        await expect(store.importAll({ pets: thenFail(1_000, petOf, failure) })).rejects.toBe(failure);
-        await expect(store.importAll({ orders: thenFail(1_000, orderOf, failure) })).rejects.toBe(failure);
+        await expect(store.importAll({ pets: thenFail(1_000, petOf, failure) }, 0)).rejects.toBe(failure);
+        await expect(store.importAll({ orders: thenFail(1_000, orderOf, failure) }, 0)).rejects.toBe(failure);
         expect(await exported(store)).toEqual([createPet({ id: 1n, quantity: 5n })]);
         expect(await store.listOrders(everything)).toEqual([]);
       }),
@@ -121,10 +129,13 @@ export function describeImports(open: OpenStore): void {
       "takes pets and orders together, as one",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        const counts = await store.importAll({
-          pets: [createPet({ id: 1n })],
-          orders: [createOrder({ id: 1n }), createOrder({ id: 2n })],
-        });
+        const counts = await store.importAll(
+          {
+            pets: [createPet({ id: 1n })],
+            orders: [createOrder({ id: 1n }), createOrder({ id: 2n })],
+          },
+          0,
+        );
         expect(counts).toEqual(resultOf({ created: 1 }, { created: 2 }));
         expect(await exported(other)).toEqual([createPet({ id: 1n })]);
         expect(await exportedOrders(other)).toEqual([createOrder({ id: 1n }), createOrder({ id: 2n })]);
@@ -137,7 +148,7 @@ export function describeImports(open: OpenStore): void {
     ])("that fails in its %s puts in neither pets nor orders", async ([, importsOf]) => {
       await withStore(open, async ({ store, openAnother }) => {
         const failure = new Error("line 6 is bad");
-        await expect(store.importAll(importsOf(failure))).rejects.toBe(failure);
+        await expect(store.importAll(importsOf(failure), 0)).rejects.toBe(failure);
         const other = await openAnother();
         expect(await exported(other)).toEqual([]);
         expect(await exportedOrders(other)).toEqual([]);
@@ -153,7 +164,7 @@ export function describeImports(open: OpenStore): void {
           yield createOrder({ id: 1n });
           expect(await exported(other)).toEqual([]);
         }
-        await store.importAll({ pets: [createPet({ id: 1n })], orders: slowly() });
+        await store.importAll({ pets: [createPet({ id: 1n })], orders: slowly() }, 0);
         expect(await exported(other)).toEqual([createPet({ id: 1n })]);
       }),
     );
@@ -161,7 +172,7 @@ export function describeImports(open: OpenStore): void {
     it(
       "keeps nobody from writing while it waits for its input",
       withStore(open, async ({ store, openAnother }) => {
-        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
         const other = await openAnother();
         async function* slowly() {
           yield createPet({ id: 1n, quantity: 100n });
@@ -169,7 +180,7 @@ export function describeImports(open: OpenStore): void {
           await setStock(other, 2n, 2n);
           expect(await other.listInventory({ ...everything, limit: 1 })).toMatchObject([{ quantity: 1n }]);
         }
-        await store.importAll({ pets: slowly() });
+        await store.importAll({ pets: slowly() }, 0);
         expect(await other.listInventory(everything)).toMatchObject([{ quantity: 100n }, { quantity: 2n }]);
       }),
     );

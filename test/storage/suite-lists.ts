@@ -45,7 +45,7 @@ export function describeLists(open: OpenStore): void {
     it(
       "is listed by ascending id, as far as it is asked for",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets });
+        await store.importAll({ pets }, 0);
         for (const [query, expected] of queries) {
           const items = await store.listInventory({ ...everything, ...query });
           expect([query, items.map((item) => item.petId)]).toEqual([query, expected]);
@@ -55,7 +55,7 @@ export function describeLists(open: OpenStore): void {
 
     it.each([0n, -1n, 9_007_199_254_740_993n, maxInt64, minInt64])("keeps the quantity %d exactly", (quantity) =>
       withStore(open, async ({ store, reopen }) => {
-        await store.importAll({ pets: [createPet({ id: 1n, status: "pending" })] });
+        await store.importAll({ pets: [createPet({ id: 1n, status: "pending" })] }, 0);
         const expected = { petId: 1n, quantity, status: "pending" };
         expect(await setStock(store, 1n, quantity)).toEqual(expected);
         expect(await store.listInventory(everything)).toEqual([expected]);
@@ -67,7 +67,7 @@ export function describeLists(open: OpenStore): void {
       "shows an update to every later read, and to other handles",
       withStore(open, async ({ store, openAnother }) => {
         const other = await openAnother();
-        await store.importAll({ pets: [createPet({ id: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
         for (let quantity = 1n; quantity <= 50n; quantity += 1n) {
           const [writer, reader] = quantity % 2n === 0n ? [store, other] : [other, store];
           await setStock(writer, 1n, quantity);
@@ -80,7 +80,7 @@ export function describeLists(open: OpenStore): void {
     it(
       "takes updates that arrive together in the order in which they arrive",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
         const updates = Array.from({ length: 200 }, (_, n) => setStock(store, BigInt((n % 2) + 1), BigInt(n)));
         expect((await Promise.all(updates)).map((item) => item.quantity)).toEqual(updates.map((_, n) => BigInt(n)));
         expect((await store.listInventory(everything)).map((item) => item.quantity)).toEqual([198n, 199n]);
@@ -90,7 +90,7 @@ export function describeLists(open: OpenStore): void {
     it(
       "refuses an update of a pet that is not there, and makes none",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
         const updates = [setStock(store, 1n, 1n), setStock(store, 2n, 2n), setStock(store, 1n, 3n)];
         const results = await Promise.allSettled(updates);
         expect(results).toMatchObject([
@@ -112,7 +112,7 @@ export function describeLists(open: OpenStore): void {
           photoUrls: ["https://example.com/7.jpg", ""],
           tags: ["a;b", "ü"],
         };
-        await store.importAll({ pets: [pet] });
+        await store.importAll({ pets: [pet] }, 0);
         const { quantity: _, ...expected } = pet;
         expect(await store.getPet(7n)).toEqual(expected);
         await expect(store.getPet(8n)).rejects.toMatchObject({ code: "PET_NOT_FOUND" });
@@ -122,7 +122,7 @@ export function describeLists(open: OpenStore): void {
     it(
       "keeps everything but its stock through an update",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 7n, status: "sold", tags: ["x"] })] });
+        await store.importAll({ pets: [createPet({ id: 7n, status: "sold", tags: ["x"] })] }, 0);
         const before = await store.getPet(7n);
         await setStock(store, 7n, 99n);
         expect(await store.getPet(7n)).toEqual(before);
@@ -138,7 +138,7 @@ export function describeLists(open: OpenStore): void {
           createOrder({ id: maxInt64, petId: minInt64, quantity: maxInt64, shipDateMs: -1, status: "delivered" }),
           createOrder({ id: 2n, complete: true, shipDateMs: 1_767_225_600_123, status: "approved" }),
         ];
-        expect((await store.importAll({ orders })).orders).toEqual({ created: 2, replaced: 0, changed: 0 });
+        expect((await store.importAll({ orders }, 0)).orders).toEqual({ created: 2, replaced: 0, changed: 0 });
         expect(await store.listOrders(everything)).toEqual(orders.toReversed());
         const reopened = await reopen();
         expect(await reopened.listOrders({ ...everything, statuses: ["delivered"] })).toEqual([orders[0]]);

@@ -36,7 +36,7 @@ export function describeMaintenance(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const before = await maintenanceOf(store).space();
         const pets = Array.from({ length: 5_000 }, (_, n) => createPet({ id: BigInt(n) }));
-        await store.importAll({ pets });
+        await store.importAll({ pets }, 0);
         const after = await maintenanceOf(store).space();
         expect(after.dataBytes + after.logBytes).toBeGreaterThan(before.dataBytes + before.logBytes + 50_000);
         expect(after.freeBytes).toBeGreaterThan(0);

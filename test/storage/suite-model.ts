@@ -57,7 +57,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
         model.set(pet.id, pet);
       });
       const replaced = new Set(imported.map(({ id }) => id)).size - created;
-      expect((await store.importAll({ pets: imported })).pets).toEqual({ created, replaced, changed: 0 });
+      expect((await store.importAll({ pets: imported }, 0)).pets).toEqual({ created, replaced, changed: 0 });
     },
   })),
   fc.array(changes, { maxLength: 4 }).map((imported) => ({
@@ -65,14 +65,14 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
     async run(model: Model, { store }: OpenedStore) {
       const unknown = imported.find(({ id }) => !model.has(id));
       if (unknown !== undefined) {
-        await expect(store.importAll({ pets: imported })).rejects.toMatchObject({ kind: "pets", id: unknown.id });
+        await expect(store.importAll({ pets: imported }, 0)).rejects.toMatchObject({ kind: "pets", id: unknown.id });
         return;
       }
       imported.forEach((change) => {
         model.set(change.id, { ...(model.get(change.id) as StockedPet), ...change });
       });
       const changed = new Set(imported.map(({ id }) => id)).size;
-      expect((await store.importAll({ pets: imported })).pets).toEqual({ created: 0, replaced: 0, changed });
+      expect((await store.importAll({ pets: imported }, 0)).pets).toEqual({ created: 0, replaced: 0, changed });
     },
   })),
   fc.array(pets, { maxLength: 4 }).map((imported) => ({
@@ -82,7 +82,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
         yield* imported;
         throw new Error("bad row");
       }
-      await expect(store.importAll({ pets: failing() })).rejects.toThrow("bad row");
+      await expect(store.importAll({ pets: failing() }, 0)).rejects.toThrow("bad row");
     },
   })),
   ids.map((id) => ({

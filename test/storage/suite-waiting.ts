@@ -17,7 +17,7 @@ export function describeWaiting(open: OpenStore): void {
   describe("a caller", () => {
     it.each(calls)("that has gone does not wait for %s", (_, call) =>
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n })], orders: [createOrder({ id: 1n })] }, 0);
         const reason = new Error("the caller has gone");
         await expect(call(store, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
         await call(store, { signal: new AbortController().signal });
@@ -28,7 +28,7 @@ export function describeWaiting(open: OpenStore): void {
     it(
       "that goes during an update does not wait for it, and it takes effect or does not",
       withStore(open, async ({ store, reopen }) => {
-        await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] });
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] }, 0);
         const gone = new AbortController();
         const updating = setStock(store, 1n, 2n, { signal: gone.signal });
         gone.abort(new Error("the caller has gone"));
@@ -44,7 +44,7 @@ export function describeWaiting(open: OpenStore): void {
     it(
       "that goes during an export gets no more",
       withStore(open, async ({ store }) => {
-        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] });
+        await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
         const gone = new AbortController();
         const seen: bigint[] = [];
         const exporting = async () => {

@@ -7,6 +7,7 @@ import { prepareDemo } from "../demo/demo.ts";
 import { listenFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
+import { showMigration } from "../store-file.ts";
 import { readServerConfig } from "./serve-config.ts";
 
 /** `petstore serve`. */
@@ -84,7 +85,7 @@ async function warmUp(running: RunningServer): Promise<void> {
 async function start(config: ServerConfig): Promise<RunningServer> {
   const { startServer } = await loadServer();
   try {
-    return await startServer(config);
+    return await showMigration(config.db, (migrating) => startServer(config, migrating));
   } catch (error) {
     throw listenFailure(error) ?? error;
   }

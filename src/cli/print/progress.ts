@@ -1,4 +1,5 @@
 import { SingleBar } from "cli-progress";
+import type { ReportProgress } from "../../domain/store-maintenance.ts";
 
 /** The label of a progress bar, and the total, if it is known. */
 export interface Progress {
@@ -16,25 +17,25 @@ export function showProgress(chunks: AsyncIterable<Uint8Array>, progress: Progre
 }
 
 /**
- * Shows the progress that `work` reports in a bar on stderr. Shows nothing when stderr is not a terminal. Removes the
- * bar at the end, even when `work` fails.
+ * Shows the progress that `work` reports in a bar on stderr, from the first report on. Shows nothing when stderr is not a
+ * terminal. Removes the bar at the end, even when `work` fails.
  */
-export async function withProgress<R>(
-  label: string,
-  work: (report: (done: number, total: number) => void) => Promise<R>,
-): Promise<R> {
+export async function withProgress<R>(label: string, work: (report: ReportProgress) => Promise<R>): Promise<R> {
   if (!process.stderr.isTTY) {
     return work(() => {});
   }
-  const bar = createBar(label);
-  bar.start(1, 0);
+  let bar: SingleBar | undefined;
   try {
     return await work((done, total) => {
+      if (bar === undefined) {
+        bar = createBar(label);
+        bar.start(total, done);
+      }
       bar.setTotal(total);
       bar.update(done);
     });
   } finally {
-    bar.stop();
+    bar?.stop();
   }
 }
 

@@ -1,11 +1,18 @@
+import { existsSync } from "node:fs";
+import type { ReportProgress } from "../../domain/store-maintenance.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import { acquireServerLock, type ServerLock, StoreHeldError } from "./files/server-lock.ts";
 import { resolveStore, StoreFileError, toStoreFileError } from "./files/store-path.ts";
-import { applicationId, migrate, schemaVersion } from "./migrations.ts";
+import { applicationId, hasOlderSchema, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
 
 export interface DatabaseOptions extends ConnectionOptions {
   /** What to do when the file is missing: create it and its folders (the default), or refuse. */
   readonly ifMissing?: "create" | "refuse" | undefined;
+  /** The right to serve the store, where the caller has it. Without it, nobody may serve a store that is migrated. */
+  readonly lock?: ServerLock | undefined;
+  /** Hears how many rows of an older store's tables have been migrated. */
+  readonly migrating?: ReportProgress | undefined;
 }
 
 /**
@@ -19,13 +26,53 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
     try {
       assertUsable(connection, file);
       connection.pragma("journal_mode = WAL");
-      migrate(connection);
+      migrateUnserved(connection, file, options);
     } finally {
       connection.close();
     }
     return path;
   } catch (error) {
     throw toStoreFileError(error, file);
+  }
+}
+
+/** Whether a file has a store that opening it would migrate. False for what cannot be opened, too. */
+export function isOlderStore(file: string): boolean {
+  if (!existsSync(file)) {
+    return false;
+  }
+  try {
+    const connection = new Connection(resolveStore(file, "refuse"));
+    try {
+      return hasOlderSchema(connection);
+    } finally {
+      connection.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** A server of an older version could not go on: so a command does not migrate what it serves. */
+function migrateUnserved(connection: Connection, file: string, { lock, migrating }: DatabaseOptions): void {
+  const ownLock = lock === undefined && hasOlderSchema(connection) ? lockUnserved(file) : undefined;
+  try {
+    migrate(connection, migrating);
+  } finally {
+    ownLock?.release();
+  }
+}
+
+/** Throws `StoreFileError`. */
+function lockUnserved(file: string): ServerLock {
+  try {
+    return acquireServerLock(file);
+  } catch (error) {
+    throw error instanceof StoreHeldError
+      ? new StoreFileError(
+          `${file}: process ${error.pid} serves it with an older version of petstore; use that one, or end the server`,
+        )
+      : error;
   }
 }
 

@@ -1,8 +1,20 @@
+import type { ReportProgress } from "../../domain/store-maintenance.ts";
 import type { Connection } from "./connection.ts";
 
+/** One step to a newer version of the schema: SQL, and the moves of whole tables. */
+type Step = readonly (string | TableMove)[];
+
+/** Moves all rows of a table that has an `id`, some at a time: so that the space of each part is used by the next. */
+interface TableMove {
+  readonly from: string;
+  /** The beginnings of the statements, which end with the rows to take. */
+  readonly inserts: readonly string[];
+}
+
 /** The steps that lead from an empty file to the present schema. A step that was released is never changed. */
-const migrations: readonly string[] = [
-  `CREATE TABLE pets (
+const migrations: readonly Step[] = [
+  [
+    `CREATE TABLE pets (
      id         INTEGER PRIMARY KEY,
      name       TEXT NOT NULL,
      category   TEXT NOT NULL,
@@ -57,21 +69,24 @@ const migrations: readonly string[] = [
      unbans                INTEGER NOT NULL,
      last_used_at_ms       INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
-
-  `CREATE TABLE deprecated_calls (
+  ],
+  [
+    `CREATE TABLE deprecated_calls (
      key_id            TEXT NOT NULL REFERENCES keys (id),
      method            TEXT NOT NULL,  -- such as petstore.v1.PetService/GetPet
      last_called_at_ms INTEGER NOT NULL,
      PRIMARY KEY (key_id, method)
    ) STRICT, WITHOUT ROWID;`,
-
-  `CREATE TABLE last_backup (
+  ],
+  [
+    `CREATE TABLE last_backup (
      number      INTEGER PRIMARY KEY CHECK (number = 1),
      taken_at_ms INTEGER NOT NULL,
      bytes       INTEGER NOT NULL
    ) STRICT;`,
-
-  `CREATE TABLE usage_saves (
+  ],
+  [
+    `CREATE TABLE usage_saves (
      position INTEGER PRIMARY KEY,  -- in the order of the servers' first saves
      server   TEXT NOT NULL UNIQUE,
      number   INTEGER NOT NULL
@@ -84,8 +99,19 @@ const migrations: readonly string[] = [
      usage  INTEGER NOT NULL
    ) STRICT;
    INSERT INTO change_counters VALUES (1, 0, 0, 0);`,
+  ],
+  [
+    `DROP INDEX pets_by_status;
+   ALTER TABLE pets RENAME TO former_pets;
+   CREATE TABLE pets (
+     id         INTEGER PRIMARY KEY,
+     name       TEXT NOT NULL,
+     category   TEXT NOT NULL,
+     photo_urls TEXT NOT NULL,  -- a JSON array of strings
+     tags       TEXT NOT NULL   -- a JSON array of strings
+   ) STRICT;
 
-  `CREATE TABLE stock (
+   CREATE TABLE stock (
      pet_id   INTEGER PRIMARY KEY,
      quantity INTEGER NOT NULL,
      revision INTEGER NOT NULL,  -- of the pet's last change; 0 before the first one
@@ -93,12 +119,15 @@ const migrations: readonly string[] = [
      held     INTEGER NOT NULL DEFAULT 0,  -- the sum of its holds in the state 'held'
      status   TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
    ) STRICT;
-   INSERT INTO stock (pet_id, quantity, revision, changes, status)
-   SELECT id, quantity, 0, 0, status FROM pets ORDER BY id;
-   CREATE INDEX stock_by_status ON stock (status);
-   DROP INDEX pets_by_status;
-   ALTER TABLE pets DROP COLUMN quantity;
-   ALTER TABLE pets DROP COLUMN status;
+   CREATE INDEX stock_by_status ON stock (status);`,
+    {
+      from: "former_pets",
+      inserts: [
+        "INSERT INTO pets SELECT id, name, category, photo_urls, tags",
+        "INSERT INTO stock (pet_id, quantity, revision, changes, status) SELECT id, quantity, 0, 0, status",
+      ],
+    },
+    `DROP TABLE former_pets;
 
    CREATE TABLE history (
      number  INTEGER PRIMARY KEY CHECK (number = 1),
@@ -153,6 +182,7 @@ const migrations: readonly string[] = [
    CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);
 
    ALTER TABLE change_counters ADD COLUMN others INTEGER NOT NULL DEFAULT 0;  -- of what no cache is made of`,
+  ],
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */
@@ -161,13 +191,22 @@ export const schemaVersion = migrations.length;
 /** Marks our files among SQLite files: SQLite's `application_id`, "pets" in ASCII. */
 export const applicationId = 0x70657473;
 
-/** The steps that lead to a version of the schema, which may be an older one. */
-export function stepsTo(version: number): readonly string[] {
-  return migrations.slice(0, version);
+/** Makes the schema of a version, which may be an older one, in an empty file. */
+export function createSchema(connection: Connection, version: number): void {
+  applySteps(connection, migrations.slice(0, version));
 }
 
-/** Brings a file to the present schema, in one transaction. Throws where the file cannot be written. */
-export function migrate(connection: Connection): void {
+/** Whether a file is a store of an older version of the schema. */
+export function hasOlderSchema(connection: Connection): boolean {
+  const version = versionOf(connection);
+  return version > 0 && version < schemaVersion;
+}
+
+/**
+ * Brings a file to the present schema, in one transaction: what ends it half-way leaves the file as it was. Takes no more
+ * memory the larger the tables are. Reports how many rows of an older store are done. Throws where the file cannot be written.
+ */
+export function migrate(connection: Connection, report: ReportProgress = () => {}): void {
   const present = versionOf(connection);
   if (present >= schemaVersion) {
     // Fails where the file cannot be written. It is rolled back, so that servers do not see a change.
@@ -177,12 +216,35 @@ export function migrate(connection: Connection): void {
   connection.atomically(() => {
     // Read again within the transaction: another process may have migrated the file meanwhile.
     const version = versionOf(connection);
-    for (const step of migrations.slice(version)) {
-      connection.execute(step);
-    }
+    applySteps(connection, migrations.slice(version), version > 0 ? report : undefined);
     connection.pragma(`application_id = ${applicationId}`);
     connection.pragma(`user_version = ${Math.max(version, schemaVersion)}`);
   });
+}
+
+function applySteps(connection: Connection, steps: readonly Step[], report?: ReportProgress): void {
+  for (const part of steps.flat()) {
+    if (typeof part === "string") {
+      connection.execute(part);
+    } else {
+      moveTable(connection, part, report);
+    }
+  }
+}
+
+/** Few enough for a progress bar that moves, and enough that each statement is worth it. */
+const rowsPerMove = 20_000;
+
+function moveTable(connection: Connection, { from, inserts }: TableMove, report: ReportProgress = () => {}): void {
+  const total = Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM ${from}`)?.count);
+  for (let done = 0; done < total; done += rowsPerMove) {
+    report(done, total);
+    for (const insert of inserts) {
+      connection.run(`${insert} FROM ${from} ORDER BY id LIMIT ${rowsPerMove}`);
+    }
+    connection.run(`DELETE FROM ${from} WHERE id IN (SELECT id FROM ${from} ORDER BY id LIMIT ${rowsPerMove})`);
+  }
+  report(total, total);
 }
 
 function versionOf(connection: Connection): number {
