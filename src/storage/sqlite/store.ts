@@ -39,7 +39,8 @@ import { Writer, type WriterOptions } from "./writer/writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
 export function openSqliteStore(file: string, options: DatabaseOptions & WriterOptions = {}): SqliteStore {
-  return new SqliteStore(prepareDatabase(file, options), options);
+  const { busyTimeoutMs, committed, ended } = options;
+  return new SqliteStore(prepareDatabase(file, options), { busyTimeoutMs, committed, ended });
 }
 
 /** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
