@@ -6,7 +6,7 @@ import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
-import { createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
+import { createContext, createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
 
 /** A store of some pages, closed, so that all of it is in its file. */
 async function createStore(): Promise<string> {
@@ -45,6 +45,25 @@ describe("a sound store", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  it("may have holds, changes with marks, and be without its oldest changes", async () => {
+    const file = await createStore();
+    const store = openSqliteStore(file);
+    for (let nowMs = 1; nowMs <= 300; nowMs += 1) {
+      await store.changeStock({ kind: "set", petId: BigInt(nowMs % 2), quantity: 5n }, createContext({ nowMs }));
+    }
+    const request = { holdId: "hold_a", petId: 1n, quantity: 2n, ttlMs: 1_000, reference: undefined };
+    await store.createHold(request, createContext({ nowMs: 300 }));
+    await store.close();
+    expect(await checkDatabase(file, "full")).toEqual([]);
+    const again = openSqliteStore(file);
+    while (await again.deleteOutdated(280, 400)) {
+      expect(await checkDatabase(file, "full")).toEqual([]);
+    }
+    expect((await again.historyBounds(0)).oldest).toBe(2_280n);
+    await again.close();
+    expect(await checkDatabase(file, "full")).toEqual([]);
+  });
+
   it("is checked while it is written to", async () => {
     const file = await createStore();
     const store = openSqliteStore(file);
@@ -62,6 +81,13 @@ const laterThan2 = [
   "table idempotency_records",
   "index idempotency_records_by_age",
 ];
+
+/** Adds a change of pet 9, which has had one, as its change of that number. */
+function addChange(number: number): string {
+  return `INSERT INTO changes (revision, pet_id, previous, before, after, kind, occurred_at_ms)
+          VALUES (2001, 9, 10, 0, 5, 'set', 1);
+          UPDATE stock SET quantity = 5, revision = 2001, changes = ${number} WHERE pet_id = 9`;
+}
 
 const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_ms, unbans, last_used_at_ms";
 
@@ -103,6 +129,79 @@ describe("a broken rule", () => {
       "unbans",
       `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, NULL, NULL, 1, 1)`,
       ["key key_a: its counters know of more unbans than the key"],
+    ],
+    [
+      "stock",
+      `DELETE FROM stock WHERE pet_id = 5`,
+      ["pet 5: it has no stock", "change 6: it is of a pet that there is not"],
+    ],
+    ["pets", `DELETE FROM pets WHERE id = 5`, ["pet 5: it has stock, and is none of the pets"]],
+    [
+      "what is held",
+      `UPDATE stock SET held = 3 WHERE pet_id = 5`,
+      ["pet 5: its stock says that 3 are held, and its holds say 0"],
+    ],
+    [
+      "the number of changes",
+      `UPDATE stock SET changes = 0 WHERE pet_id = 9`,
+      [
+        "pet 9: its stock must have a revision if it has changes, and only then",
+        "change 10: it must have a mark if it is the 128th of the pet, and only then",
+      ],
+    ],
+    ["lineages", `UPDATE history SET lineage = 'x'`, ["the history has no lineage of twelve hexadecimal digits"]],
+    [
+      "gaps in the history",
+      `DELETE FROM changes WHERE revision = 10`,
+      ["the history has gaps between its changes 1 and 2000", "pet 9: its last change, 10, is not in the history"],
+    ],
+    [
+      "counts that nothing tells of",
+      `UPDATE stock SET quantity = 5 WHERE pet_id = 9`,
+      ["change 10: it is the last of the pet, whose stock is another"],
+    ],
+    [
+      "last changes",
+      `${addChange(2)}; UPDATE stock SET revision = 10 WHERE pet_id = 9`,
+      ["change 2001: the stock knows of another last change of the pet"],
+    ],
+    [
+      "links to no change",
+      `UPDATE changes SET previous = 10 WHERE revision = 11`,
+      ["change 11: it names a change before it that there is not"],
+    ],
+    [
+      "links to others",
+      `${addChange(2)}; UPDATE changes SET previous = 11 WHERE revision = 2001`,
+      ["change 2001: it does not name the change of the pet before it"],
+    ],
+    [
+      "counts that do not go on",
+      `${addChange(2)}; UPDATE changes SET before = 7 WHERE revision = 2001`,
+      ["change 2001: it does not go on where the one before has ended"],
+    ],
+    [
+      "marks too many",
+      `INSERT INTO change_marks VALUES (9, 10), (9, 11)`,
+      [
+        "change 10: it must have a mark if it is the 128th of the pet, and only then",
+        "pet 9: it has a mark of change 11, which is none of its changes",
+      ],
+    ],
+    [
+      "marks too few",
+      addChange(128),
+      ["change 2001: it must have a mark if it is the 128th of the pet, and only then"],
+    ],
+    [
+      "holds",
+      `INSERT INTO holds VALUES (1, 'a', 9999, 1, NULL, 'released', 5, 5, 5, 'key_a')`,
+      ["hold a: it is of a pet that there is not", "hold a: it must expire after it was made"],
+    ],
+    [
+      "idempotency records",
+      `INSERT INTO idempotency_records VALUES (x'0a', x'0b', '{', 1)`,
+      ["idempotency record 0A: it must have an id of 16 bytes, a fingerprint, and a result"],
     ],
     ["indexes", `DROP INDEX stock_by_status`, ["the index stock_by_status is missing"]],
     [

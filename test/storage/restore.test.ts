@@ -43,6 +43,15 @@ async function quantityIn(path: string): Promise<bigint | undefined> {
   return item?.quantity;
 }
 
+/** What the history of a store is known by, and the version of its pet. */
+async function identityOf(path: string): Promise<Record<"lineage" | "version", string> & { head: bigint }> {
+  const store = openSqliteStore(path, { ifMissing: "refuse" });
+  const { lineage, head } = await store.historyBounds(0);
+  const { version } = await store.getEntry(1n);
+  await store.close();
+  return { lineage, head, version };
+}
+
 /** A restore that must be refused, with nothing changed. */
 async function checkRefused(message: string | typeof StoreHeldError, from = backup): Promise<void> {
   const before = readFileSync(file);
@@ -134,6 +143,17 @@ describe("a restore", () => {
     const fresh = join(folder, "petstore-2.db");
     await expect(restoreDatabase(backup, fresh)).rejects.toThrow("the index stock_by_status is missing");
     expect(existsSync(fresh)).toBe(false);
+  });
+
+  it("begins a history of its own, with other cursors and versions", async () => {
+    const backedUp = await identityOf(backup);
+    expect(await identityOf(file)).toMatchObject({ lineage: backedUp.lineage });
+    await restoreDatabase(backup, file);
+    const restored = await identityOf(file);
+    expect(restored).toMatchObject({ head: backedUp.head, lineage: expect.stringMatching(/^[0-9a-f]{12}$/) });
+    expect(restored.lineage).not.toBe(backedUp.lineage);
+    expect(restored.version).not.toBe(backedUp.version);
+    expect(await identityOf(`${file}.before-restore`)).toMatchObject({ lineage: backedUp.lineage });
   });
 
   it("takes a backup of an older version", async () => {
