@@ -30,7 +30,7 @@ interface Search {
 
 /**
  * The routes by path, verb and method. A literal is tried before `*`, and `*` before `**`; a verb before a segment with
- * a colon. Where a pattern lacks the method, a less specific one that has it is taken.
+ * a colon, whatever the method. Where a pattern lacks the method, a less specific one that has it is taken.
  *
  * Paths are compared as sent, without decoding. A path with an empty segment, such as one that ends in a slash, matches
  * nothing.
@@ -65,10 +65,11 @@ export class RouteTrie<T> {
     if (segments === undefined) {
       return { route: undefined, methods };
     }
-    return (
-      this.#matchVerb(method, segments, methods) ??
-      this.#matchSegments({ method, verb: "", segments, methods }) ?? { route: undefined, methods }
-    );
+    const match = this.#matchVerb(method, segments, methods);
+    // A path that ends in a verb is no other: with a method that the verb lacks, it is refused.
+    const isVerb = match !== undefined || methods.size > 0;
+    const plain = isVerb ? undefined : this.#matchSegments({ method, verb: "", segments, methods });
+    return match ?? plain ?? { route: undefined, methods };
   }
 
   #matchVerb(method: string, segments: readonly string[], methods: Set<string>): RouteMatch<T> | undefined {
