@@ -28,7 +28,7 @@ export const doors: readonly Door[] = [
 export function isGiven({ status, headers, trailers, bytes }: HttpAnswer): boolean {
   const written = /grpc-status: ?(\d+)/.exec(bytes.toString("latin1"))?.[1];
   const said = trailers.get("grpc-status") ?? headers.get("grpc-status") ?? written ?? "0";
-  return status === 200 && said === "0" && bytes.length > 0;
+  return (status === 200 || status === 201) && said === "0" && bytes.length > 0;
 }
 
 /** What the client of REST sends for an operation. */

@@ -33,8 +33,11 @@ function get(path: string, key: string): Promise<Response> {
 /** The stock that nobody may set. */
 const unwanted = 66_666n;
 
-/** Requests for paths that are none need no key, and give none of what an operation gives. */
-const refusals = new Set([400, 401, 404]);
+/**
+ * Requests for paths that are none need no key, and give none of what an operation gives. What is no HTTP counts for the
+ * address of this machine, which may be over its limit.
+ */
+const refusals = new Set([400, 401, 404, 429]);
 
 let made = 0;
 

@@ -7,8 +7,24 @@ import { type MintedKey, startServer, type TestServer } from "../support/server.
 
 /** Each scope, and the operations that it alone admits. Source: docs/contract.md#operations */
 const granted: Readonly<Record<string, readonly Operation[]>> = {
-  "inventory:read": ["listInventory", "getLimits"],
-  "inventory:write": ["updateInventory", "getLimits"],
+  "inventory:read": [
+    "listInventory",
+    "getInventory",
+    "getAvailability",
+    "listStockChanges",
+    "getHold",
+    "listHolds",
+    "getLimits",
+  ],
+  "inventory:write": [
+    "updateInventory",
+    "adjustInventory",
+    "batchUpdateInventory",
+    "createHold",
+    "commitHold",
+    "releaseHold",
+    "getLimits",
+  ],
   "pets:read": ["getPet", "getLimits"],
   "orders:read": ["listOrders", "getLimits"],
 };

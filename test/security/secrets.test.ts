@@ -45,7 +45,7 @@ beforeAll(async () => {
   const flags = ["--log-level", "debug", "--trusted-proxy", "127.0.0.1/32"];
   server = await serve(store, { flags, env: { ...env, OTEL_BSP_SCHEDULE_DELAY: "100" } });
   await useAll();
-});
+}, 240_000);
 
 afterAll(async () => {
   await server?.stop();

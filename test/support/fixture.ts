@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 
 export const int64Max = 9223372036854775807n;
@@ -91,9 +92,26 @@ async function importInto(db: string): Promise<void> {
   try {
     const dated = orders.map(({ shipDate, ...rest }) => ({ ...rest, shipDateMs: Date.parse(shipDate) }));
     await store.importAll({ pets, orders: dated }, Date.now());
+    await createHolds(store);
   } finally {
     await store.close();
   }
+}
+
+/** The holds that every test starts from, on one of the pet that has the most. */
+export const fixtureHolds = { held: "hold_fixture-held----", released: "hold_fixture-released" } as const;
+
+async function createHolds(store: Store): Promise<void> {
+  const nowMs = Date.now();
+  const [known] = await store.listHolds({ petId: undefined, states: [], before: undefined, limit: 1 }, nowMs);
+  if (known !== undefined) {
+    return;
+  }
+  const context = { nowMs, keyId: "key_fixture000000000", requestId: "fixture" };
+  const request = { petId: beyondDouble, quantity: 1n, ttlMs: 7 * 86_400_000, reference: undefined };
+  await store.createHold({ ...request, holdId: fixtureHolds.held }, context);
+  await store.createHold({ ...request, holdId: fixtureHolds.released }, context);
+  await store.releaseHold({ holdId: fixtureHolds.released }, context);
 }
 
 /** Rows as CSV with a header line; a list's entries are separated by `;`. No value may hold a comma or a quote. */

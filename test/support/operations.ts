@@ -4,6 +4,7 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+import { beyondDouble, fixtureHolds } from "./fixture.ts";
 
 /** The operations of the API. Source: docs/contract.md#operations */
 export const operations = {
@@ -39,6 +40,20 @@ export interface Sample<O extends Operation = Operation> {
 export const samples: readonly Sample[] = [
   { operation: "listInventory", input: {}, scope: "inventory:read" },
   { operation: "updateInventory", input: { petId: 1n, update: { quantity: 5n } }, scope: "inventory:write" },
+  { operation: "getInventory", input: { petId: 7n }, scope: "inventory:read" },
+  { operation: "getAvailability", input: { petId: 7n }, scope: "inventory:read" },
+  { operation: "adjustInventory", input: { petId: 1n, adjustment: { delta: 1n } }, scope: "inventory:write" },
+  {
+    operation: "batchUpdateInventory",
+    input: { changes: [{ petId: 1n, quantity: 5n }], atomic: true },
+    scope: "inventory:write",
+  },
+  { operation: "listStockChanges", input: {}, scope: "inventory:read" },
+  { operation: "createHold", input: { petId: beyondDouble, quantity: 1n }, scope: "inventory:write" },
+  { operation: "getHold", input: { holdId: fixtureHolds.held }, scope: "inventory:read" },
+  { operation: "listHolds", input: {}, scope: "inventory:read" },
+  { operation: "commitHold", input: { holdId: fixtureHolds.held }, scope: "inventory:write" },
+  { operation: "releaseHold", input: { holdId: fixtureHolds.released }, scope: "inventory:write" },
   { operation: "getPet", input: { petId: 7n }, scope: "pets:read" },
   { operation: "listOrders", input: {}, scope: "orders:read" },
   { operation: "getLimits", input: {}, scope: undefined },

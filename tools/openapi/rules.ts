@@ -22,6 +22,9 @@ const keywords: Readonly<Record<string, string>> = {
   unique: "uniqueItems",
 };
 
+/** JSON Schema compares no durations: programs may ignore these. */
+const durationKeywords: Readonly<Record<string, string>> = { gte: "x-minimum", lte: "x-maximum" };
+
 /** What an enum's list of names already says. */
 const saidByNames = new Set(["definedOnly", "notIn"]);
 
@@ -41,26 +44,17 @@ export interface FieldConstraints {
  * would be wrong.
  */
 export function constraintsOf(field: DescField): FieldConstraints {
-  const { required: _required, cel: _cel, duration: _duration, ...typed } = rulesOf(field);
+  const { required: _required, cel: _cel, ...typed } = rulesOf(field);
   const [[type, rules] = ["", {}]] = Object.entries(typed) as [string, JsonObject][];
   const { items = {}, ...own } = rules;
   const [[itemType, itemRules] = ["", {}]] = Object.entries(items as JsonObject) as [string, JsonObject][];
   return { value: toKeywords(field, type, own), items: toKeywords(field, itemType, itemRules) };
 }
 
-/** The comment on a field as Markdown, and the rules that no keyword can express. */
+/** The comment on a field as Markdown, and what its rules in CEL say. */
 export function describeField(field: DescField): string {
-  const { cel = [], duration = {} } = rulesOf(field) as { cel?: { message: string }[]; duration?: JsonObject };
-  const { gte, lte, ...others } = duration;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw new Error(`${field.toString()}: the rule duration.${unknown} is not described`);
-  }
-  const told = [
-    ...(gte === undefined ? [] : [`At least \`${gte}\`.`]),
-    ...(lte === undefined ? [] : [`At most \`${lte}\`.`]),
-    ...cel.map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`),
-  ];
+  const { cel = [] } = rulesOf(field) as { cel?: { message: string }[] };
+  const told = cel.map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
   return [description(field), ...told].join(" ");
 }
 
@@ -88,7 +82,7 @@ function toKeywords(field: DescField, type: string, rules: JsonObject): Schema {
   const told = Object.entries(rules).filter(([rule]) => !(type === "enum" && saidByNames.has(rule)));
   return Object.fromEntries(
     told.map(([rule, value]) => {
-      const keyword = keywords[rule];
+      const keyword = type === "duration" ? durationKeywords[rule] : keywords[rule];
       if (keyword === undefined) {
         throw new Error(`${field.toString()}: the rule ${type}.${rule} has no keyword in OpenAPI`);
       }

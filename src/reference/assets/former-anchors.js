@@ -7,6 +7,7 @@ export function followFormerAnchors() {
 const moved = {
   "#overview-where-it-is": "#overview",
   "#overview-good-to-know": "#conventions",
+  "#conventions-unchanged-lists": "#conventions-unchanged-answers",
   "#errors-when-you-ask-for-help": "#conventions-request-ids",
   "#errors-in-which-order-a-request-is-judged": "#errors-the-order-of-checks",
 };

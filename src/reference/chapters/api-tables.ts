@@ -46,7 +46,8 @@ function writeReason({ code, status, canonical, meaning, remedy }: OpenApiErrorR
   );
 }
 
-function operationLink(entry: OperationEntry): string {
+/** A link to an operation by its method and path, as Markdown. */
+export function operationLink(entry: OperationEntry): string {
   return `[\`${entry.method} ${entry.path}\`](#${entry.id})`;
 }
 

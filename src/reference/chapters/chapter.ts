@@ -22,7 +22,7 @@ export interface TemplateValues {
 }
 
 /** The chapters after the operations, in their order. */
-const guides = ["authentication", "conventions", "limits", "errors", "rpc", "versioning"];
+const guides = ["authentication", "conventions", "stock", "limits", "errors", "rpc", "versioning"];
 
 /** Reads and renders all chapters. Throws for an unknown placeholder, or a chapter without a title. */
 export function readChapters(values: TemplateValues): readonly [overview: Chapter, ...guides: Chapter[]] {

@@ -69,6 +69,6 @@ function writeLength(ms: number): string {
 }
 
 /** With a comma between thousands. `toLocaleString` would load the data of all languages. */
-function writeNumber(value: number): string {
+export function writeNumber(value: number): string {
   return String(value).replace(/(?<=\d)(?=(?:\d{3})+$)/g, ",");
 }

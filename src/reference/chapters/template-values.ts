@@ -6,12 +6,13 @@ import { writeGrpcurl, writeReflection } from "../assets/samples/grpc.js";
 import { codeBlock, codeBlocks } from "../html/code-block.ts";
 import type { ApiServer } from "../openapi/document.ts";
 import { exampleCall } from "../openapi/operation-call.ts";
-import type { OperationEntry } from "../openapi/operations.ts";
+import { entryOf, type OperationEntry } from "../openapi/operations.ts";
 import type { OpenApiDocument } from "../openapi/view.ts";
 import { deprecationExample, errorExample, exceedingSample, refusalExample } from "./answer-examples.ts";
 import { errorList, freeOperations, rpcTable, scopeTable, stabilityTable } from "./api-tables.ts";
 import type { TemplateValues } from "./chapter.ts";
 import { banTable, fewestRefusals, limitHeaderTable, planTable } from "./limit-tables.ts";
+import { stockFacts, stockSamples } from "./stock-samples.ts";
 
 /** The data from which the chapters are filled in. */
 export interface DocsInput {
@@ -23,7 +24,8 @@ export interface DocsInput {
 }
 
 /** The values of all placeholders in the chapters. */
-export function templateValues({ document, operations, servers, baseUrl }: DocsInput): TemplateValues {
+export function templateValues(input: DocsInput): TemplateValues {
+  const { document, operations, servers, baseUrl } = input;
   const [list, update] = [entryOf("listInventory", operations), entryOf("updateInventory", operations)];
   const [listCall, updateCall] = [exampleCall(list, baseUrl), exampleCall(update, baseUrl)];
   const refusal = refusalExample(String(document.components.headers["X-Request-Id"]?.example));
@@ -42,6 +44,7 @@ export function templateValues({ document, operations, servers, baseUrl }: DocsI
       "refusal-wait": String(refusal.waitSeconds),
       "refusal-reset": String(refusal.resetSeconds),
       "refusal-time": refusal.resetTime,
+      ...stockFacts(input),
     },
     code: {
       servers: codeBlocks(
@@ -67,6 +70,7 @@ export function templateValues({ document, operations, servers, baseUrl }: DocsI
       ),
       "sample-refusal": codeBlock(exceedingSample(listCall, refusal.limit), "sh"),
       "refusal-answer": codeBlock(refusal.answer, "http"),
+      ...stockSamples(input),
     },
     wide: { errors: errorList(document) },
   };
@@ -81,12 +85,4 @@ function quickStart(call: SampleCall, { operation }: OperationEntry): string {
     [{ label: "In your shell", code: `export ${keyVariable}=psk_…\n\n${writeCurl(call)}` }],
     "sh",
   ).concat(codeBlocks([{ label: "The answer", code: JSON.stringify(example, undefined, 2) }], "json"));
-}
-
-function entryOf(operationId: string, operations: readonly OperationEntry[]): OperationEntry {
-  const entry = operations.find(({ operation }) => operation.operationId === operationId);
-  if (entry === undefined) {
-    throw new Error(`the chapters name the unknown operation ${operationId}`);
-  }
-  return entry;
 }

@@ -37,3 +37,12 @@ function rpcOf({ "x-rpc": name }: OpenApiOperation, services: readonly DescServi
   }
   return rpc;
 }
+
+/** An operation by its name in the description. Throws for an unknown one. */
+export function entryOf(operationId: string, operations: readonly OperationEntry[]): OperationEntry {
+  const entry = operations.find(({ operation }) => operation.operationId === operationId);
+  if (entry === undefined) {
+    throw new Error(`there is no operation ${operationId}`);
+  }
+  return entry;
+}

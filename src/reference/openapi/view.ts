@@ -89,6 +89,10 @@ export interface OpenApiSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxItems?: number;
+  readonly maxLength?: number;
+  /** The bounds of a duration. */
+  readonly "x-minimum"?: string;
+  readonly "x-maximum"?: string;
 }
 
 /** A reason for which requests fail: its statuses, and its description in the protos. */
@@ -122,4 +126,11 @@ function find<T>(components: Readonly<Record<string, T>>, $ref: string): T {
     throw new Error(`the description has no ${$ref}`);
   }
   return found;
+}
+
+/** The values of an enum with their meanings, from its description. */
+export function enumMeanings(description: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...description.matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, name = "", meaning = ""]) => [name, meaning]),
+  );
 }

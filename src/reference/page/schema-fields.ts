@@ -1,5 +1,5 @@
 import { inline, paragraphs } from "../html/inline-html.ts";
-import { type OpenApiDocument, type OpenApiSchema, schemaOf } from "../openapi/view.ts";
+import { enumMeanings, type OpenApiDocument, type OpenApiSchema, schemaOf } from "../openapi/view.ts";
 
 /** Whether a schema is sent or returned. Fields of a request may be required; those of a response may be absent. */
 export type Direction = "request" | "response";
@@ -39,10 +39,7 @@ export function enumValues(document: OpenApiDocument, schema: OpenApiSchema): st
   if (values === undefined) {
     return "";
   }
-  const text = documentedEnum(document, schema);
-  const meanings = new Map(
-    [...text.matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, name = "", meaning]) => [name, meaning]),
-  );
+  const meanings = enumMeanings(documentedEnum(document, schema));
   // Values without meanings, such as error codes, are described elsewhere.
   if (meanings.size === 0) {
     return "";

@@ -12,87 +12,135 @@ describe("the OpenAPI description", () => {
     expect(openApi.document.info.version).toBe("1.0.0");
   });
 
-  it("describes every operation", () => {
+  it("describes every operation, in the order of the services", () => {
     const operations = [...openApi.operations].map(([route, { value }]) => [
       value.operationId,
       route,
       value["x-rpc"],
-      value.security,
       value["x-scope"],
       value["x-stability"],
-      value.deprecated ?? false,
-      value["x-sunset"],
-      value["x-try-it-out"],
     ]);
-    const security = [{ apiKey: [] }];
     expect(operations).toEqual([
-      [
-        "listInventory",
-        "GET /inventory",
-        "petstore.v1.InventoryService/ListInventory",
-        security,
-        "inventory:read",
-        "stable",
-        false,
-        undefined,
-        true,
-      ],
+      ["listInventory", "GET /inventory", "petstore.v1.InventoryService/ListInventory", "inventory:read", "stable"],
       [
         "updateInventory",
         "PATCH /inventory/{petId}",
         "petstore.v1.InventoryService/UpdateInventory",
-        security,
         "inventory:write",
         "experimental",
-        false,
-        undefined,
-        true,
       ],
+      ["getInventory", "GET /inventory/{petId}", "petstore.v1.InventoryService/GetInventory", "inventory:read", "beta"],
       [
-        "getLimits",
-        "GET /limits",
-        "petstore.v1.LimitService/GetLimits",
-        security,
-        undefined,
+        "getAvailability",
+        "GET /inventory/{petId}/availability",
+        "petstore.v1.InventoryService/GetAvailability",
+        "inventory:read",
         "beta",
-        false,
-        undefined,
-        true,
       ],
       [
-        "getPet",
-        "GET /pets/{petId}",
-        "petstore.v1.PetService/GetPet",
-        security,
-        "pets:read",
-        "stable",
-        true,
-        "2027-06-01",
-        true,
+        "adjustInventory",
+        "POST /inventory/{petId}:adjust",
+        "petstore.v1.InventoryService/AdjustInventory",
+        "inventory:write",
+        "beta",
       ],
       [
-        "listOrders",
-        "GET /store/orders",
-        "petstore.v1.StoreService/ListOrders",
-        security,
-        "orders:read",
-        "stable",
-        false,
-        undefined,
-        false,
+        "batchUpdateInventory",
+        "POST /inventory:batch",
+        "petstore.v1.InventoryService/BatchUpdateInventory",
+        "inventory:write",
+        "beta",
       ],
+      [
+        "listStockChanges",
+        "GET /inventory/changes",
+        "petstore.v1.InventoryService/ListStockChanges",
+        "inventory:read",
+        "beta",
+      ],
+      [
+        "listStockChangesByPet",
+        "GET /inventory/{pet}/changes",
+        "petstore.v1.InventoryService/ListStockChanges",
+        "inventory:read",
+        "beta",
+      ],
+      ["getPet", "GET /pets/{petId}", "petstore.v1.PetService/GetPet", "pets:read", "stable"],
+      ["listOrders", "GET /store/orders", "petstore.v1.StoreService/ListOrders", "orders:read", "stable"],
+      ["createHold", "POST /holds", "petstore.v1.HoldService/CreateHold", "inventory:write", "beta"],
+      ["listHolds", "GET /holds", "petstore.v1.HoldService/ListHolds", "inventory:read", "beta"],
+      ["getHold", "GET /holds/{holdId}", "petstore.v1.HoldService/GetHold", "inventory:read", "beta"],
+      ["commitHold", "POST /holds/{holdId}:commit", "petstore.v1.HoldService/CommitHold", "inventory:write", "beta"],
+      ["releaseHold", "POST /holds/{holdId}:release", "petstore.v1.HoldService/ReleaseHold", "inventory:write", "beta"],
+      ["getLimits", "GET /limits", "petstore.v1.LimitService/GetLimits", undefined, "beta"],
     ]);
+  });
+
+  it("says of each operation how to authenticate, what is deprecated and what cannot be tried", () => {
+    for (const { value } of openApi.operations.values()) {
+      expect(value.security).toEqual([{ apiKey: [] }]);
+      expect([value.operationId, value.deprecated ?? false, value["x-sunset"]]).toEqual(
+        value.operationId === "getPet" ? ["getPet", true, "2027-06-01"] : [value.operationId, false, undefined],
+      );
+      expect([value.operationId, value["x-try-it-out"]]).toEqual([
+        value.operationId,
+        value.operationId !== "listOrders",
+      ]);
+    }
+  });
+
+  it("names each operation once", () => {
+    const ids = [...openApi.operations.values()].map(({ value }) => value.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
   });
 
   it.each([
     ["listInventory", [200, 304, 400, 401, 403, 405, 408, 429, 431, 500, 503]],
-    ["updateInventory", [200, 400, 401, 403, 404, 405, 408, 413, 415, 429, 431, 500, 503]],
+    ["updateInventory", [200, 400, 401, 403, 404, 405, 408, 412, 413, 415, 422, 429, 431, 500, 503]],
+    ["getInventory", [200, 304, 400, 401, 403, 404, 405, 408, 429, 431, 500, 503]],
+    ["getAvailability", [200, 400, 401, 403, 404, 405, 408, 429, 431, 500, 503]],
+    ["adjustInventory", [200, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 429, 431, 500, 503]],
+    ["batchUpdateInventory", [200, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 429, 431, 500, 503]],
+    ["listStockChanges", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
+    ["listStockChangesByPet", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
     ["getPet", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
     ["listOrders", [200, 400, 401, 403, 405, 408, 429, 431, 500, 503]],
+    ["createHold", [201, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
+    ["listHolds", [200, 400, 401, 403, 405, 408, 429, 431, 500, 503]],
+    ["getHold", [200, 400, 401, 403, 404, 405, 408, 429, 431, 500, 503]],
+    ["commitHold", [200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
+    ["releaseHold", [200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
     ["getLimits", [200, 400, 401, 405, 408, 429, 431, 500, 503]],
   ])("says of %s that it answers %j", (operationId, statuses) => {
     const operation = [...openApi.operations.values()].find(({ value }) => value.operationId === operationId);
     expect(Object.keys(operation?.value.responses as Json).map(Number)).toEqual(statuses);
+  });
+
+  it.each([
+    ["updateInventory", "If-Match"],
+    ["updateInventory", "Idempotency-Key"],
+    ["adjustInventory", "If-Match"],
+    ["createHold", "Idempotency-Key"],
+    ["getInventory", "If-None-Match"],
+  ])("says of %s that it takes the header %s", (operationId, name) => {
+    const operation = [...openApi.operations.values()].find(({ value }) => value.operationId === operationId);
+    const parameters = operation?.value.parameters as Json[];
+    expect(parameters.find((parameter) => parameter.name === name)).toMatchObject({ in: "header" });
+  });
+
+  it.each<[key: string, isValid: boolean]>([
+    ["a", true],
+    ['"a"', true],
+    ['"a\\"b"', true],
+    ["k".repeat(255), true],
+    ["k".repeat(256), false],
+    ["", false],
+    ['""', false],
+    ["a b", false],
+    ['"a', false],
+  ])("takes for an idempotency key: %s? %s", (key, isValid) => {
+    const at = openApi.at("paths", "/holds", "post", "parameters");
+    expect(openApi.faults(openApi.within(openApi.within(at, "0"), "schema"), key).length === 0).toBe(isValid);
   });
 
   it("tells of each error code what it is and what to do", () => {
@@ -114,6 +162,21 @@ describe("the OpenAPI description", () => {
     ["InventoryItem", { petId: 7, status: "sold" }, false],
     ["InventoryUpdate", { quantity: 0 }, true],
     ["InventoryUpdate", {}, false],
+    ["InventoryUpdate", { quantity: 0, reason: "r".repeat(65) }, false],
+    ["InventoryAdjustment", { delta: -2 }, true],
+    ["InventoryAdjustment", { reason: "sale" }, false],
+    ["InventoryChange", { petId: 7, quantity: 1 }, true],
+    ["InventoryChange", { petId: 7, delta: 1 }, true],
+    ["InventoryChange", { petId: 7 }, false],
+    ["InventoryChange", { petId: 7, quantity: 1, delta: 1 }, false],
+    ["InventoryChange", { quantity: 1 }, false],
+    ["InventoryChangeResult", { petId: 8, error: { code: "PET_NOT_FOUND", message: "", status: 404 } }, true],
+    ["BatchUpdateInventoryRequest", { changes: [] }, false],
+    ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: "0.5s" }, true],
+    ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: 900 }, false],
+    ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: "900" }, false],
+    ["CreateHoldRequest", { petId: 7, quantity: 0 }, false],
+    ["CommitHoldRequestBody", {}, true],
     ["PetStatus", "unspecified", false],
     ["Error", { code: "PET_NOT_FOUND", message: "", status: 404 }, true],
     ["Error", { code: "NOPE", message: "", status: 404 }, false],
@@ -127,8 +190,8 @@ describe("the OpenAPI description", () => {
 
   it("has an example of each body, in both directions", () => {
     const pointers = [...examples({ pointer: "", value: openApi.document })].map(({ pointer }) => pointer);
-    expect(pointers.filter((pointer) => /\/requestBody\//.test(pointer))).toHaveLength(1);
-    expect(pointers.filter((pointer) => /\/responses\/200\/content\//.test(pointer))).toHaveLength(5);
+    expect(pointers.filter((pointer) => /\/requestBody\//.test(pointer))).toHaveLength(6);
+    expect(pointers.filter((pointer) => /\/responses\/20[01]\/content\//.test(pointer))).toHaveLength(16);
   });
 });
 

@@ -79,10 +79,36 @@ async function run({ program, file, args }: Language, code: string): Promise<str
   return (await promisify(execFile)(program, [...args, join(folder, file)], { env })).stdout;
 }
 
+/** A call that names a hold, of one that there is. */
+async function ready(call: SampleCall): Promise<SampleCall> {
+  const example = "hold_V1StGXR8Z5jdHi6B";
+  if (!call.url.includes(example)) {
+    return call;
+  }
+  const response = await fetch(`${server.origin}/v1/holds`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: '{"petId": 3, "quantity": 1, "ttl": "1s"}',
+  });
+  const { holdId } = (await response.json()) as { holdId: string };
+  return JSON.parse(JSON.stringify(call).replaceAll(example, holdId)) as SampleCall;
+}
+
 /** The content of the answers. RPCs have other names for enum values. */
 const told: Readonly<Record<string, RegExp>> = {
   listInventory: /9223372036854775807/,
   updateInventory: /12/,
+  getInventory: /12/,
+  getAvailability: /available/i,
+  adjustInventory: /quantity/i,
+  batchUpdateInventory: /item/i,
+  listStockChanges: /cursor/i,
+  listStockChangesByPet: /cursor/i,
+  createHold: /hold_[\w-]{16}/,
+  listHolds: /hold_[\w-]{16}/,
+  getHold: /hold_[\w-]{16}/,
+  commitHold: /COMMITTED|committed|state: 2/,
+  releaseHold: /RELEASED|released|state: 3/,
   getLimits: /business|BUSINESS|plan: 3/,
   getPet: /Zoë 犬/,
   listOrders: /9223372036854775806/,
@@ -96,12 +122,18 @@ describe("the code samples", () => {
         "call %s",
         { timeout: sampleTimeoutMs },
         async (id, entry) => {
-          const call = exampleCall(entry, `${server.origin}/v1`);
+          const call = await ready(exampleCall(entry, `${server.origin}/v1`));
           expect(await run(language, language.write(call))).toMatch(told[id] as RegExp);
         },
       );
 
       it("keep what is entered, whatever it is", { timeout: sampleTimeoutMs }, async () => {
+        const hold = {
+          values: { "Idempotency-Key": ["it's"] },
+          body: '{"petId": 2, "quantity": 1, "ttl": "1.5s", "reference": "it\'s"}',
+        };
+        const held = createCall(callableOf(entryOf("createHold")), hold, `${server.origin}/v1`);
+        expect(await run(language, language.write(held))).toContain("it's");
         const values = { pageSize: ["2"], status: ["available", "sold"], "If-None-Match": ['"it\'s\\`"'] };
         const call = createCall(callableOf(entryOf("listInventory")), { values }, `${server.origin}/v1`);
         expect(await run(language, language.write(call))).toMatch(/-9223372036854775808/);
@@ -188,6 +220,45 @@ describe("the message of a sample", () => {
       `# ${fault}`,
       `# ${fault}`,
     ]);
+  });
+
+  it("has the header that carries a field as that field", () => {
+    const input = { values: { petId: ["7"], "If-Match": ['"17"'], "Idempotency-Key": ["k"] }, body: '{"quantity": 3}' };
+    const call = createCall(callableOf(entryOf("updateInventory")), input, local);
+    expect(call.message.typescript).toBe('{ petId: 7n, etag: "\\"17\\"", update: { quantity: 3n } }');
+    expect([call.headers, call.metadata]).toEqual([
+      [
+        ["If-Match", '"17"'],
+        ["Idempotency-Key", "k"],
+      ],
+      [["Idempotency-Key", "k"]],
+    ]);
+    expect(writeGrpcurl(call)).toContain("-H 'Idempotency-Key: k'");
+    expect(writeTypeScript(call)).toContain(', { headers: { "Idempotency-Key": "k" } });');
+  });
+
+  it.each([
+    ['{"petId": 7, "quantity": 1, "ttl": "900s"}', "{ petId: 7n, quantity: 1n, ttl: { seconds: 900n } }"],
+    ['{"petId": 7, "ttl": "1.5s"}', "{ petId: 7n, ttl: { seconds: 1n, nanos: 500000000 } }"],
+    ["", "{}"],
+  ])("is the whole body: %s", (body, typescript) => {
+    const call = createCall(callableOf(entryOf("createHold")), { values: {}, body }, local);
+    expect(call.message).toMatchObject({ typescript });
+  });
+
+  it.each([
+    ['{"ttl": 900}', 'ttl is no duration, such as "900s".'],
+    ['{"ttl": "900"}', 'ttl is no duration, such as "900s".'],
+    ["[]", "The body is no object."],
+  ])("says what is wrong with the whole body: %s", (body, fault) => {
+    expect(createCall(callableOf(entryOf("createHold")), { values: {}, body }, local).message).toMatchObject({ fault });
+  });
+
+  it("has booleans of the query as such", () => {
+    const input = { values: { newestFirst: ["true"], petId: ["7", "8"], crossing: ["-1"] } };
+    expect(createCall(callableOf(entryOf("listStockChanges")), input, local).message).toMatchObject({
+      json: '{"petId": [7, 8], "crossing": -1, "newestFirst": true}',
+    });
   });
 
   it("names the enums that it needs", () => {
