@@ -33,6 +33,8 @@ const views: Readonly<Record<string, View>> = {
   refused: { anchor: "list-inventory", act: refuse },
   fault: { anchor: "update-inventory", act: mistake },
   schema: { anchor: "get-limits" },
+  batch: { anchor: "batch-update-inventory" },
+  stock: { anchor: "changing-stock" },
   authentication: { anchor: "authentication" },
   limits: { anchor: "plans-and-limits" },
   errors: { anchor: "errors" },
