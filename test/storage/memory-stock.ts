@@ -203,9 +203,9 @@ export class MemoryStock implements StockStore {
     const data = this.#data;
     const { oldest, head } = await this.historyBounds(keptSinceMs);
     data.history = data.history.filter(({ revision }) => revision >= oldest || revision === head);
-    data.holds = data.holds.filter(
-      ({ id, expiresAtMs }) => this.#judged(id, nowMs)?.state === "held" || expiresAtMs >= keptSinceMs,
-    );
+    data.holds = data.holds
+      .map((hold) => holdAt(hold, nowMs) as ListedHold)
+      .filter(({ state, expiresAtMs }) => state === "held" || expiresAtMs >= keptSinceMs);
     for (const [id, { createdAtMs }] of data.records) {
       if (createdAtMs <= nowMs - idempotencyMs) {
         data.records.delete(id);

@@ -2,11 +2,14 @@ import { describe } from "vitest";
 import type { OpenStore } from "./opened-store.ts";
 import { describeChanges } from "./suite-changes.ts";
 import { describeExports } from "./suite-exports.ts";
+import { describeHolds } from "./suite-holds.ts";
+import { describeIdempotency } from "./suite-idempotency.ts";
 import { describeImports } from "./suite-imports.ts";
 import { describeKeys } from "./suite-keys.ts";
 import { describeLists } from "./suite-lists.ts";
 import { describeMaintenance } from "./suite-maintenance.ts";
 import { describeModel } from "./suite-model.ts";
+import { describeStock } from "./suite-stock.ts";
 import { describeUsage } from "./suite-usage.ts";
 import { describeWaiting } from "./suite-waiting.ts";
 
@@ -23,6 +26,9 @@ export function describeStore(name: string, open: OpenStore, lacking: Lacking = 
     describeUsage(open);
     describeChanges(open);
     describeWaiting(open);
+    describeStock(open);
+    describeHolds(open);
+    describeIdempotency(open);
     describeModel(open);
     if (!lacking.includes("maintenance")) {
       describeMaintenance(open);

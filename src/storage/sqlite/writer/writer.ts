@@ -106,6 +106,7 @@ export class Writer {
     if (thread !== undefined) {
       this.#send("close");
       this.#thread = undefined;
+      this.#queue = new CommandQueue();
       await once(thread, "exit");
     }
   }

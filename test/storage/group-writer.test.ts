@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { FileIdentity } from "../../src/storage/sqlite/files/store-path.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
+import { createFolder } from "../support/folder.ts";
+import { createContext, createPet } from "./samples.ts";
+import { adjust, set } from "./stocked-pets.ts";
+
+/** A writer in this thread, for a store with pets 1, 2 and 3, of which there are 10 each. */
+async function createWriter() {
+  const file = join(createFolder(), "petstore.db");
+  const store = openSqliteStore(file);
+  await store.importAll({ pets: [1n, 2n, 3n].map((id) => createPet({ id, quantity: 10n })) }, 0);
+  await store.close();
+  const connection = openDatabase(file);
+  onTestFinished(() => connection.close());
+  const writer = new GroupWriter(connection, new FileIdentity(file));
+  return { connection, writer };
+}
+
+const queued = [adjust(1n, -1n), adjust(2n, -1n), adjust(3n, -1n)].map((command) => ({
+  command,
+  context: createContext(),
+}));
+
+/** The quantities of all pets, and the pets of all changes. */
+function contentOf(connection: Awaited<ReturnType<typeof createWriter>>["connection"]) {
+  return [
+    connection.all<{ quantity: bigint }>(`SELECT quantity FROM stock`).map(({ quantity }) => quantity),
+    connection.all<{ pet_id: bigint }>(`SELECT pet_id FROM changes`).map((row) => row.pet_id),
+  ];
+}
+
+it("leaves the others of a group alone when one command fails halfway", async () => {
+  const { connection, writer } = await createWriter();
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+                      BEGIN SELECT raise(ABORT, 'no'); END`);
+  const { answers, told } = writer.commit(queued, []);
+  expect(answers.map(({ quantity, revision }) => [quantity, revision])).toEqual([
+    [9n, 4],
+    [0n, 0],
+    [9n, 5],
+  ]);
+  expect(told).toMatchObject({ commandCount: 3, revision: 5, others: { asides: [{ error: { message: "no" } }] } });
+  expect(contentOf(connection)).toEqual([
+    [9n, 10n, 9n],
+    [1n, 2n, 3n, 1n, 3n],
+  ]);
+});
+
+it("has done nothing of a group that fails as a whole", async () => {
+  const { connection, writer } = await createWriter();
+  const content = contentOf(connection);
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+                      BEGIN SELECT raise(ROLLBACK, 'no'); END`);
+  expect(() => writer.commit(queued, [])).toThrow("no");
+  expect(contentOf(connection)).toEqual(content);
+});
+
+it("tells nothing besides numbers of a group of commands that are done or refused", async () => {
+  const { writer } = await createWriter();
+  const refused = { command: set(9n, 1n), context: createContext() };
+  const { told } = writer.commit([...queued, refused], []);
+  expect(told).toEqual({
+    commandCount: 4,
+    size: 4,
+    revision: 6,
+    lineage: expect.any(String),
+    syncMs: expect.any(Number),
+  });
+});
