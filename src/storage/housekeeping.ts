@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { keptSinceMs } from "../domain/retention.ts";
 import type { StockStore } from "../domain/stock-store.ts";
 
@@ -31,29 +30,33 @@ export interface Housekeeping {
 
 /** Starts to look through the store, at once and at every interval. */
 export function startHousekeeping({ store, historyRetentionMs, clock, report }: HousekeepingOptions): Housekeeping {
-  const stopped = new AbortController();
+  let isStopped = false;
+  let wake = () => {};
 
-  async function deleteAll(): Promise<void> {
-    let hasMore = true;
-    while (hasMore) {
-      const nowMs = clock();
-      hasMore = await store.deleteOutdated(keptSinceMs(historyRetentionMs, nowMs - marginMs), nowMs);
-      await pause(hasMore ? pauseMs : intervalMs);
+  /** Resolves to whether there is more to delete. */
+  async function step(): Promise<boolean> {
+    const nowMs = clock();
+    try {
+      return await store.deleteOutdated(keptSinceMs(historyRetentionMs, nowMs - marginMs), nowMs);
+    } catch (reason) {
+      report(reason);
+      return false;
     }
   }
-  /** Rejects when housekeeping is to stop. A pause does not keep the process alive. */
-  function pause(ms: number): Promise<unknown> {
-    return setTimeout(ms, undefined, { signal: stopped.signal, ref: false });
+  function pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
   }
   async function work(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      try {
-        await deleteAll();
-      } catch (reason) {
-        if (!stopped.signal.aborted) {
-          report(reason);
-        }
-        await pause(intervalMs).catch(() => {});
+    while (!isStopped) {
+      const hasMore = await step();
+      if (!isStopped) {
+        await pause(hasMore ? pauseMs : intervalMs);
       }
     }
   }
@@ -61,7 +64,8 @@ export function startHousekeeping({ store, historyRetentionMs, clock, report }: 
   const working = work();
   return {
     async close() {
-      stopped.abort();
+      isStopped = true;
+      wake();
       await working;
     },
   };

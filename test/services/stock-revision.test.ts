@@ -1,0 +1,197 @@
+import { expect, it } from "vitest";
+import type { ChangePage, ChangeQuery, StockChange } from "../../src/domain/history.ts";
+import type { CommittedChanges } from "../../src/domain/stock-store.ts";
+import { StockRevision } from "../../src/services/stock-revision.ts";
+
+/** A history that can be appended to, by this server and by others; and what a listener hears of it. */
+class TestHistory {
+  readonly heard: string[] = [];
+  readonly changes: { petId: bigint; isNew: boolean }[] = [];
+  readonly revision: StockRevision;
+  /** Reads so far. */
+  reads = 0;
+  /** Waited for in each read, before the store is looked at. */
+  beforeRead: () => Promise<void> | void = () => {};
+  /** Waited for in each read, when what it gives back is decided. */
+  afterRead: () => Promise<void> | void = () => {};
+  #tell: (changes: CommittedChanges) => void = () => {};
+
+  constructor(length = 0) {
+    this.changes.push(...Array.from({ length }, () => ({ petId: 1n, isNew: true })));
+    this.revision = new StockRevision(
+      {
+        onChanges: (listener) => {
+          this.#tell = listener;
+        },
+        historyBounds: () => this.#read(() => ({ lineage: "0123456789ab", head: this.head, oldest: 1n })),
+        listChanges: (query) => this.#read(() => this.#list(query)),
+      },
+      {
+        changed: (petId, revision) => this.heard.push(`${revision}: ${petId}`),
+        allChanged: (revision) => this.heard.push(`${revision}: all`),
+      },
+    );
+  }
+
+  get head(): bigint {
+    return BigInt(this.changes.length);
+  }
+
+  own(...petIds: readonly bigint[]): void {
+    this.others(...petIds);
+    this.#tell({ revision: this.head, petIds });
+  }
+
+  others(...petIds: readonly bigint[]): void {
+    this.changes.push(...petIds.map((petId) => ({ petId, isNew: false })));
+  }
+
+  async settle(): Promise<bigint> {
+    return (await this.revision.settled()).revision;
+  }
+
+  async #read<T>(look: () => T): Promise<T> {
+    this.reads += 1;
+    await this.beforeRead();
+    const seen = look();
+    await this.afterRead();
+    return seen;
+  }
+
+  #list({ after, limit }: ChangeQuery): ChangePage {
+    const changes = this.changes
+      .map(({ petId, isNew }, index) => ({ petId, revision: BigInt(index + 1), before: isNew ? undefined : 0n }))
+      .filter(({ revision }) => revision > after);
+    return { changes: changes.slice(0, limit) as unknown as StockChange[], searchedTo: undefined };
+  }
+}
+
+it("begins where the history is, of which nothing is known", async () => {
+  const history = new TestHistory(5);
+  expect(await history.revision.known()).toEqual({ lineage: "0123456789ab", revision: 5n });
+  expect(history.heard).toEqual(["5: all"]);
+});
+
+it("asks the store once, and then no more", async () => {
+  const history = new TestHistory(5);
+  await Promise.all([history.settle(), history.revision.known()]);
+  await history.settle();
+  expect(history.reads).toBe(1);
+});
+
+it("goes on with what this server commits, at once", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.own(7n, 8n);
+  expect((await history.revision.known()).revision).toBe(7n);
+  history.own(7n);
+  expect(history.heard.slice(1)).toEqual(["6: 7", "7: 8", "8: 7"]);
+  expect(history.reads).toBe(1);
+});
+
+it("takes everything for changed where others have written in between", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.own(7n);
+  expect(history.heard.slice(1)).toEqual(["7: all"]);
+});
+
+it("reads what others have written, when it may have been", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n, 7n);
+  expect((await history.revision.known()).revision).toBe(5n);
+  history.revision.doubt();
+  expect(await history.settle()).toBe(7n);
+  expect(history.heard.slice(1)).toEqual(["6: 9", "7: 7"]);
+});
+
+it("hears nothing where nobody has written", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.revision.doubt();
+  expect(await history.settle()).toBe(5n);
+  expect(history.heard).toHaveLength(1);
+});
+
+it("takes everything for changed where there are new pets", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.changes.push({ petId: 9n, isNew: true });
+  history.revision.doubt();
+  await history.settle();
+  expect(history.heard.slice(1)).toEqual(["6: all"]);
+});
+
+it("takes everything for changed where others have written more than it reads", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(...Array.from({ length: 1_001 }, () => 9n));
+  history.revision.doubt();
+  expect(await history.settle()).toBe(1_006n);
+  expect(history.heard.slice(1)).toEqual(["1006: all"]);
+});
+
+it("does not go back when this server commits while it reads", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.afterRead = () => {
+    history.afterRead = () => {};
+    history.own(7n);
+  };
+  history.revision.doubt();
+  expect(await history.settle()).toBe(7n);
+  expect(history.heard.slice(1)).toEqual(["7: all"]);
+});
+
+it("tells a change once, though it reads what this server commits", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.beforeRead = () => {
+    history.beforeRead = () => {};
+    history.others(7n);
+  };
+  history.revision.doubt();
+  await history.settle();
+  history.own(8n);
+  expect(history.heard.slice(1)).toEqual(["6: 9", "7: 7", "8: 8"]);
+});
+
+it("keeps what this server commits before it knows where the history is", async () => {
+  const history = new TestHistory(5);
+  history.afterRead = () => {
+    history.afterRead = () => {};
+    history.own(7n);
+  };
+  expect(await history.settle()).toBe(6n);
+});
+
+it("waits for a reading that has begun after the doubt", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.afterRead = () => {
+    history.afterRead = () => {};
+    history.others(9n);
+    history.revision.doubt();
+  };
+  history.revision.doubt();
+  expect(await history.settle()).toBe(5n);
+  expect(await history.settle()).toBe(6n);
+});
+
+it("fails as the store does, and tries again", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.others(9n);
+  history.beforeRead = () => {
+    throw new Error("the disk failed");
+  };
+  history.revision.doubt();
+  await expect(history.settle()).rejects.toThrow("the disk failed");
+  expect((await history.revision.known()).revision).toBe(5n);
+  history.beforeRead = () => {};
+  expect(await history.settle()).toBe(6n);
+});
