@@ -10,6 +10,7 @@ import { describeLists } from "./suite-lists.ts";
 import { describeMaintenance } from "./suite-maintenance.ts";
 import { describeModel } from "./suite-model.ts";
 import { describeStock } from "./suite-stock.ts";
+import { describeStockModel } from "./suite-stock-model.ts";
 import { describeUsage } from "./suite-usage.ts";
 import { describeWaiting } from "./suite-waiting.ts";
 
@@ -30,6 +31,7 @@ export function describeStore(name: string, open: OpenStore, lacking: Lacking = 
     describeHolds(open);
     describeIdempotency(open);
     describeModel(open);
+    describeStockModel(open);
     if (!lacking.includes("maintenance")) {
       describeMaintenance(open);
     }
