@@ -330,6 +330,8 @@ describe("CORS", () => {
         "x-ratelimit-reset",
         "retry-after",
         "etag",
+        "idempotency-replayed",
+        "x-inventory-cursor",
       ]),
     );
   });
