@@ -18,7 +18,7 @@ interface DatedRow extends InventoryRow {
 export function listInventory(connection: Connection, query: InventoryQuery): InventoryItem[] {
   const { asOf } = query;
   if (asOf !== undefined) {
-    return connection.asOfOneMoment(() => listAsOf(connection, query, asOf));
+    return listAsOf(connection, query, asOf);
   }
   const { sql, values } = createListClause("pet_id", query);
   const rows = connection.all<InventoryRow>(`SELECT pet_id AS id, quantity, status FROM stock ${sql}`, ...values);
@@ -26,7 +26,10 @@ export function listInventory(connection: Connection, query: InventoryQuery): In
   return rows.map(inventoryFromRow);
 }
 
-/** Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. */
+/**
+ * Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. Needs no
+ * transaction: what was behind a revision does not change.
+ */
 function listAsOf(connection: Connection, query: InventoryQuery, revision: bigint): InventoryItem[] {
   const items: InventoryItem[] = [];
   let { after } = query;
