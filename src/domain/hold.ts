@@ -1,6 +1,6 @@
 import { holdEnded, holdNotFound, insufficientStock, petNotFound, quantityOutOfRange } from "./errors.ts";
 import { isInt64 } from "./ranges.ts";
-import type { ChangeNote, StockEntry } from "./stock.ts";
+import { availableOf, type ChangeNote, type StockEntry } from "./stock.ts";
 
 /** The states of a hold. Source: docs/contract.md#holds */
 export const holdStates = ["held", "committed", "released", "expired"] as const;
@@ -67,7 +67,7 @@ export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEnt
   if (entry === undefined) {
     throw petNotFound(petId);
   }
-  const available = entry.quantity - held;
+  const available = availableOf(entry.quantity, held);
   if (quantity > available) {
     throw insufficientStock(petId, available);
   }

@@ -1,6 +1,6 @@
 import { type DomainError, insufficientStock, petNotFound, preconditionFailed, quantityOutOfRange } from "./errors.ts";
 import type { InventoryItem } from "./pet.ts";
-import { isInt64 } from "./ranges.ts";
+import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
 /** The stock entry of one pet, with its version. */
 export interface StockEntry extends InventoryItem {
@@ -13,7 +13,7 @@ export interface Availability {
   readonly petId: bigint;
   readonly quantity: bigint;
   readonly held: bigint;
-  /** The quantity less what is held; negative where the stock was set below that. */
+  /** The quantity less what is held, negative where the stock was set below that: see `availableOf`. */
   readonly available: bigint;
 }
 
@@ -55,6 +55,11 @@ export type StockRefusal =
   | { readonly outcome: "unknown_pet" | "version_mismatch" | "out_of_range" }
   | { readonly outcome: "insufficient"; readonly available: bigint };
 
+/** What is available of a stock count: the smallest int64 at least, though more is held than that leaves. */
+export function availableOf(quantity: bigint, held: bigint): bigint {
+  return greaterOf(quantity - held, minInt64);
+}
+
 /** Whether the decision on a command depends on what is held. */
 export function dependsOnHolds(command: StockCommand): boolean {
   return command.kind === "adjust" && command.delta < 0n && !command.allowNegative;
@@ -76,7 +81,7 @@ export function decideStock(command: StockCommand, entry: StockEntry | undefined
   }
   const quantity = entry.quantity + command.delta;
   if (dependsOnHolds(command) && quantity - held < 0n) {
-    return { outcome: "insufficient", available: entry.quantity - held };
+    return { outcome: "insufficient", available: availableOf(entry.quantity, held) };
   }
   return isInt64(quantity) ? { outcome: "done", quantity } : { outcome: "out_of_range" };
 }

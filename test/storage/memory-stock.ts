@@ -15,6 +15,7 @@ import {
 import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
 import {
   type Availability,
+  availableOf,
   type ChangeNote,
   decideStock,
   dependsOnHolds,
@@ -101,7 +102,7 @@ export class MemoryStock implements StockStore {
   async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
     const { quantity } = await this.getEntry(petId);
     const held = this.#heldOf(petId, nowMs);
-    return { petId, quantity, held, available: quantity - held };
+    return { petId, quantity, held, available: availableOf(quantity, held) };
   }
 
   async changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {

@@ -123,6 +123,17 @@ export function describeHolds(open: OpenStore): void {
     );
 
     it(
+      "leaves the smallest int64 available at least",
+      withPets(open, async ({ store }) => {
+        await hold(store, "hold_a");
+        await change(store, set(1n, minInt64 + 3n), { nowMs: startMs });
+        expect((await store.getAvailability(1n, startMs)).available).toBe(minInt64);
+        await expect(change(store, adjust(1n, -1n), { nowMs: startMs })).rejects.toThrow(`${minInt64} are available`);
+        expect(await codesOf([hold(store, "hold_b", { quantity: 1n })])).toEqual(["INSUFFICIENT_STOCK"]);
+      }),
+    );
+
+    it(
       "is not found where there is none",
       withPets(open, async ({ store }) => {
         await hold(store, "hold_a");

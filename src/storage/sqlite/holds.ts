@@ -11,7 +11,7 @@ import {
   holdStates,
 } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
-import type { Availability } from "../../domain/stock.ts";
+import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/stock-store.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
@@ -41,7 +41,7 @@ export function findAvailability(connection: Connection, petId: bigint, nowMs: n
       return undefined;
     }
     const held = stock.held === 0n ? 0n : stock.held - sumExpired(connection, petId, nowMs);
-    return { petId, quantity: stock.quantity, held, available: stock.quantity - held };
+    return { petId, quantity: stock.quantity, held, available: availableOf(stock.quantity, held) };
   });
 }
 
