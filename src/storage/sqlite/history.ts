@@ -6,14 +6,11 @@ import {
   type StockChange,
 } from "../../domain/history.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
-import { matchesOf, type RevisionRange, type Search } from "./change-search.ts";
+import { searchRevisions } from "./change-search.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { searchPets } from "./pet-history.ts";
 import { headOf, lineageOf } from "./stock.ts";
-
-/** The most revisions that one call goes through, a few milliseconds' worth. */
-const maxSearched = 10_000n;
 
 interface ChangeRow {
   readonly revision: bigint;
@@ -66,36 +63,13 @@ export function listChanges(connection: Connection, query: ChangeQuery): ChangeP
       low: greaterOf(query.after, oldestRevision(connection) - 1n),
       high: query.before === undefined ? head : lesserOf(query.before - 1n, head),
     };
-    const isOfPets = query.petIds.length > 0;
-    const { revisions, reached } = isOfPets
-      ? searchPets(connection, query, range)
-      : searchAll(connection, query, range);
+    const search = query.petIds.length > 0 ? searchPets : searchRevisions;
+    const { revisions, reached } = search(connection, query, range);
     const changes = readChanges(connection, revisions, query.newestFirst);
     const searchedTo = changes.length < query.limit ? reached : (changes.at(-1)?.revision ?? reached);
     const isAtEnd = query.newestFirst ? searchedTo <= range.low + 1n : searchedTo >= range.high;
     return { changes, searchedTo: isAtEnd ? undefined : searchedTo };
   });
-}
-
-/** Goes through the next revisions, which have no gap: without a filter through no more than are wanted. */
-function searchAll(
-  connection: Connection,
-  { crossing, limit, newestFirst }: ChangeQuery,
-  range: RevisionRange,
-): Search {
-  const count = crossing === undefined ? lesserOf(BigInt(limit), maxSearched) : maxSearched;
-  const low = newestFirst ? greaterOf(range.low, range.high - count) : range.low;
-  const high = newestFirst ? range.high : lesserOf(range.high, range.low + count);
-  const matches = matchesOf(crossing);
-  const rows = connection.all<Pick<ChangeRow, "revision">>(
-    `SELECT revision FROM changes WHERE revision > ? AND revision <= ? AND ${matches.sql}
-     ORDER BY revision ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
-    low,
-    high,
-    ...matches.values,
-    BigInt(limit),
-  );
-  return { revisions: rows.map(({ revision }) => revision), reached: newestFirst ? low + 1n : high };
 }
 
 function readChanges(connection: Connection, revisions: readonly bigint[], newestFirst: boolean): StockChange[] {
