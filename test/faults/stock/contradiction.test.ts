@@ -22,9 +22,11 @@ type ChangeText = string;
 interface Story {
   readonly calls: readonly StockCall[];
   readonly changes?: readonly ChangeText[];
+  /** Those that the calls have created, by default. */
+  readonly holdIds?: readonly string[];
 }
 
-function contradictionIn({ calls, changes = [] }: Story): string | undefined {
+function contradictionIn({ calls, changes = [], holdIds = createdBy(calls) }: Story): string | undefined {
   const first = create(StockChangeSchema, {
     revision: 1n,
     petId,
@@ -33,7 +35,11 @@ function contradictionIn({ calls, changes = [] }: Story): string | undefined {
     cursor: "1",
   });
   const history = [first, ...changes.map(parseChange)];
-  return findContradiction({ items: [itemOf(1)], head: 1, history }, calls);
+  return findContradiction({ items: [itemOf(1)], head: 1, history, holdIds }, calls);
+}
+
+function createdBy(calls: readonly StockCall[]): string[] {
+  return calls.flatMap((call) => (call.operation === "createHold" ? (call.message?.hold?.holdId ?? []) : []));
 }
 
 function parseChange(text: ChangeText, index: number) {
@@ -260,6 +266,8 @@ const wrongStories: Readonly<Record<string, Story>> = {
   },
   "more holds than there is stock": { calls: [hold("g", 1, [0, 9]), hold("h", 1, [0, 9])] },
   "a take of what is held": { calls: [hold("h", 1, [0, 1]), adjust("a", -1, [2, 3], 0)], changes: ["a 1>0"] },
+  "a hold of nobody": { calls: [], holdIds: ["h"] },
+  "a hold that is lost": { calls: [hold("h", 1, [0, 1])], holdIds: [] },
   "a hold that is refused though it could be": {
     calls: [hold("h", 1, [0, 1]), release("h", [2, 3]), refusedHold(1, [4, 5])],
   },
@@ -310,5 +318,7 @@ it.each(Object.entries(wrongStories))("finds %s", (_title, story) => {
 
 it("finds a gap in the history", () => {
   const changes = [1n, 3n].map((revision) => create(StockChangeSchema, { revision, petId: revision, after: 1n }));
-  expect(findContradiction({ items: [], head: 2, history: changes }, [])).toBe("revision 3 stands where 2 should be");
+  expect(findContradiction({ items: [], head: 2, history: changes, holdIds: [] }, [])).toBe(
+    "revision 3 stands where 2 should be",
+  );
 });

@@ -23,7 +23,10 @@ export function findContradiction(start: ModelStart, calls: readonly StockCall[]
     );
     return ["no order explains", describeCall(stuck), "meanwhile:", ...meanwhile.map(describeCall)].join("\n");
   }
-  return model.head === start.history.length ? undefined : `nobody has made revision ${model.head + 1}`;
+  if (model.head < start.history.length) {
+    return `nobody has made revision ${model.head + 1}`;
+  }
+  return model.holdCount < start.holdIds.length ? `nobody has made ${start.holdIds[model.holdCount]}` : undefined;
 }
 
 function findBrokenChange(history: readonly StockChange[]): string | undefined {

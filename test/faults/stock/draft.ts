@@ -2,7 +2,7 @@ import type { InventoryItem } from "../../../gen/petstore/v1/inventory_pb.ts";
 import { type StockChange, StockChangeKind } from "../../../gen/petstore/v1/stock_change_pb.ts";
 import { int64Max, int64Min } from "../../support/fixture.ts";
 import type { Interval } from "../linearisation.ts";
-import type { Entry, StockState } from "./state.ts";
+import type { Entries, Entry, StockState } from "./state.ts";
 
 /** A change that is asked for: a count to set, or a delta to add. */
 export interface Change {
@@ -26,13 +26,14 @@ interface Trace {
 /** Changes that may be made together, on top of a state. */
 export class Draft {
   readonly #state: StockState;
-  readonly #entries: Map<bigint, Entry>;
+  /** A copy, once there is a change. */
+  #entries: Entries;
   readonly #traces: Trace[] = [];
   readonly #tags: string[] = [];
 
   constructor(state: StockState) {
     this.#state = state;
-    this.#entries = new Map(state.entries);
+    this.#entries = state.entries;
   }
 
   /** Makes a change, or leaves it where it is refused. Returns whether it must or may end with this code. */
@@ -65,7 +66,7 @@ export class Draft {
   write({ petId, reference }: Change, after: bigint, kind: StockChangeKind): void {
     const entry = this.#entries.get(petId) as Entry;
     this.#traces.push({ petId, before: entry.quantity, after, kind, reference });
-    this.#entries.set(petId, { ...entry, quantity: after, etag: undefined });
+    this.#set(petId, { ...entry, quantity: after, etag: undefined });
   }
 
   /** Whether an answer shows a pet's entry as it is. */
@@ -82,8 +83,12 @@ export class Draft {
     }
     const tag = `${petId} ${etag}`;
     this.#tags.push(tag);
-    this.#entries.set(petId, { ...entry, etag });
+    this.#set(petId, { ...entry, etag });
     return /^"[^"]+"$/.test(etag) && !this.#state.shown.has(tag);
+  }
+
+  #set(petId: bigint, entry: Entry): void {
+    this.#entries = new Map(this.#entries).set(petId, entry);
   }
 
   /** Makes it the state. Returns what takes it back; undefined where the history goes on with other changes. */

@@ -12,8 +12,8 @@ import { changeInBatch, changeStock, commitHold, createHold, releaseHold } from 
  *
  * The service's history is the order of writes. Each write must be the next change there, with the count before and
  * after, the kind and the reference. So none may be missing, be there twice or out of order, and what every answer shows
- * must be right at one place in that order. Where the model has made all calls, `head` must be the history's length: no
- * change may come from nobody.
+ * must be right at one place in that order. Holds have an order of their own: that of the service's list. Where the model
+ * has made all calls, it must have come to the end of both: no change and no hold may come from nobody.
  */
 export class StockModel implements SequentialModel<StockCall> {
   readonly #state: StockState;
@@ -27,6 +27,11 @@ export class StockModel implements SequentialModel<StockCall> {
   /** How many changes of the history have been made. */
   get head(): number {
     return this.#state.head;
+  }
+
+  /** How many holds have been created. */
+  get holdCount(): number {
+    return this.#state.holds.size;
   }
 
   /** The tags: the same calls in another order may have shown other ones. All else follows from the calls. */

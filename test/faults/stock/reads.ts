@@ -42,10 +42,12 @@ export function getHold(state: StockState, call: CallOf<"getHold">): Step {
   return isHold(hold, call.message?.hold, call) ? "nothing" : undefined;
 }
 
-/** The newest holds of a pet. */
+/** The newest holds, of a pet or of all. */
 export function listHolds(state: StockState, call: CallOf<"listHolds">): Step {
   const { petId, pageSize = 0 } = call.input;
-  const expected = [...state.holds.values()].filter((hold) => hold.petId === petId).slice(-pageSize);
+  const expected = [...state.holds.values()]
+    .filter((hold) => petId === undefined || hold.petId === petId)
+    .slice(-pageSize);
   const holds = call.message?.holds.toReversed() ?? [];
   const isRight = holds.length === expected.length && expected.every((hold, index) => isHold(hold, holds[index], call));
   return isRight ? "nothing" : undefined;

@@ -34,11 +34,14 @@ export interface ModelStart {
   readonly head: number;
   /** The whole history, from revision 1 on. */
   readonly history: readonly StockChange[];
+  /** The ids of all holds, the oldest first. */
+  readonly holdIds: readonly string[];
 }
 
 /** The state of the model: stock, holds and how far the history goes. */
 export class StockState {
   readonly history: readonly StockChange[];
+  readonly holdIds: readonly string[];
   /** How many changes of the history have been made. */
   head: number;
   entries: Entries;
@@ -49,10 +52,17 @@ export class StockState {
   /** Pet and entity tag, of all tags that were shown. */
   readonly shown = new Set<string>();
 
-  constructor({ items, history, head }: ModelStart) {
+  constructor({ items, history, holdIds, head }: ModelStart) {
     this.history = history;
+    this.holdIds = holdIds;
     this.head = head;
     this.entries = new Map(items.map(({ petId, quantity, status }) => [petId, { quantity, status, etag: undefined }]));
+  }
+
+  /** Whether the history goes on with a change of this reference. */
+  isNext(reference: string | undefined): boolean {
+    const next = this.history[this.head];
+    return next !== undefined && next.reference === reference;
   }
 
   /** How many are held of a pet, at least and at most: a hold may expire while the call is under way. */

@@ -11,6 +11,9 @@ export function changeStock(state: StockState, call: CallOf<"updateInventory" | 
   const { petId, etag } = call.input;
   const what = call.operation === "updateInventory" ? call.input.update : call.input.adjustment;
   const change = { ...what, petId, etag } as Change;
+  if (call.code === undefined && !state.isNext(change.reference)) {
+    return undefined;
+  }
   const draft = new Draft(state);
   if (!draft.try(change, call.code, call)) {
     return undefined;
@@ -34,7 +37,8 @@ export function changeInBatch(state: StockState, call: CallOf<"batchUpdateInvent
     return call.input.atomic === true && refused < changes.length && fits ? "nothing" : undefined;
   }
   const results = call.message?.results ?? [];
-  if (results.length !== changes.length) {
+  const first = results.findIndex(({ error }) => error === undefined);
+  if (results.length !== changes.length || (first >= 0 && !state.isNext(changes[first]?.reference))) {
     return undefined;
   }
   const isRight = results.every(({ petId, item, error }, index) => {
@@ -58,13 +62,9 @@ export function createHold(state: StockState, { input, message, code, ...call }:
     return code === "INSUFFICIENT_STOCK" && quantity > entry.quantity - most ? "nothing" : undefined;
   }
   const hold = message?.hold;
-  const isRight = hold?.petId === petId && hold.quantity === quantity && hold.state === HoldState.HELD;
-  if (
-    !isRight ||
-    hold.reference !== input.reference ||
-    quantity > entry.quantity - least ||
-    state.holds.has(hold.holdId)
-  ) {
+  const isNext = hold?.holdId === state.holdIds[state.holds.size];
+  const isRight = hold?.petId === petId && hold.quantity === quantity && hold.reference === input.reference;
+  if (!isNext || !isRight || hold.state !== HoldState.HELD || quantity > entry.quantity - least) {
     return undefined;
   }
   const expiresAtMs = hold.expiresAt === undefined ? 0 : timestampMs(hold.expiresAt);
@@ -91,11 +91,11 @@ export function commitHold(state: StockState, call: CallOf<"commitHold">): Step 
     return "nothing";
   }
   const entry = state.entries.get(hold.petId);
-  if (entry === undefined || !statesDuring(hold, call).includes(HoldState.HELD)) {
+  const change = { petId: hold.petId, reference: call.input.reference ?? hold.reference };
+  if (entry === undefined || !state.isNext(change.reference) || !statesDuring(hold, call).includes(HoldState.HELD)) {
     return undefined;
   }
   const draft = new Draft(state);
-  const change = { petId: hold.petId, reference: call.input.reference ?? hold.reference };
   draft.write(change, entry.quantity - hold.quantity, StockChangeKind.HOLD);
   const undo = draft.keep();
   if (undo === undefined || undo === "nothing") {
