@@ -35,7 +35,7 @@ function contradictionIn({ calls, changes = [], holdIds = createdBy(calls) }: St
     cursor: "1",
   });
   const history = [first, ...changes.map(parseChange)];
-  return findContradiction({ items: [itemOf(1)], head: 1, history, holdIds }, calls);
+  return findContradiction({ items: [itemOf(1)], holds: [], head: 1, history, holdIds }, calls);
 }
 
 function createdBy(calls: readonly StockCall[]): string[] {
@@ -318,7 +318,7 @@ it.each(Object.entries(wrongStories))("finds %s", (_title, story) => {
 
 it("finds a gap in the history", () => {
   const changes = [1n, 3n].map((revision) => create(StockChangeSchema, { revision, petId: revision, after: 1n }));
-  expect(findContradiction({ items: [], head: 2, history: changes, holdIds: [] }, [])).toBe(
+  expect(findContradiction({ items: [], holds: [], head: 2, history: changes, holdIds: [] }, [])).toBe(
     "revision 3 stands where 2 should be",
   );
 });

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import type { Hold } from "../../../gen/petstore/v1/hold_pb.ts";
 import type { StockChange } from "../../../gen/petstore/v1/stock_change_pb.ts";
 import type { CallOptions, Outcome } from "../../support/clients/client.ts";
 import { type Protocol, protocolNamed, rest } from "../../support/clients/protocols.ts";
@@ -19,7 +20,7 @@ const remembered = 30;
 /** Between two attempts, while the server is gone. */
 const retryMs = 20;
 
-type Start = Pick<ModelStart, "items" | "head">;
+type Start = Pick<ModelStart, "items" | "holds" | "head">;
 
 /** Clients over REST and gRPC that change the stock of a few pets and look at it, and all that they are answered. */
 export class StockLoad {
@@ -43,7 +44,7 @@ export class StockLoad {
   /** Notes what there is before the first call. */
   async begin(): Promise<void> {
     const { items } = expectSuccess(await this.#call(rest, { operation: "listInventory", input: {} }));
-    this.#start = { items, head: (await this.readHistory()).length };
+    this.#start = { items, holds: await this.#readHolds(), head: (await this.readHistory()).length };
   }
 
   /** Has so many clients make calls, one after the other, until each has made some, or until `stop`. */
@@ -73,11 +74,16 @@ export class StockLoad {
 
   /** Why the calls, and what they have left, cannot be; undefined where they can. */
   async findContradiction(): Promise<string | undefined> {
+    // It is a call like the others: what it shows must be right.
     await this.#make(rest, { operation: "listHolds", input: {} }, undefined);
-    const last = this.calls.at(-1);
-    const holds = last?.operation === "listHolds" ? (last.message?.holds ?? []) : [];
-    const holdIds = holds.map(({ holdId }) => holdId).reverse();
+    const holdIds = (await this.#readHolds()).map(({ holdId }) => holdId);
     return findContradiction({ ...(this.#start as Start), history: await this.readHistory(), holdIds }, this.calls);
+  }
+
+  /** All holds, the oldest first. */
+  async #readHolds(): Promise<Hold[]> {
+    const { holds } = expectSuccess(await this.#call(rest, { operation: "listHolds", input: {} }));
+    return holds.toReversed();
   }
 
   async #use(protocol: Protocol, count: number): Promise<void> {

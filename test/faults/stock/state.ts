@@ -1,4 +1,5 @@
-import { HoldState } from "../../../gen/petstore/v1/hold_pb.ts";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Hold, HoldState } from "../../../gen/petstore/v1/hold_pb.ts";
 import type { InventoryItem } from "../../../gen/petstore/v1/inventory_pb.ts";
 import type { StockChange } from "../../../gen/petstore/v1/stock_change_pb.ts";
 import type { Interval } from "../linearisation.ts";
@@ -27,15 +28,24 @@ export interface ModelHold {
   readonly state: HoldState;
 }
 
-/** Where a model starts: with no hold and no idempotency key. */
+/** Where a model starts: with no idempotency key. */
 export interface ModelStart {
   readonly items: readonly InventoryItem[];
+  /** The oldest first. */
+  readonly holds: readonly Hold[];
   /** How many changes of the history were made before. */
   readonly head: number;
   /** The whole history, from revision 1 on. */
   readonly history: readonly StockChange[];
-  /** The ids of all holds, the oldest first. */
+  /** The ids of all holds that there are in the end, the oldest first. */
   readonly holdIds: readonly string[];
+}
+
+/** A hold, as the service shows it. One that is shown as expired is one that was not ended in time. */
+export function toModelHold({ holdId, petId, quantity, reference, state, expiresAt }: Hold): ModelHold {
+  const expiresAtMs = expiresAt === undefined ? 0 : timestampMs(expiresAt);
+  const ending = state === HoldState.EXPIRED ? HoldState.HELD : state;
+  return { id: holdId, petId, quantity, reference, expiresAtMs, state: ending };
 }
 
 /** The state of the model: stock, holds and how far the history goes. */
@@ -52,11 +62,14 @@ export class StockState {
   /** Pet and entity tag, of all tags that were shown. */
   readonly shown = new Set<string>();
 
-  constructor({ items, history, holdIds, head }: ModelStart) {
+  constructor({ items, holds, history, holdIds, head }: ModelStart) {
     this.history = history;
     this.holdIds = holdIds;
     this.head = head;
     this.entries = new Map(items.map(({ petId, quantity, status }) => [petId, { quantity, status, etag: undefined }]));
+    for (const hold of holds) {
+      this.setHold(toModelHold(hold));
+    }
   }
 
   /** Whether the history goes on with a change of this reference. */

@@ -16,7 +16,7 @@ export interface Knowledge {
   nextReference(): string;
 }
 
-/** Few, so that clients meet; one whose stock can only fall, and one that there is not. */
+/** Few, so that clients meet; one whose stock may be the largest there is, and one that there is not. */
 const petIds = [1n, 2n, 3n, 1n, 2n, 3n, int64Max, 4_711n];
 
 /** How often each wish comes, among the others. */
@@ -48,7 +48,7 @@ export function wish(random: Random, known: Knowledge): Wish {
   const holdId = known.holdIds.length === 0 || random.oneIn(20) ? "hold_of_nobody" : random.pick(known.holdIds);
   switch (operation) {
     case "updateInventory":
-      return { operation, input: { petId, update: { quantity: smallCount(random), reference }, ...tagged(etag) } };
+      return { operation, input: { petId, update: { quantity: count(random, petId), reference }, ...tagged(etag) } };
     case "adjustInventory":
       return { operation, input: { petId, adjustment: { ...addition(random), reference }, ...tagged(etag) } };
     case "batchUpdateInventory":
@@ -78,7 +78,7 @@ export function wish(random: Random, known: Knowledge): Wish {
 function batch(random: Random, reference: string, { etags }: Knowledge): Input<"batchUpdateInventory"> {
   const changes = Array.from({ length: 1 + random.below(4) }, (_, index) => {
     const petId = random.pick(petIds);
-    const change = random.oneIn(4) ? { quantity: smallCount(random) } : addition(random);
+    const change = random.oneIn(4) ? { quantity: count(random, petId) } : addition(random);
     const etag = random.oneIn(6) ? etags.get(petId) : undefined;
     return { petId, ...change, reference: `${reference}.${index}`, ...tagged(etag) };
   });
@@ -91,8 +91,9 @@ function addition(random: Random): { delta: bigint; allowNegative: boolean } {
   return { delta, allowNegative: random.oneIn(10) };
 }
 
-function smallCount(random: Random): bigint {
-  return BigInt(random.below(12));
+/** A small one; now and then the largest one, for the pet that begins with it. */
+function count(random: Random, petId: bigint): bigint {
+  return petId === int64Max && random.oneIn(2) ? int64Max : BigInt(random.below(12));
 }
 
 function tagged(etag: string | undefined): { etag?: string } {

@@ -1,10 +1,9 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { HoldState } from "../../../gen/petstore/v1/hold_pb.ts";
 import { StockChangeKind } from "../../../gen/petstore/v1/stock_change_pb.ts";
 import type { Step } from "../linearisation.ts";
 import type { CallOf } from "./call.ts";
 import { type Change, Draft } from "./draft.ts";
-import { type ModelHold, type StockState, statesDuring } from "./state.ts";
+import { type ModelHold, type StockState, statesDuring, toModelHold } from "./state.ts";
 
 /** An update or an adjustment. */
 export function changeStock(state: StockState, call: CallOf<"updateInventory" | "adjustInventory">): Step {
@@ -67,15 +66,7 @@ export function createHold(state: StockState, { input, message, code, ...call }:
   if (!isNext || !isRight || hold.state !== HoldState.HELD || quantity > entry.quantity - least) {
     return undefined;
   }
-  const expiresAtMs = hold.expiresAt === undefined ? 0 : timestampMs(hold.expiresAt);
-  return state.setHold({
-    id: hold.holdId,
-    petId,
-    quantity,
-    reference: input.reference,
-    expiresAtMs,
-    state: hold.state,
-  });
+  return state.setHold(toModelHold(hold));
 }
 
 /** A hold's quantity that is taken off the stock. */
