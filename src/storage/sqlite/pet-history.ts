@@ -10,8 +10,8 @@ import { changesPerMark } from "./stock.ts";
  * last change: the way back to where the search stands has at most as many steps as there are changes to a mark.
  */
 
-/** After so many steps a search ends with what it has found: a few milliseconds' worth. */
-const maxSteps = 700;
+/** After so many steps a search ends with what it has found: a few milliseconds' worth, and a whole page. */
+const maxSteps = 1_000;
 
 /** For so many pets the way to where a search begins is at most as long as the rest. More pets are looked for in all changes. */
 const maxWalked = 8;
