@@ -7,7 +7,7 @@ import { ways } from "./ways.ts";
 
 /** A server whose store has rows that are never written, as a byte that has changed on the disk makes them. */
 describe("a damaged row", () => {
-  const served = useServedStore(({ db }) => damage(db, "UPDATE pets SET status = 'sole' WHERE id = 3"));
+  const served = useServedStore(({ db }) => damage(db, "UPDATE stock SET status = 'sole' WHERE pet_id = 3"));
 
   function damage(db: string, sql: string): void {
     const driver = new Sqlite(db);
