@@ -41,6 +41,10 @@ describe.concurrent("wrong usage", () => {
     ["serve --request-timeout 0s", `option '--request-timeout <duration>' argument '0s' is invalid. ${timeoutForm}`],
     ["serve --request-timeout 25d", `option '--request-timeout <duration>' argument '25d' is invalid. ${timeoutForm}`],
     [
+      "serve --history-retention ever",
+      "option '--history-retention <duration>' argument 'ever' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, or forever.",
+    ],
+    [
       "keys rotate key_1 --grace 1y",
       "option '--grace <duration>' argument '1y' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most.",
     ],

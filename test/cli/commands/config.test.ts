@@ -69,6 +69,14 @@ describe.concurrent("a setting", () => {
       "--no-reflection",
     ],
     ["is shown in its largest unit", { file: "max-body: 2097152" }, "max-body", "2MiB", "file", "petstore.yaml:1"],
+    [
+      "may have no end",
+      { file: "history-retention: forever" },
+      "history-retention",
+      "forever",
+      "file",
+      "petstore.yaml:1",
+    ],
     ["may be a duration", { file: "\n\nrequest-timeout: 120s" }, "request-timeout", "2m", "file", "petstore.yaml:3"],
     [
       "may be a list",
