@@ -316,7 +316,8 @@ function refuse(error: Error): never {
   throw error;
 }
 
-function withoutPosition({ position: _, ...hold }: ListedHold): Hold {
+function withoutPosition(listed: ListedHold): Hold {
+  const { position: _, ...hold } = listed;
   return hold;
 }
 

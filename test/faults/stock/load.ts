@@ -88,7 +88,10 @@ export class StockLoad {
 
   async #use(protocol: Protocol, count: number): Promise<void> {
     const random = this.#random;
-    for (let call = 0; call < count && this.#isOn; call += 1) {
+    for (let call = 0; call < count; call += 1) {
+      if (!this.#isOn) {
+        return;
+      }
       const used = random.oneIn(12) && this.#keyed.length > 0 ? random.pick(this.#keyed) : undefined;
       const next = wish(random, {
         etags: this.#etags,
