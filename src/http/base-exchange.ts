@@ -154,12 +154,15 @@ export abstract class BaseExchange implements Exchange {
   }
 }
 
-/** The lines of one request header, by its lower-case name. `raw` has names and values in turn, as sent. */
+/**
+ * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
+ * turn, as sent. Source: RFC 9110, 5.5
+ */
 export function headerLines(raw: readonly string[], name: string): readonly string[] {
   const lines: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     if ((raw[i] as string).length === name.length && (raw[i] as string).toLowerCase() === name) {
-      lines.push(raw[i + 1] as string);
+      lines.push((raw[i + 1] as string).trim());
     }
   }
   return lines;

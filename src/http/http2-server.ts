@@ -58,6 +58,8 @@ export function createDetachedHttp2Server(handlers: StreamHandlers): DetachedHtt
   const server = createServer({
     settings: { maxConcurrentStreams: maxStreams, enablePush: false },
     maxSessionMemory,
+    // Otherwise a value with a space around it is dropped without a word, and a write under `If-Match` is done unguarded.
+    strictFieldWhitespaceValidation: false,
     ...resets,
   });
   const useCompatibilityLayer = detachCompatibilityLayer(server, handleRequest);

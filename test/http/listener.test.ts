@@ -373,3 +373,25 @@ describe("an HTTP/2 connection whose client takes back answers that are under wa
     session.destroy();
   });
 });
+
+it.each(['"x" ', ' "x"', '\t"x"\t ', '"x"'])(
+  "reads a header over HTTP/2 without the spaces around it: %j",
+  async (value) => {
+    const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`);
+    onTestFinished(() => session.destroy());
+    session.request({ ":path": "/", "if-match": value }).on("error", () => {});
+    await until(async () => waiting.length === 1, 5_000);
+    // A header that was dropped would make a guarded write an unguarded one.
+    expect(waiting[0]?.headerLines("if-match")).toEqual(['"x"']);
+    await answerAll();
+  },
+);
+
+it.each(["", " "])("reads a header over HTTP/2 that has no value: %j", async (value) => {
+  const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`);
+  onTestFinished(() => session.destroy());
+  session.request({ ":path": "/", "if-match": value }).on("error", () => {});
+  await until(async () => waiting.length === 1, 5_000);
+  expect(waiting[0]?.headerLines("if-match")).toEqual([""]);
+  await answerAll();
+});
