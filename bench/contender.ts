@@ -9,6 +9,8 @@ export interface Contender {
   command(db: string): readonly string[];
   /** Whether it claims updates without making them. */
   readonly isBare?: true;
+  /** Whether each of its updates is a change in the history. */
+  readonly hasHistory?: true;
   /** Further variables of its environment. */
   readonly environment?: () => Promise<NodeJS.ProcessEnv>;
 }
@@ -21,6 +23,7 @@ function peer(name: string, file: string, ...args: readonly string[]): Contender
 export function createContenders(protos: string) {
   const service: Contender = {
     name: "petstore",
+    hasHistory: true,
     command: (db) => ["src/main.ts", "serve", ..."--port 0 --ops-port 0 --log-level error --db".split(" "), db],
   };
   return {

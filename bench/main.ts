@@ -1,5 +1,5 @@
 /**
- * The service and its peers, side by side: `npm run bench`, and `npm run bench -- --quick` for less than 2 minutes.
+ * The service and its peers, side by side: `npm run bench`, and `npm run bench -- --quick` for less than 4 minutes.
  * `--only TEXT` runs the scenarios whose title contains the text, and writes no file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

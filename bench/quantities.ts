@@ -12,13 +12,34 @@ export function nextQuantity(): number {
 
 /** Throws unless a run's updates are in the store, except those in flight when it ended. */
 export function assertWritten(db: string, firstQuantity: number, expected: number): void {
+  const written = readNumber(db, "SELECT count(*) FROM stock WHERE quantity >= ?", firstQuantity);
+  if (written < expected) {
+    throw new Error(`${expected} pets or more were updated, but ${written} have been written`);
+  }
+}
+
+/** The revision of the newest change in a store. */
+export function readHead(db: string): number {
+  return readNumber(db, "SELECT max(revision) FROM changes");
+}
+
+/** Throws unless a run's changes are in the history behind `head`, except those in flight when it ended. */
+export function assertInHistory(db: string, head: number, expected: number): void {
+  const written = readHead(db) - head;
+  if (written < expected) {
+    throw new Error(`${expected} changes or more were made, but the history has ${written} of them`);
+  }
+}
+
+function readNumber(db: string, query: string, ...values: readonly number[]): number {
   const connection = new Sqlite(db, { readonly: true });
   try {
-    const count = "SELECT count(*) FROM pets WHERE quantity >= ?";
-    const written = connection.prepare<[number], number>(count).pluck().get(firstQuantity) ?? 0;
-    if (written < expected) {
-      throw new Error(`${expected} pets or more were updated, but ${written} have been written`);
-    }
+    return (
+      connection
+        .prepare<number[], number>(query)
+        .pluck()
+        .get(...values) ?? 0
+    );
   } finally {
     connection.close();
   }

@@ -19,20 +19,26 @@ function standingsTable(standings: readonly Standing[]): string {
   return table(["", "requests/s", "p50 ms", "p99 ms", "CPU µs/request", "load's core"], rows);
 }
 
-const metricNames: Record<Metric, string> = { requestsPerSecond: "requests/s", p99Us: "p99" };
+const metricNames: Record<Metric, string> = {
+  requestsPerSecond: "requests/s",
+  changesPerSecond: "changes/s",
+  p99Us: "p99",
+};
 
 function targetsTable(targets: readonly Target[], standings: readonly Standing[]): string {
+  const isNamed = targets.some(({ of }) => of !== undefined);
   const rows = targets.map((target) => {
-    const ratio = ratioOf(target.metric, target.against, standings);
+    const ratio = ratioOf(target.metric, target, standings);
     return [
+      ...(isNamed ? [target.of ?? ""] : []),
       target.against,
       metricNames[target.metric],
       times(ratio),
       ...verdict(ratio, target),
-      times(ratioOf("cpuUsPerRequest", target.against, standings)),
+      times(ratioOf("cpuUsPerRequest", target, standings)),
     ];
   });
-  return table(["against", "of", "ratio", "to reach", "", "CPU ratio"], rows);
+  return table([...(isNamed ? [""] : []), "against", "of", "ratio", "to reach", "", "CPU ratio"], rows);
 }
 
 /** The targets, and whether each is reached. */
@@ -43,10 +49,10 @@ function verdict(ratio: number, { atLeast, atMost }: Target): [bound: string, ou
   return atMost === undefined ? ["–", "–"] : [`at most ${atMost} ×`, ratio <= atMost ? "reached" : "missed"];
 }
 
-/** The first contender's median, as a multiple of the other one's. */
-function ratioOf(metric: keyof Round, against: string, [first, ...others]: readonly Standing[]): number {
-  const other = others.find(({ name }) => name === against);
-  return (first?.round[metric] ?? NaN) / (other?.round[metric] ?? NaN);
+/** A contender's median, as a multiple of the other one's. */
+function ratioOf(metric: keyof Round, { of, against }: Target, standings: readonly Standing[]): number {
+  const figure = (name: string | undefined) => standings.find((each) => each.name === name)?.round[metric] ?? NaN;
+  return figure(of ?? standings[0]?.name) / figure(against);
 }
 
 function count(value: number): string {

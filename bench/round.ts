@@ -3,6 +3,8 @@ import { median } from "./statistics.ts";
 /** One contender's result in one round. */
 export interface Round {
   readonly requestsPerSecond: number;
+  /** NaN for reads. */
+  readonly changesPerSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
   /** The server's CPU time, all threads together. NaN if it includes other requests. */
@@ -16,6 +18,7 @@ export function medianRound(rounds: readonly Round[]): Round {
   const of = (metric: keyof Round) => median(rounds.map((round) => round[metric]));
   return {
     requestsPerSecond: of("requestsPerSecond"),
+    changesPerSecond: of("changesPerSecond"),
     p50Us: of("p50Us"),
     p99Us: of("p99Us"),
     cpuUsPerRequest: of("cpuUsPerRequest"),

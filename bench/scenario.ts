@@ -1,10 +1,12 @@
 import type { Round } from "./round.ts";
 
 /** The figure whose medians a ratio compares. */
-export type Metric = "requestsPerSecond" | "p99Us";
+export type Metric = "requestsPerSecond" | "changesPerSecond" | "p99Us";
 
-/** The first contender's target against another one. Without a bound the ratio is only reported. */
+/** One contender's target against another one. Without a bound the ratio is only reported. */
 export interface Target {
+  /** Whose target it is; the first contender's by default. */
+  readonly of?: string;
   readonly against: string;
   readonly metric: Metric;
   readonly atLeast?: number;
@@ -18,7 +20,7 @@ export interface Bout {
   run(seconds: number): Promise<Round>;
 }
 
-/** Contenders under the same load. The targets are the first one's. */
+/** Contenders that are compared. */
 export interface Scenario {
   readonly title: string;
   readonly targets: readonly Target[];

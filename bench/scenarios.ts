@@ -3,10 +3,12 @@ import type { Contenders } from "./contender.ts";
 import type { DataSet } from "./data-set.ts";
 import { nodeLoad } from "./load/load.ts";
 import { wrkLoad } from "./load/wrk.ts";
+import { prepareLongHistory } from "./long-history.ts";
 import type { ProfiledLoad } from "./profile.ts";
 import type { Scenario, Target } from "./scenario.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { slowDisk } from "./slow-disk.ts";
+import { stockChanges } from "./stock-changes.ts";
 
 /** What scenarios need. */
 export interface Setting {
@@ -33,12 +35,18 @@ export function createScenarios({ contenders, city, shop, directory }: Setting):
   const slow = slowDisk({ service, bystander: bareHttp, data: city, directory });
   return [
     sideBySide({
-      title: "REST PATCH, 64 connections (petstore: synchronous=FULL, peers: NORMAL)",
+      title: "REST PATCH, 64 connections (petstore: synchronous=FULL and a history, peers: NORMAL and none)",
       contenders: [service, fastify, bareHttp],
       data: city,
       load: patchLoad,
       updatesAtATime: 64,
       targets: [atLeast(1.8, fastify), atLeast(0.6, bareHttp)],
+      directory,
+    }),
+    stockChanges({
+      service,
+      data: city,
+      prepareLongHistory: () => prepareLongHistory(city),
       directory,
     }),
     sideBySide({

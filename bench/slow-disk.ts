@@ -70,7 +70,14 @@ async function read(order: LoadOrder): Promise<Round> {
     throw new Error(`${failures} of ${requests} reads failed`);
   }
   const loadShare = loadCpuSeconds / seconds;
-  return { requestsPerSecond: requests / seconds, p50Us, p99Us, cpuUsPerRequest: NaN, loadShare };
+  return {
+    requestsPerSecond: requests / seconds,
+    changesPerSecond: NaN,
+    p50Us,
+    p99Us,
+    cpuUsPerRequest: NaN,
+    loadShare,
+  };
 }
 
 /** Updates the order's server while it reads from the one at `readOrigin`. */

@@ -2,11 +2,34 @@
 --
 --     wrk … --script requests.lua ORIGIN -- KIND KEY IDS_FILE FIRST_QUANTITY
 
+local batch_size = 100
+
+local function patch(id) return "PATCH /v1/inventory/" .. id .. " HTTP/1.1\r\n" end
+local function set(id, quantity) return '{"quantity":' .. quantity .. "}" end
+
+-- `head` and `body` get the id of a pet and a quantity; `body` of a batch gets a function that returns the next ones.
 local kinds = {
   list = { head = function() return "GET /v1/inventory HTTP/1.1\r\n" end },
-  patch = {
-    head = function(id) return "PATCH /v1/inventory/" .. id .. " HTTP/1.1\r\n" end,
-    body = function(_, quantity) return '{"quantity":' .. quantity .. "}" end,
+  page = { head = function() return "GET /v1/inventory?pageSize=20 HTTP/1.1\r\n" end },
+  patch = { head = patch, body = set },
+  keyed = {
+    head = function(id, quantity) return patch(id) .. "Idempotency-Key: bench-" .. quantity .. "\r\n" end,
+    body = set,
+  },
+  adjust = {
+    head = function(id) return "POST /v1/inventory/" .. id .. ":adjust HTTP/1.1\r\n" end,
+    body = function() return '{"delta":1}' end,
+  },
+  batch = {
+    head = function() return "POST /v1/inventory:batch HTTP/1.1\r\n" end,
+    body = function(id, quantity, next_update)
+      local changes = {}
+      for index = 1, batch_size do
+        changes[index] = '{"petId":' .. id .. ',"quantity":' .. quantity .. "}"
+        if index < batch_size then id, quantity = next_update() end
+      end
+      return '{"changes":[' .. table.concat(changes, ",") .. "]}"
+    end,
   },
   connect = {
     head = function()
@@ -27,14 +50,18 @@ function init(args)
 
   local ids = {}
   for id in io.lines(ids_file) do ids[#ids + 1] = id end
-  local count, next_update = #ids, 0
+  local count, made = #ids, 0
   local head, body = kind.head, kind.body
   local rest = fixed .. "Content-Type: application/json\r\nContent-Length: "
+  local function next_update()
+    local id, quantity = ids[made % count + 1], first_quantity + made
+    made = made + 1
+    return id, quantity
+  end
   request = function()
-    local id, quantity = ids[next_update % count + 1], first_quantity + next_update
-    next_update = next_update + 1
-    local content = body(id, quantity)
-    return head(id) .. rest .. #content .. "\r\n\r\n" .. content
+    local id, quantity = next_update()
+    local content = body(id, quantity, next_update)
+    return head(id, quantity) .. rest .. #content .. "\r\n\r\n" .. content
   end
 end
 

@@ -3,7 +3,7 @@ import type { Load } from "./load.ts";
 import { runLoad } from "./load.ts";
 
 /** The requests that `requests.lua` can make. */
-export type RequestKind = "patch" | "connect" | "list";
+export type RequestKind = "patch" | "keyed" | "adjust" | "batch" | "connect" | "list" | "page";
 
 const script = join(import.meta.dirname, "requests.lua");
 

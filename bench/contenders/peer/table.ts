@@ -21,9 +21,9 @@ export function openTable(file: string): Table {
   const db = new Sqlite(file, { fileMustExist: true });
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = NORMAL");
-  const list = db.prepare<[], Item>("SELECT id AS petId, quantity, status FROM pets ORDER BY id");
+  const list = db.prepare<[], Item>("SELECT pet_id AS petId, quantity, status FROM stock ORDER BY pet_id");
   const update = db.prepare<[number, number], Item>(
-    "UPDATE pets SET quantity = ? WHERE id = ? RETURNING id AS petId, quantity, status",
+    "UPDATE stock SET quantity = ? WHERE pet_id = ? RETURNING pet_id AS petId, quantity, status",
   );
   return {
     db,
