@@ -25,9 +25,35 @@ const deeds: readonly Deed[] = [
   deed("updateInventory", 6, {}, { input: (turn) => ({ petId: 1n, update: { quantity: BigInt(turn) } }) }),
   deed("listInventory", 2, {}),
   deed("listInventory", 2, { pageSize: 5 }),
+  deed("getInventory", 2, { petId: 2n }),
+  deed("getAvailability", 1, { petId: 2n }),
+  // Pet 2 gains as much as it loses, so that neither way ends.
+  deed(
+    "adjustInventory",
+    4,
+    {},
+    { input: (turn) => ({ petId: 2n, adjustment: { delta: turn % 2 === 0 ? 1n : -1n, allowNegative: true } }) },
+  ),
+  deed(
+    "batchUpdateInventory",
+    1,
+    {},
+    { input: (turn) => ({ changes: [3n, 4n, 5n].map((petId) => ({ petId, quantity: BigInt(turn) })) }) },
+  ),
+  // Holds end by themselves, so they do not gather.
+  deed(
+    "createHold",
+    1,
+    { petId: 6n, quantity: 1n, ttl: { seconds: 1n } },
+    { codes: [undefined, "INSUFFICIENT_STOCK"] },
+  ),
+  deed("listHolds", 1, { petId: 6n, pageSize: 5 }),
+  deed("listStockChanges", 1, { pageSize: 5, newestFirst: true }),
   deed("listOrders", 1, {}),
   deed("getLimits", 1, {}),
   deed("getPet", 1, { petId: 4711n }, { codes: ["PET_NOT_FOUND"] }),
+  deed("updateInventory", 1, { petId: 1n, update: { quantity: 0n }, etag: '"0"' }, { codes: ["PRECONDITION_FAILED"] }),
+  deed("commitHold", 1, { holdId: "hold_of_nobody" }, { codes: ["HOLD_NOT_FOUND"] }),
   deed("listInventory", 1, { pageSize: 5, pageToken: "x" }, { codes: ["INVALID_PAGE_TOKEN"] }),
   // Strangers have a limit, too; and bans end.
   deed("getPet", 1, { petId: 7n }, { key: "unknown", codes: ["API_KEY_INVALID", "RATE_LIMIT_EXCEEDED"] }),
