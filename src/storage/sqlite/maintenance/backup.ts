@@ -7,7 +7,7 @@ import { belongsToStore, StoreFileError } from "../files/store-path.ts";
 
 /**
  * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets
- * its name when it is complete. Throws `StoreFileError` when the name is taken, and the file system's errors.
+ * its name when it is complete. Its history is of another lineage. Throws `StoreFileError` when the name is taken, and the file system's errors.
  *
  * The copy needs a connection of its own. It reads as of one moment, so that writers do not restart it.
  */
@@ -22,6 +22,7 @@ export async function backUp(connection: Connection, file: string, report?: Repo
     await copyPaced(connection, draft, report);
     connection.run("COMMIT");
     detachLog(draft);
+    beginLineage(draft);
     syncFile(draft);
     assertFree(file);
     renameSync(draft, file);
@@ -64,6 +65,22 @@ function detachLog(file: string): void {
   const connection = new Connection(file);
   try {
     connection.pragma("journal_mode = DELETE");
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * Gives a copy a history of its own: what clients read after the copy was made is not in it, and its next revisions tell
+ * of other changes. This holds for a backup that is served where it lies, too. An older store gets its lineage when it is
+ * migrated.
+ */
+function beginLineage(file: string): void {
+  const connection = new Connection(file);
+  try {
+    if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'history'") !== undefined) {
+      connection.run("UPDATE history SET lineage = lower(hex(randomblob(6)))");
+    }
   } finally {
     connection.close();
   }

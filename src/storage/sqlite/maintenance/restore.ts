@@ -57,7 +57,6 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
   try {
     // The copy is half of the work, the check the other half.
     await backUp(connection, draft, (done, total) => report(done, 2 * total));
-    beginLineage(draft);
   } catch (error) {
     throw isMediumFailure(error) ? toStoreFileError(error, draft) : error;
   } finally {
@@ -67,21 +66,6 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
   if (faults.length > 0) {
     const others = faults.length > 1 ? `, and ${faults.length - 1} more` : "";
     throw new StoreFileError(`${backup}: it is not sound: ${faults[0]}${others}`);
-  }
-}
-
-/**
- * Gives a copy a history of its own: what clients have read since the backup is not in it, and its next revisions tell of
- * other changes. An older store gets its lineage when it is migrated.
- */
-function beginLineage(draft: string): void {
-  const connection = new Connection(draft);
-  try {
-    if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'history'") !== undefined) {
-      connection.run("UPDATE history SET lineage = lower(hex(randomblob(6)))");
-    }
-  } finally {
-    connection.close();
   }
 }
 
