@@ -13,7 +13,7 @@ const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|
  * none. Throws `INVALID_REQUEST`. Source: RFC 9110, 13.1.1
  */
 export function parseIfMatch(value: string): readonly string[] | undefined {
-  if (value.trim() === "*") {
+  if (/^[ \t]*\*[ \t]*$/.test(value)) {
     return undefined;
   }
   const versions: string[] = [];

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type Duration, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type HoldService, ListHoldsResponseSchema } from "../../gen/petstore/v1/hold_service_pb.ts";
+import { invalidRequest } from "../domain/errors.ts";
 import { defaultHoldMs, type Hold } from "../domain/hold.ts";
 import type { ListedHold, StockStore } from "../domain/stock-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
@@ -65,8 +66,17 @@ function newHoldId(): string {
   return `hold_${randomBytes(12).toString("base64url")}`;
 }
 
-/** Whole milliseconds; a fraction of one is cut off. */
+/**
+ * Whole milliseconds of a positive duration; a fraction of one is cut off. Throws `INVALID_REQUEST` for nanoseconds that
+ * a duration cannot have: the binary encoding carries any.
+ *
+ * Source: https://protobuf.dev/reference/protobuf/google.protobuf/#duration
+ */
 function millisecondsOf({ seconds, nanos }: Duration): number {
+  if (nanos < 0 || nanos > 999_999_999) {
+    const description = "must have from 0 to 999999999 nanoseconds";
+    throw invalidRequest(`ttl: ${description}.`, [{ field: "ttl", description }]);
+  }
   return Number(seconds) * 1_000 + Math.trunc(nanos / 1_000_000);
 }
 

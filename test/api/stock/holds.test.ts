@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { HoldState } from "../../../gen/petstore/v1/hold_pb.ts";
 import { StockChangeKind } from "../../../gen/petstore/v1/stock_change_pb.ts";
-import { type Protocol, protocols, rest } from "../../support/clients/protocols.ts";
+import { type Protocol, protocolNamed, protocols, rest } from "../../support/clients/protocols.ts";
 import { until } from "../../support/deadline.ts";
 import type { ErrorCode } from "../../support/error-codes.ts";
 import { expectErrorBody, expectFailure } from "../../support/expectations.ts";
@@ -34,6 +34,20 @@ async function releaseAll(): Promise<void> {
 async function expire(holdId: string): Promise<void> {
   await until(async () => (await stock.get(rest, "getHold", { holdId })).hold?.state === HoldState.EXPIRED, 10_000);
 }
+
+describe("over the binary encoding", () => {
+  it.each([
+    { seconds: 1n, nanos: 1_000_000_000 },
+    { seconds: 604_799n, nanos: 2_000_000_000 },
+    { seconds: 5n, nanos: -1 },
+  ])("a ttl is a duration of the well-known type, which $seconds s and $nanos ns are not", async (ttl) => {
+    await stock.expectNothingChanged(async () => {
+      const outcome = await stock.call(protocolNamed("gRPC"), "createHold", { petId: 7n, quantity: 1n, ttl });
+      expectFailure(outcome, "INVALID_REQUEST");
+      expect(outcome.failure?.message).toMatch(/^ttl: /);
+    });
+  });
+});
 
 describe.each(protocols)("over $name", (protocol) => {
   it("keeps stock for a while, and tells of it", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Protocol } from "../../support/clients/protocols.ts";
-import { protocols, rest } from "../../support/clients/protocols.ts";
+import { protocolNamed, protocols, rest } from "../../support/clients/protocols.ts";
 import { expectFailure, expectSuccess } from "../../support/expectations.ts";
 import { createHttp1Client } from "../../support/http.ts";
 import type { Input } from "../../support/operations.ts";
@@ -23,6 +23,15 @@ function writesOver(protocol: Protocol): Record<"update" | "adjust", Write> {
     adjust: (petId, etag) => stock.get(protocol, "adjustInventory", { petId, adjustment: { delta: 1n }, etag }),
   };
 }
+
+describe("over RPC", () => {
+  it("a line's end is no part of a tag", async () => {
+    const input: Input<"updateInventory"> = { petId: 7n, update: { quantity: 5n }, etag: "*\n" };
+    await stock.expectNothingChanged(async () => {
+      expectFailure(await stock.call(protocolNamed("gRPC"), "updateInventory", input), "INVALID_REQUEST");
+    });
+  });
+});
 
 describe.each(protocols)("over $name", (protocol) => {
   it("an entry has a strong tag, which stays the same while nobody writes", async () => {
