@@ -109,7 +109,7 @@ export function headOf(connection: Connection): bigint {
 
 const lineages = new WeakMap<Connection, string>();
 
-/** The lineage of the history. It is the same as long as a file is open: only a backup that is restored has another. */
+/** The lineage of the history. It is the same as long as a file is open: only a copy has another. */
 export function lineageOf(connection: Connection): string {
   const known = lineages.get(connection);
   const lineage = known ?? connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
