@@ -61,7 +61,7 @@ export function availableOf(quantity: bigint, held: bigint): bigint {
 }
 
 /** Whether the decision on a command depends on what is held. */
-export function dependsOnHolds(command: StockCommand): boolean {
+export function dependsOnHolds(command: StockCommand): command is AdjustStock {
   return command.kind === "adjust" && command.delta < 0n && !command.allowNegative;
 }
 

@@ -1,3 +1,4 @@
+import type { ListedHold } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
 import type { StoredStock } from "./stock.ts";
 
@@ -6,23 +7,50 @@ import type { StoredStock } from "./stock.ts";
  * that it stays over when a clock is set back.
  */
 
+/** A judgement on the holds of a pet. */
+interface HoldJudgement {
+  readonly nowMs: number;
+  /** What is wanted is granted where no more than this is held. */
+  readonly heldAtMost: bigint;
+}
+
+/** So many holds are noted in one step: a few milliseconds' worth. */
+const notedPerStep = 500;
+
 /**
- * Notes which holds of a pet are over, and returns what the others hold. Takes as long as there are holds to note, and
- * not longer the more there are. To be called in a transaction.
+ * Judges the holds of a pet: returns what those hold that are not over. Notes the oldest of the others, in one step, and
+ * goes on only as long as the judgement rests on them: otherwise whoever lets many holds expire at once would keep all
+ * writers waiting. To be called in a transaction.
  */
-export function noteExpiredOf(connection: Connection, { petId, held }: StoredStock, nowMs: number): bigint {
+export function judgeHolds(
+  connection: Connection,
+  { petId, held }: StoredStock,
+  { nowMs, heldAtMost }: HoldJudgement,
+): bigint {
   const over = held === 0n ? 0n : sumExpired(connection, petId, nowMs);
-  if (over === 0n) {
-    return held;
+  const isGranted = held - over <= heldAtMost;
+  let left = over;
+  while (left > 0n && (left === over || (isGranted && held - over + left > heldAtMost))) {
+    left -= noteOldest(connection, petId, nowMs);
   }
-  connection.run(
+  if (left < over) {
+    connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, over - left, petId);
+  }
+  return held - over;
+}
+
+/** Returns what the holds that were noted have held. */
+function noteOldest(connection: Connection, petId: bigint, nowMs: number): bigint {
+  const noted = connection.all<{ readonly quantity: bigint }>(
     `UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms
-     WHERE pet_id = ? AND state = 'held' AND expires_at_ms <= ?`,
+     WHERE position IN (
+       SELECT position FROM holds WHERE pet_id = ? AND state = 'held' AND expires_at_ms <= ?
+       ORDER BY expires_at_ms LIMIT ${notedPerStep})
+     RETURNING quantity`,
     petId,
     BigInt(nowMs),
   );
-  connection.run(`UPDATE stock SET held = ? WHERE pet_id = ?`, held - over, petId);
-  return held - over;
+  return noted.reduce((sum, { quantity }) => sum + quantity, 0n);
 }
 
 /** What the holds of a pet that are over, and have not been noted to be, hold together. */
@@ -47,8 +75,16 @@ export function noteExpired(connection: Connection, nowMs: number, limit: number
     BigInt(limit),
   );
   for (const { position, pet_id: petId, quantity } of over) {
-    connection.run(`UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms WHERE position = ?`, position);
-    connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, quantity, petId);
+    noteExpiredHold(connection, { position, petId, quantity });
   }
   return over.length;
+}
+
+/** Notes that one hold is over. To be called in a transaction. */
+export function noteExpiredHold(
+  connection: Connection,
+  { position, petId, quantity }: Pick<ListedHold, "position" | "petId" | "quantity">,
+): void {
+  connection.run(`UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms WHERE position = ?`, position);
+  connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, quantity, petId);
 }

@@ -8,6 +8,7 @@ import {
   type HoldRequest,
   type HoldState,
   holdAt,
+  holdStateAt,
   holdStates,
 } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
@@ -15,9 +16,9 @@ import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/stock-store.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { noteExpiredOf, sumExpired } from "./hold-expiry.ts";
+import { judgeHolds, noteExpiredHold, sumExpired } from "./hold-expiry.ts";
 import { doOnce } from "./idempotency.ts";
-import { findStock, writeStock } from "./stock.ts";
+import { findStock, type StoredStock, writeStock } from "./stock.ts";
 
 interface HoldRow {
   readonly position: bigint;
@@ -55,9 +56,10 @@ export function getHold(connection: Connection, id: string, nowMs: number): Hold
 export function listHolds(connection: Connection, { states, ...query }: HoldQuery, nowMs: number): ListedHold[] {
   const wanted = states.length === 0 ? holdStates : states;
   return connection
-    .asOfOneMoment(() => wanted.flatMap((state) => listHoldsIn(connection, state, query, nowMs)))
+    .asOfOneMoment(() => selectionsOf(wanted).flatMap((selection) => listStored(connection, selection, query, nowMs)))
     .sort((a, b) => (a.position > b.position ? -1 : 1))
-    .slice(0, query.limit);
+    .slice(0, query.limit)
+    .map((hold) => ({ ...hold, ...holdAt(hold, nowMs) }));
 }
 
 /** Throws `PET_NOT_FOUND`, `INSUFFICIENT_STOCK` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
@@ -65,7 +67,7 @@ export function createHold(connection: Connection, request: HoldRequest, context
   const { holdId, petId, quantity, ttlMs, reference } = request;
   return doOnce(connection, context, () => {
     const stock = findStock(connection, petId);
-    assertHoldable(request, stock, stock === undefined ? 0n : noteExpiredOf(connection, stock, context.nowMs));
+    assertHoldable(request, stock, stock === undefined ? 0n : heldFor(connection, request, stock, context));
     connection.run(
       `INSERT INTO holds (id, pet_id, quantity, reference, state, created_at_ms, expires_at_ms, key_id)
        VALUES (?, ?, ?, ?, 'held', ?, ?, ?)`,
@@ -87,9 +89,7 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
   return doOnce(connection, context, () => {
     const hold = findHold(connection, ending.holdId);
     const stock = hold && findStock(connection, hold.petId);
-    if (stock !== undefined) {
-      noteExpiredOf(connection, stock, context.nowMs);
-    }
+    noteWhetherOver(connection, hold, context);
     const quantity = decideCommit(hold, stock, context.nowMs);
     if (hold !== undefined && stock !== undefined && quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
@@ -104,15 +104,27 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
 export function releaseHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
   return doOnce(connection, context, () => {
     const hold = findHold(connection, ending.holdId);
-    const stock = hold && findStock(connection, hold.petId);
-    if (stock !== undefined) {
-      noteExpiredOf(connection, stock, context.nowMs);
-    }
+    noteWhetherOver(connection, hold, context);
     if (decideRelease(hold, context.nowMs) && hold !== undefined) {
       endHold(connection, hold, "released", context.nowMs);
     }
     return getHold(connection, ending.holdId, context.nowMs);
   });
+}
+
+function heldFor(
+  connection: Connection,
+  { quantity }: HoldRequest,
+  stock: StoredStock,
+  { nowMs }: WriteContext,
+): bigint {
+  return judgeHolds(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
+}
+
+function noteWhetherOver(connection: Connection, hold: ListedHold | undefined, { nowMs }: WriteContext): void {
+  if (hold !== undefined && hold.state === "held" && holdStateAt(hold, nowMs) !== "held") {
+    noteExpiredHold(connection, hold);
+  }
 }
 
 function endHold(connection: Connection, hold: ListedHold, state: HoldState, nowMs: number): void {
@@ -125,36 +137,55 @@ function findHold(connection: Connection, id: string): ListedHold | undefined {
   return row && holdFromRow(row);
 }
 
-/** How the holds in a state are stored: what is stored as held has expired once its time is over. */
-const storedAs: Readonly<Record<HoldState, readonly (readonly [stored: HoldState, isOver: boolean])[]>> = {
-  held: [["held", false]],
-  committed: [["committed", false]],
-  released: [["released", false]],
-  expired: [
-    ["expired", false],
-    ["held", true],
-  ],
-};
+/** Which of the holds that are stored in a state: all, or those that are over by now, or the others. */
+type Selection = readonly [stored: HoldState, which: "all" | "over" | "not over"];
 
-function listHoldsIn(connection: Connection, state: HoldState, query: HoldsOfPet, nowMs: number): ListedHold[] {
-  const { petId, before = maxInt64, limit } = query;
+/** How the holds in some states are stored: what is stored as held has expired once its time is over. */
+function selectionsOf(states: readonly HoldState[]): Selection[] {
+  const [isHeld, isExpired] = [states.includes("held"), states.includes("expired")];
+  const stored = states.filter((state) => state !== "held").map((state): Selection => [state, "all"]);
+  if (!isHeld && !isExpired) {
+    return stored;
+  }
+  return [...stored, ["held", isHeld && isExpired ? "all" : isExpired ? "over" : "not over"]];
+}
+
+/*
+ * Those that are over, and have not been noted to be, are few: they are found by their expiry. The others are found by
+ * their positions. So no list goes through all that is held.
+ */
+function listStored(
+  connection: Connection,
+  [stored, which]: Selection,
+  { petId, before = maxInt64, limit }: HoldsOfPet,
+  nowMs: number,
+): ListedHold[] {
   const pet = petId === undefined ? [] : [petId];
-  return storedAs[state].flatMap(([stored, isOver]) =>
-    connection
-      .all<HoldRow>(
-        `SELECT * FROM holds
-         WHERE state = +? AND position < ? AND (state = 'held' AND +expires_at_ms <= ?) = ?
-           ${petId === undefined ? "" : "AND pet_id = ?"}
-         ORDER BY position DESC LIMIT ?`,
-        stored,
-        before,
-        BigInt(nowMs),
-        isOver ? 1n : 0n,
-        ...pet,
-        BigInt(limit),
-      )
-      .map((row) => ({ ...holdFromRow(row), state })),
+  const ofPet = petId === undefined ? "" : "AND pet_id = ?";
+  if (which === "over") {
+    const rows = connection.all<HoldRow>(
+      `SELECT * FROM holds
+       WHERE position IN (
+         SELECT position FROM holds INDEXED BY ${petId === undefined ? "holds_by_expiry" : "holds_open"}
+         WHERE state = 'held' AND expires_at_ms <= ? AND position < ? ${ofPet} ORDER BY position DESC LIMIT ?)`,
+      BigInt(nowMs),
+      before,
+      ...pet,
+      BigInt(limit),
+    );
+    return rows.map(holdFromRow);
+  }
+  const rows = connection.all<HoldRow>(
+    `SELECT * FROM holds INDEXED BY ${petId === undefined ? "holds_by_state" : "holds_by_pet"}
+     WHERE state = ? AND position < ? ${which === "all" ? "" : `AND expires_at_ms > ?`} ${ofPet}
+     ORDER BY position DESC LIMIT ?`,
+    stored,
+    before,
+    ...(which === "all" ? [] : [BigInt(nowMs)]),
+    ...pet,
+    BigInt(limit),
   );
+  return rows.map(holdFromRow);
 }
 
 function refuseUnknown(): never {

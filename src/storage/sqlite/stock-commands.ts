@@ -1,5 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import {
+  type AdjustStock,
   decideStock,
   dependsOnHolds,
   type StockCommand,
@@ -9,7 +10,7 @@ import {
 } from "../../domain/stock.ts";
 import type { BatchOutcome, WriteContext, Written } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
-import { noteExpiredOf } from "./hold-expiry.ts";
+import { judgeHolds } from "./hold-expiry.ts";
 import { doOnce, recall, remember } from "./idempotency.ts";
 import { entryOf, findStock, type StoredStock, writeStock } from "./stock.ts";
 
@@ -75,7 +76,7 @@ function toOutcome(result: Decided): BatchOutcome {
 
 function carryOut(connection: Connection, command: StockCommand, context: WriteContext): Decided {
   const stock = findStock(connection, command.petId);
-  const held = stock && dependsOnHolds(command) ? noteExpiredOf(connection, stock, context.nowMs) : 0n;
+  const held = stock && dependsOnHolds(command) ? heldFor(connection, command, stock, context) : 0n;
   const decision = decideStock(command, stock, held);
   if (decision.outcome !== "done") {
     return decision;
@@ -83,4 +84,8 @@ function carryOut(connection: Connection, command: StockCommand, context: WriteC
   const { kind, reason, reference } = command;
   const write = { kind, quantity: decision.quantity, reason, reference };
   return { outcome: "done", stock: writeStock(connection, stock as StoredStock, write, context) };
+}
+
+function heldFor(connection: Connection, { delta }: AdjustStock, stock: StoredStock, { nowMs }: WriteContext): bigint {
+  return judgeHolds(connection, stock, { nowMs, heldAtMost: stock.quantity + delta });
 }

@@ -133,15 +133,15 @@ CREATE TABLE holds (
      key_id        TEXT NOT NULL
    ) STRICT;
 
-CREATE INDEX holds_open ON holds (pet_id, expires_at_ms) WHERE state = 'held';
+CREATE INDEX holds_open ON holds (pet_id, expires_at_ms, quantity) WHERE state = 'held';
 
 CREATE INDEX holds_by_expiry ON holds (expires_at_ms) WHERE state = 'held';
 
 CREATE INDEX holds_by_end ON holds (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
 
-CREATE INDEX holds_by_pet ON holds (pet_id, state, position);
+CREATE INDEX holds_by_pet ON holds (pet_id, state, position, expires_at_ms);
 
-CREATE INDEX holds_by_state ON holds (state, position);
+CREATE INDEX holds_by_state ON holds (state, position, expires_at_ms);
 
 CREATE TABLE idempotency_records (
      id            BLOB PRIMARY KEY,  -- the beginning of the SHA-256 of API key and idempotency key
