@@ -8,11 +8,17 @@ export function toEtag(version: string): string {
 /** One entity tag, and what follows it: the end, or a comma. */
 const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|$)/uy;
 
+/** The most characters of an `If-Match`, over RPC too: as many as a request's headers may have. */
+const maxIfMatchLength = 16_384;
+
 /**
  * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags match
  * none. Throws `INVALID_REQUEST`. Source: RFC 9110, 13.1.1
  */
 export function parseIfMatch(value: string): readonly string[] | undefined {
+  if (value.length > maxIfMatchLength) {
+    throw unreadable(`at most ${maxIfMatchLength} characters long`);
+  }
   if (/^[ \t]*\*[ \t]*$/.test(value)) {
     return undefined;
   }

@@ -35,6 +35,23 @@ export function changeStock(connection: Connection, command: StockCommand, conte
   return result;
 }
 
+/** As `changeStock`, but throws what is a refusal. To be called in a transaction. */
+export function changeStockOrThrow(
+  connection: Connection,
+  command: StockCommand,
+  context: WriteContext,
+): Written<StockEntry> {
+  const result = changeStock(connection, command, context);
+  switch (result.outcome) {
+    case "done":
+      return { value: entryOf(result.stock), isReplayed: false };
+    case "replayed":
+      return { value: result.entry, isReplayed: true };
+    default:
+      throw stockRefusalError(command.petId, result);
+  }
+}
+
 /**
  * Does commands in their order, once. With `atomic` it throws the error of the first refusal, and has changed nothing
  * then. To be called in a transaction.

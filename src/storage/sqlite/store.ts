@@ -1,4 +1,4 @@
-import { petNotFound } from "../../domain/errors.ts";
+import { petNotFound, storeUnavailable } from "../../domain/errors.ts";
 import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
@@ -21,6 +21,7 @@ import type { ChangeTokens, Store, WaitOptions } from "../../domain/store.ts";
 import type { StoreGauge } from "../../domain/store-maintenance.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { KeyUsage, UsageSave } from "../../domain/usage-store.ts";
+import { Lane } from "../../scheduling/lane.ts";
 import { abortable, abortableItems } from "../abortable.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
@@ -43,6 +44,15 @@ export function openSqliteStore(file: string, options: DatabaseOptions & WriterO
   return new SqliteStore(prepareDatabase(file, options), { busyTimeoutMs, committed, ended });
 }
 
+/**
+ * How many changes of batches are committed together: as many as one batch may have. Other writes wait for no more than
+ * that, however many batches there are.
+ */
+const changesAtOnce = 1_000;
+
+/** How many changes of batches wait: some 100 MB at most, and seconds of work. */
+const mostWaitingChanges = 100_000;
+
 /** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
 export class SqliteStore implements Store {
   readonly maintenance: SqliteMaintenance;
@@ -51,6 +61,11 @@ export class SqliteStore implements Store {
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;
   readonly #writer: Writer;
+  readonly #batches = new Lane({
+    width: changesAtOnce,
+    most: mostWaitingChanges,
+    refusal: () => storeUnavailable(new Error("too many batches wait for the disk")),
+  });
 
   /** Takes the path of a prepared file: see `openSqliteStore`. */
   constructor(path: string, options: WriterOptions) {
@@ -96,7 +111,8 @@ export class SqliteStore implements Store {
     context: WriteContext,
     options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>> {
-    return abortable(() => this.#writer.run("changeStockInBatch", commands, atomic, context), options);
+    const change = () => this.#writer.run("changeStockInBatch", commands, atomic, context);
+    return abortable(() => this.#batches.run(commands.length, change), options);
   }
 
   createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
@@ -246,6 +262,7 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
+    await this.#batches.idle();
     await this.#writer.close();
     this.#reader.close();
   }

@@ -17,7 +17,8 @@ export interface QueuedAnswer {
 }
 
 /** The most commands that can be under way: a power of two, and far more than arrive during one commit. */
-const capacity = 8192;
+export const queueCapacity = 8192;
+const capacity = queueCapacity;
 
 /** For the texts of the commands: most have fewer than 64 bytes. */
 const textBytes = capacity * 256;
@@ -73,7 +74,7 @@ export class CommandQueue {
     this.#readPosition = Atomics.load(this.#positions, takenPosition);
   }
 
-  /** Appends a command. False when the queue is full. */
+  /** Appends a command. False where there is no room for it, or its texts. */
   put(command: StockCommand, context: WriteContext): boolean {
     const position = Atomics.load(this.#positions, putPosition);
     const slot = position & (capacity - 1);

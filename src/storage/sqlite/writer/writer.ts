@@ -9,7 +9,7 @@ import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import { outcomeFromAnswer } from "./command-answer.ts";
-import { CommandQueue } from "./command-queue.ts";
+import { CommandQueue, queueCapacity } from "./command-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type {
   CommittedWrites,
@@ -78,12 +78,20 @@ export class Writer {
   changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
     return new Promise((resolve, reject) => {
       if (!this.#queue.put(command, context)) {
-        reject(storeUnavailable(new Error("too many commands wait for the disk")));
+        this.#changeAside(command, context).then(resolve, reject);
         return;
       }
       this.#commands.push({ petId: command.petId, resolve, reject });
       this.#wakeSoon();
     });
+  }
+
+  /** A command that finds no room in the queue is sent as a message. Long texts fill the queue before many commands do. */
+  async #changeAside(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    if (this.#commands.length + this.#tasks.length >= queueCapacity) {
+      throw storeUnavailable(new Error("too many commands wait for the disk"));
+    }
+    return await this.run("changeStockOrThrow", command, context);
   }
 
   /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */

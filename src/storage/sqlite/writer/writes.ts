@@ -5,7 +5,7 @@ import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
 import { createKey } from "../keys.ts";
 import { deleteOutdated } from "../retention.ts";
-import { changeStockInBatch } from "../stock-commands.ts";
+import { changeStockInBatch, changeStockOrThrow } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
 import type { ChangeCounter } from "./change-counters.ts";
 
@@ -20,6 +20,7 @@ export const writes = {
   unbanKey,
   updateKey,
   saveUsage,
+  changeStockOrThrow,
   changeStockInBatch,
   createHold,
   commitHold,
@@ -35,6 +36,7 @@ export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   unbanKey: "keys",
   updateKey: "keys",
   saveUsage: "usage",
+  changeStockOrThrow: "others",
   changeStockInBatch: "others",
   createHold: "others",
   commitHold: "others",
