@@ -4,8 +4,12 @@ import type { StockStore } from "../domain/stock-store.ts";
 /** How often the store is looked through, in milliseconds. */
 const intervalMs = 60_000;
 
-/** How long the store is left to others between two steps, in milliseconds. */
+/**
+ * How long the store is left to others between two steps, in milliseconds: by one less behind each step, down to the
+ * least. So the work is gentle, and yet keeps up with whoever writes as fast as the disk takes it.
+ */
 const pauseMs = 50;
+const leastPauseMs = 10;
 
 /**
  * How much longer things are kept than they are shown, in milliseconds. So nothing is deleted that a request has found to
@@ -53,10 +57,12 @@ export function startHousekeeping({ store, historyRetentionMs, clock, report }: 
     return promise;
   }
   async function work(): Promise<void> {
+    let steps = 0;
     while (!isStopped) {
       const hasMore = await step();
+      steps = hasMore ? steps + 1 : 0;
       if (!isStopped) {
-        await pause(hasMore ? pauseMs : intervalMs);
+        await pause(hasMore ? Math.max(pauseMs - steps, leastPauseMs) : intervalMs);
       }
     }
   }

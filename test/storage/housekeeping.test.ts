@@ -55,6 +55,14 @@ it("leaves the store to others between two steps", async () => {
   expect(steps.length).toBeLessThan(30);
 });
 
+it("goes on faster the longer there is work, so that it keeps up", async () => {
+  start(10_000);
+  await vi.advanceTimersByTimeAsync(10_000);
+  const { length } = steps;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(steps.length - length).toBe(100);
+});
+
 it.each([
   ["90 days", 90 * day, 10 * day - minute],
   ["no time at all", 0, nowMs - minute],

@@ -15,6 +15,11 @@ const writes: [name: string, write: Write][] = [
   ["a batch", (store, context) => store.changeStockInBatch([adjust(1n, -1n), set(9n, 1n)], false, context)],
   ["an atomic batch", (store, context) => store.changeStockInBatch([adjust(1n, -1n), set(2n, 1n)], true, context)],
   ["a hold", (store, context) => store.createHold({ ...request, holdId: `hold_${Math.random()}` }, context)],
+  [
+    "a hold with a reference like a stored number",
+    (store, context) =>
+      store.createHold({ ...request, holdId: `hold_${Math.random()}`, reference: '{"int64":"5"}' }, context),
+  ],
   ["a commit", (store, context) => store.commitHold({ holdId: "hold_a" }, context)],
   ["a release", (store, context) => store.releaseHold({ holdId: "hold_a" }, context)],
 ];
