@@ -114,9 +114,9 @@ const migrations: readonly Step[] = [
    CREATE TABLE stock (
      pet_id   INTEGER PRIMARY KEY,
      quantity INTEGER NOT NULL,
-     revision INTEGER NOT NULL,  -- of the pet's last change; 0 before the first one
-     changes  INTEGER NOT NULL,  -- how many the pet has had
-     held     INTEGER NOT NULL DEFAULT 0,  -- the sum of its holds in the state 'held'
+     revision INTEGER NOT NULL,  -- that of the pet's last change; 0 before the first one
+     changes  INTEGER NOT NULL,  -- how many the pet has had, deleted ones included
+     held     INTEGER NOT NULL DEFAULT 0,  -- the quantities of its holds in the state 'held', added up
      status   TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
    ) STRICT;
    CREATE INDEX stock_by_status ON stock (status);`,
@@ -131,37 +131,38 @@ const migrations: readonly Step[] = [
 
    CREATE TABLE history (
      number  INTEGER PRIMARY KEY CHECK (number = 1),
-     lineage TEXT NOT NULL  -- differs for each store, and for each restored backup
+     lineage TEXT NOT NULL  -- differs for each store, and for each copy of one
    ) STRICT;
    INSERT INTO history VALUES (1, lower(hex(randomblob(6))));
 
    CREATE TABLE changes (
-     revision       INTEGER PRIMARY KEY,
+     revision       INTEGER PRIMARY KEY,  -- 1, 2, 3 ... in the order of commits
      pet_id         INTEGER NOT NULL,
-     previous       INTEGER NOT NULL,  -- the revision of the pet's change before; 0 for its first one
-     before         INTEGER,
+     previous       INTEGER NOT NULL,  -- the revision of the pet's change before this one; 0 for its first
+     before         INTEGER,  -- NULL for a pet that was new
      after          INTEGER NOT NULL,
      kind           TEXT NOT NULL CHECK (kind IN ('set', 'adjust', 'import', 'hold')),
      reason         TEXT,
      reference      TEXT,
-     key_id         TEXT,
+     key_id         TEXT,  -- NULL for commands, as is request_id
      request_id     TEXT,
      occurred_at_ms INTEGER NOT NULL
    ) STRICT;
 
    CREATE TABLE change_marks (
      pet_id   INTEGER NOT NULL,
-     revision INTEGER NOT NULL,  -- of each 128th change of a pet
+     revision INTEGER NOT NULL,  -- that of every 128th change of the pet
      PRIMARY KEY (pet_id, revision)
    ) STRICT, WITHOUT ROWID;
 
    CREATE TABLE holds (
-     position      INTEGER PRIMARY KEY AUTOINCREMENT,
+     position      INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of creation
      id            TEXT NOT NULL UNIQUE,
      pet_id        INTEGER NOT NULL,
      quantity      INTEGER NOT NULL CHECK (quantity >= 1),
      reference     TEXT,
-     state         TEXT NOT NULL CHECK (state IN ('held', 'committed', 'released', 'expired')),
+     state         TEXT NOT NULL  -- 'held' may be past its expiry
+                   CHECK (state IN ('held', 'committed', 'released', 'expired')),
      created_at_ms INTEGER NOT NULL,
      expires_at_ms INTEGER NOT NULL,
      ended_at_ms   INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
@@ -174,14 +175,14 @@ const migrations: readonly Step[] = [
    CREATE INDEX holds_by_state ON holds (state, position, expires_at_ms);
 
    CREATE TABLE idempotency_records (
-     id            BLOB PRIMARY KEY,  -- the beginning of the SHA-256 of API key and idempotency key
-     fingerprint   BLOB NOT NULL,
-     result        TEXT NOT NULL,  -- JSON
+     id            BLOB PRIMARY KEY,  -- the first 16 bytes of a SHA-256 of the API key's id and the idempotency key
+     fingerprint   BLOB NOT NULL,  -- a SHA-256 of method and content
+     result        TEXT NOT NULL,  -- the first result, in JSON
      created_at_ms INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);
 
-   ALTER TABLE change_counters ADD COLUMN others INTEGER NOT NULL DEFAULT 0;  -- of what no cache is made of`,
+   ALTER TABLE change_counters ADD COLUMN others INTEGER NOT NULL DEFAULT 0;  -- writes that no cache depends on`,
   ],
 ];
 
