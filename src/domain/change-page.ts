@@ -4,8 +4,7 @@ import { issuePageToken, type ListIdentity, type PageRequest, pageStart } from "
 import type { StockStore } from "./stock-store.ts";
 
 /** The largest page of changes, and the usual one. Source: docs/contract.md#history */
-export const maxChangePageSize = 1_000;
-const usualPageSize = 100;
+const [maxPageSize, usualPageSize] = [1_000, 100];
 
 /** Which page of the history a client asks for. */
 export interface ChangePageRequest extends PageRequest, Pick<ChangeQuery, "petIds" | "crossing" | "newestFirst"> {
@@ -16,7 +15,7 @@ export interface ChangePageRequest extends PageRequest, Pick<ChangeQuery, "petId
 /** One page of the history. */
 export interface AnsweredChanges {
   readonly changes: readonly StockChange[];
-  /** Of which the cursors are. */
+  /** That of the history, which the changes' cursors carry. */
   readonly lineage: string;
   /** Leads to the next page; undefined on the last. A page before it may be short. */
   readonly nextPageToken: string | undefined;
@@ -33,7 +32,7 @@ export async function readChangePage(
 ): Promise<AnsweredChanges> {
   const bounds = await store.historyBounds(keptSinceMs);
   const { lineage } = bounds;
-  const pageSize = Math.min(request.pageSize ?? usualPageSize, maxChangePageSize);
+  const pageSize = Math.min(request.pageSize ?? usualPageSize, maxPageSize);
   const list = identityOf(request, lineage);
   // One change more than the page holds tells whether there is a next page.
   const query = { ...queryOf(request, pageStart(list, request), bounds), limit: pageSize + 1 };
@@ -59,7 +58,7 @@ function queryOf(
   bounds: HistoryBounds,
 ): Omit<ChangeQuery, "limit"> {
   const filter = { petIds, crossing, newestFirst };
-  // Whoever goes upwards has read all between the cursor and this page, so the cursor may be too old by now.
+  // A later page of an ascending list begins at its token: by then the changes after the cursor may have been deleted.
   const isPassed = start !== undefined && !newestFirst;
   const oldest = isPassed ? 0n : bounds.oldest;
   const lowest = after === undefined ? bounds.oldest - 1n : parseCursor(after, { ...bounds, oldest });

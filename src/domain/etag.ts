@@ -1,8 +1,13 @@
-import { invalidRequest } from "./errors.ts";
+import { type DomainError, invalidRequest } from "./errors.ts";
 
 /** A version as a strong entity tag. Source: RFC 9110, 8.8.3 */
 export function toEtag(version: string): string {
   return `"${version}"`;
+}
+
+/** The version in a strong entity tag. */
+export function fromEtag(etag: string): string {
+  return etag.slice(1, -1);
 }
 
 /** One entity tag, and what follows it: the end, or a comma. */
@@ -13,7 +18,7 @@ const maxIfMatchLength = 16_384;
 
 /**
  * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags match
- * none. Throws `INVALID_REQUEST`. Source: RFC 9110, 13.1.1
+ * none. Throws `INVALID_REQUEST`, which names the field of requests that has the tags. Source: RFC 9110, 13.1.1
  */
 export function parseIfMatch(value: string): readonly string[] | undefined {
   if (value.length > maxIfMatchLength) {
@@ -28,7 +33,7 @@ export function parseIfMatch(value: string): readonly string[] | undefined {
   while (element.lastIndex < value.length) {
     const match = element.exec(value);
     if (match === null) {
-      throw unreadable("entity tags in quotes, separated by commas, or *");
+      throw unreadable();
     }
     const [, weak, version] = match;
     count += version === undefined ? 0 : 1;
@@ -37,24 +42,12 @@ export function parseIfMatch(value: string): readonly string[] | undefined {
     }
   }
   if (count === 0) {
-    throw unreadable("entity tags in quotes, separated by commas, or *");
+    throw unreadable();
   }
   return versions;
 }
 
-/** As `parseIfMatch`, for a change of a batch: one strong tag, or `*`. Throws `INVALID_REQUEST`. */
-export function parseStrongEtag(value: string, field: string): readonly string[] | undefined {
-  if (value === "*") {
-    return undefined;
-  }
-  const version = /^"([\x21\x23-\x7e\x80-\u{10ffff}]*)"$/u.exec(value)?.[1];
-  if (version === undefined) {
-    throw unreadable("one strong entity tag in quotes, or *", field);
-  }
-  return [version];
-}
-
-function unreadable(expected: string, field = "etag") {
+function unreadable(expected = "entity tags in quotes, separated by commas, or *"): DomainError {
   const description = `must be ${expected}`;
-  return invalidRequest(`${field}: ${description}.`, [{ field, description }]);
+  return invalidRequest(`etag: ${description}.`, [{ field: "etag", description }]);
 }

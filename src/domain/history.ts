@@ -26,12 +26,20 @@ export interface StockChange {
 
 /** How far the history of a store goes. */
 export interface HistoryBounds {
-  /** Differs for each store, and for each restored backup. Twelve hexadecimal digits. */
+  /** Differs for each store, and for each copy of one. Twelve hexadecimal digits. */
   readonly lineage: string;
   /** The revision of the newest change; 0 before the first one. */
   readonly head: bigint;
   /** The revision of the oldest change that is kept; `head + 1` where none is. */
   readonly oldest: bigint;
+}
+
+/**
+ * The time from which on changes are part of the history, in milliseconds since the Unix epoch. `retentionMs` may be
+ * infinity, for ever. Source: docs/contract.md#history
+ */
+export function keptSinceMs(retentionMs: number, nowMs: number): number {
+  return Math.max(0, nowMs - retentionMs);
 }
 
 /** Selects changes of the history. */

@@ -1,4 +1,4 @@
-import { holdEnded, holdNotFound, insufficientStock, petNotFound, quantityOutOfRange } from "./errors.ts";
+import { holdEnded, insufficientStock, petNotFound, quantityOutOfRange } from "./errors.ts";
 import { isInt64 } from "./ranges.ts";
 import { availableOf, type ChangeNote, type StockEntry } from "./stock.ts";
 
@@ -50,18 +50,9 @@ export function holdAt(hold: Hold, nowMs: number): Hold {
   return { ...hold, state: holdStateAt(hold, nowMs) };
 }
 
-/** How many the holds keep at a moment. */
-export function heldAt(holds: Iterable<Pick<Hold, "state" | "expiresAtMs" | "quantity">>, nowMs: number): bigint {
-  let held = 0n;
-  for (const hold of holds) {
-    held += holdStateAt(hold, nowMs) === "held" ? hold.quantity : 0n;
-  }
-  return held;
-}
-
 /**
- * Decides on a wish to hold stock: returns where it may be granted, and throws `PET_NOT_FOUND` and
- * `INSUFFICIENT_STOCK`. `held` is what is held of the pet now.
+ * Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK` where a hold may not be created. `entry` is undefined where there is no
+ * such pet; `held` is what is held of it now.
  */
 export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEntry | undefined, held: bigint): void {
   if (entry === undefined) {
@@ -74,13 +65,10 @@ export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEnt
 }
 
 /**
- * Decides on taking what is held: returns the new stock count; undefined where the hold was committed before. Throws
- * `HOLD_NOT_FOUND`, `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`.
+ * Decides on taking what is held off the pet's stock: returns the new stock count; undefined where the hold was committed
+ * before. Throws `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`.
  */
-export function decideCommit(hold: Hold | undefined, entry: StockEntry | undefined, nowMs: number): bigint | undefined {
-  if (hold === undefined || entry === undefined) {
-    throw holdNotFound();
-  }
+export function decideCommit(hold: Hold, entry: StockEntry, nowMs: number): bigint | undefined {
   const state = holdStateAt(hold, nowMs);
   if (state === "committed") {
     return undefined;
@@ -97,12 +85,9 @@ export function decideCommit(hold: Hold | undefined, entry: StockEntry | undefin
 
 /**
  * Decides on giving back what is held: whether the hold ends now. False where it was released before, or has expired.
- * Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`.
+ * Throws `HOLD_ENDED`.
  */
-export function decideRelease(hold: Hold | undefined, nowMs: number): boolean {
-  if (hold === undefined) {
-    throw holdNotFound();
-  }
+export function decideRelease(hold: Hold, nowMs: number): boolean {
   const state = holdStateAt(hold, nowMs);
   if (state === "committed") {
     throw holdEnded(state);

@@ -14,13 +14,12 @@ export function isInt64(value: bigint): boolean {
 export const minTimestampMs = Date.parse("0001-01-01T00:00:00.000Z");
 export const maxTimestampMs = Date.parse("9999-12-31T23:59:59.999Z");
 
+/** `Math.min` for two bigints. */
 export function lesserOf(a: bigint, b: bigint): bigint {
-  if (a < b) {
-    return a;
-  }
-  return b;
+  return a < b ? a : b;
 }
 
+/** `Math.max` for two bigints. */
 export function greaterOf(a: bigint, b: bigint): bigint {
-  return lesserOf(a, b) === a ? b : a;
+  return a > b ? a : b;
 }

@@ -1,5 +1,6 @@
 import type { ChangePage, ChangeQuery, HistoryBounds } from "./history.ts";
 import type { Hold, HoldEnding, HoldRequest, HoldState } from "./hold.ts";
+import type { Idempotency } from "./idempotency.ts";
 import type { InventoryItem, PetStatus } from "./pet.ts";
 import type { ListQuery } from "./pet-store.ts";
 import type { Availability, StockCommand, StockEntry, StockRefusal } from "./stock.ts";
@@ -79,16 +80,6 @@ export interface WriteContext {
   /** Under which the write is done once; undefined where it is done each time. */
   readonly idempotency?: Idempotency | undefined;
 }
-
-/** The identity of a write, within the API key of its context. */
-export interface Idempotency {
-  readonly key: string;
-  /** SHA-256 of the method and its content: the same for the same request. */
-  readonly fingerprint: Uint8Array;
-}
-
-/** How long an idempotency key is remembered, in milliseconds. Source: docs/contract.md#idempotency */
-export const idempotencyMs = 24 * 60 * 60_000;
 
 /** The result of a write. */
 export interface Written<T> {

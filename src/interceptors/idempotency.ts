@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type DescField, type DescMessage, type DescMethod, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import { type DomainError, invalidRequest } from "../domain/errors.ts";
-import type { Idempotency } from "../domain/stock-store.ts";
+import type { Idempotency } from "../domain/idempotency.ts";
 import type { CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/endpoint.ts";
 import { headerOf, operationOf } from "./operation.ts";

@@ -1,7 +1,7 @@
 import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
+import { keptSinceMs } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
-import { keptSinceMs } from "../domain/retention.ts";
 import type { WriteContext } from "../domain/stock-store.ts";
 import type { Store } from "../domain/store.ts";
 import type { JsonWriters } from "../gateway/json/json-writer.ts";

@@ -3,7 +3,7 @@ import type { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
 import type { InventoryChange } from "../../gen/petstore/v1/inventory_pb.ts";
 import type { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
-import { parseStrongEtag } from "../domain/etag.ts";
+import { fromEtag } from "../domain/etag.ts";
 import { type StockCommand, stockRefusalError } from "../domain/stock.ts";
 import type { BatchOutcome, StockStore } from "../domain/stock-store.ts";
 import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
@@ -30,16 +30,16 @@ export function batchUpdateInventory({
       : { petId, error: errorToMessage(stockRefusalError(petId, outcome)) };
   }
   return async ({ changes, atomic }, call) => {
-    const commands = changes.map(toCommand);
+    const commands = changes.map((change) => toCommand(change));
     const outcomes = await write(call, (context) => store.changeStockInBatch(commands, atomic, context));
     return { results: commands.map((command, index) => toResult(command, outcomes[index] as BatchOutcome)) };
   };
 }
 
-/** The field rules say that a change has a pet, and one of a quantity and a delta. */
-function toCommand(change: InventoryChange, index: number): StockCommand {
+/** The field rules say that a change has a pet, one of a quantity and a delta, and no `etag` but a strong one or `*`. */
+function toCommand(change: InventoryChange): StockCommand {
   const { quantity, delta, allowNegative, reason, reference, etag } = change;
-  const versions = etag === undefined ? undefined : parseStrongEtag(etag, `changes[${index}].etag`);
+  const versions = etag === undefined || etag === "*" ? undefined : [fromEtag(etag)];
   const common = { petId: change.petId as bigint, versions, reason, reference };
   return quantity === undefined
     ? { ...common, kind: "adjust", delta: delta as bigint, allowNegative }

@@ -1,4 +1,4 @@
-import { keptSinceMs } from "../domain/retention.ts";
+import { keptSinceMs } from "../domain/history.ts";
 import type { StockStore } from "../domain/stock-store.ts";
 
 /** How often the store is looked through, in milliseconds. */

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import type { Idempotency } from "../../src/domain/stock-store.ts";
+import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { idempotencyInterceptor, idempotencyKey, parseIdempotencyKey } from "../../src/interceptors/idempotency.ts";
 import type { Call, CallHandler } from "../../src/rpc/call.ts";
 import type { UnaryEndpoint } from "../../src/rpc/endpoint.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { DomainError, holdNotFound, idempotencyKeyReused, petNotFound } from "../../src/domain/errors.ts";
+import { DomainError, holdNotFound, petNotFound } from "../../src/domain/errors.ts";
 import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../src/domain/history.ts";
 import {
   assertHoldable,
@@ -9,9 +9,9 @@ import {
   type HoldEnding,
   type HoldRequest,
   type HoldState,
-  heldAt,
   holdAt,
 } from "../../src/domain/hold.ts";
+import { type IdempotencyRecord, idempotencyMs, isReplay } from "../../src/domain/idempotency.ts";
 import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
 import {
   type Availability,
@@ -23,17 +23,15 @@ import {
   type StockEntry,
   stockRefusalError,
 } from "../../src/domain/stock.ts";
-import {
-  type BatchOutcome,
-  type CommittedChanges,
-  type HoldQuery,
-  type Idempotency,
-  type InventoryQuery,
-  idempotencyMs,
-  type ListedHold,
-  type StockStore,
-  type WriteContext,
-  type Written,
+import type {
+  BatchOutcome,
+  CommittedChanges,
+  HoldQuery,
+  InventoryQuery,
+  ListedHold,
+  StockStore,
+  WriteContext,
+  Written,
 } from "../../src/domain/stock-store.ts";
 import type { WaitOptions } from "../../src/domain/store.ts";
 import { abortable } from "../../src/storage/abortable.ts";
@@ -63,10 +61,8 @@ export class StockData {
   }
 }
 
-interface Remembered {
-  readonly fingerprint: Idempotency["fingerprint"];
+interface Remembered extends IdempotencyRecord {
   readonly value: unknown;
-  readonly createdAtMs: number;
 }
 
 /** The model of the stock, its holds and its history. */
@@ -160,21 +156,19 @@ export class MemoryStock implements StockStore {
   async commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
     return this.#once(context, options, () => {
       const hold = this.#judged(ending.holdId, context.nowMs);
-      const quantity = decideCommit(hold, hold && this.#entry(hold.petId), context.nowMs);
-      if (hold !== undefined && quantity !== undefined) {
+      const quantity = decideCommit(hold, this.#entry(hold.petId) as StockEntry, context.nowMs);
+      if (quantity !== undefined) {
         this.#write(hold.petId, "hold", quantity, { reference: hold.reference, ...given(ending) }, context);
         return this.#end(hold, "committed");
       }
-      return withoutPosition(hold as ListedHold);
+      return withoutPosition(hold);
     });
   }
 
   async releaseHold({ holdId }: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
     return this.#once(context, options, () => {
       const hold = this.#judged(holdId, context.nowMs);
-      return decideRelease(hold, context.nowMs)
-        ? this.#end(hold as ListedHold, "released")
-        : withoutPosition(hold as ListedHold);
+      return decideRelease(hold, context.nowMs) ? this.#end(hold, "released") : withoutPosition(hold);
     });
   }
 
@@ -229,12 +223,10 @@ export class MemoryStock implements StockStore {
   }
 
   /** A hold, once its pet's holds have been judged. */
-  #judged(id: string, nowMs: number): ListedHold | undefined {
-    const hold = this.#hold(id);
-    if (hold !== undefined) {
-      this.#judgeHeld(hold.petId, nowMs);
-    }
-    return this.#hold(id);
+  #judged(id: string, nowMs: number): ListedHold {
+    const { petId } = this.#hold(id) ?? refuse(holdNotFound());
+    this.#judgeHeld(petId, nowMs);
+    return this.#hold(id) as ListedHold;
   }
 
   /** Notes which holds of a pet are over, and returns what the others hold. */
@@ -246,10 +238,9 @@ export class MemoryStock implements StockStore {
   }
 
   #heldOf(petId: bigint, nowMs: number): bigint {
-    return heldAt(
-      this.#data.holds.filter((hold) => hold.petId === petId),
-      nowMs,
-    );
+    return this.#data.holds
+      .filter((hold) => hold.petId === petId && holdAt(hold, nowMs).state === "held")
+      .reduce((sum, { quantity }) => sum + quantity, 0n);
   }
 
   #end({ id }: ListedHold, state: HoldState): Hold {
@@ -281,10 +272,7 @@ export class MemoryStock implements StockStore {
       const { keyId, nowMs, idempotency } = context;
       const id = `${keyId}\0${idempotency?.key}`;
       const record = idempotency && this.#data.records.get(id);
-      if (idempotency && record && record.createdAtMs > nowMs - idempotencyMs) {
-        if (Buffer.compare(record.fingerprint, idempotency.fingerprint) !== 0) {
-          throw idempotencyKeyReused();
-        }
+      if (idempotency && record && isReplay(record, idempotency, nowMs)) {
         return { value: record.value as T, isReplayed: true };
       }
       const value = this.#atomically(work);

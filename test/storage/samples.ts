@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
-import type { Idempotency, StockStore, WriteContext } from "../../src/domain/stock-store.ts";
+import type { StockStore, WriteContext } from "../../src/domain/stock-store.ts";
 import type { WaitOptions } from "../../src/domain/store.ts";
 
 /** A pet, of which only what matters to a test need be given. */

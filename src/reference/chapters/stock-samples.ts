@@ -1,5 +1,5 @@
 import { defaultHoldMs } from "../../domain/hold.ts";
-import { idempotencyMs } from "../../domain/stock-store.ts";
+import { idempotencyMs } from "../../domain/idempotency.ts";
 import { operationOf } from "../../interceptors/operation.ts";
 import { type CallInput, createCall } from "../assets/samples/call.js";
 import { writeCurl } from "../assets/samples/curl.js";

@@ -48,7 +48,7 @@ export function findAvailability(connection: Connection, petId: bigint, nowMs: n
 
 /** Throws `HOLD_NOT_FOUND`. */
 export function getHold(connection: Connection, id: string, nowMs: number): Hold {
-  const { position: _, ...hold } = findHold(connection, id) ?? refuseUnknown();
+  const { position: _, ...hold } = findHold(connection, id);
   return holdAt(hold, nowMs);
 }
 
@@ -87,11 +87,13 @@ export function createHold(connection: Connection, request: HoldRequest, context
 /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
 export function commitHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
   return doOnce(connection, context, () => {
-    const hold = findHold(connection, ending.holdId);
-    const stock = hold && findStock(connection, hold.petId);
-    noteWhetherOver(connection, hold, context);
+    const hold = findHoldToEnd(connection, ending.holdId, context);
+    const stock = findStock(connection, hold.petId);
+    if (stock === undefined) {
+      throw holdNotFound();
+    }
     const quantity = decideCommit(hold, stock, context.nowMs);
-    if (hold !== undefined && stock !== undefined && quantity !== undefined) {
+    if (quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
       endHold(connection, hold, "committed", context.nowMs);
       writeStock(connection, stock, { kind: "hold", quantity, reason, reference }, context);
@@ -103,9 +105,8 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
 /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
 export function releaseHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
   return doOnce(connection, context, () => {
-    const hold = findHold(connection, ending.holdId);
-    noteWhetherOver(connection, hold, context);
-    if (decideRelease(hold, context.nowMs) && hold !== undefined) {
+    const hold = findHoldToEnd(connection, ending.holdId, context);
+    if (decideRelease(hold, context.nowMs)) {
       endHold(connection, hold, "released", context.nowMs);
     }
     return getHold(connection, ending.holdId, context.nowMs);
@@ -121,10 +122,13 @@ function heldFor(
   return judgeHolds(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
 }
 
-function noteWhetherOver(connection: Connection, hold: ListedHold | undefined, { nowMs }: WriteContext): void {
-  if (hold !== undefined && hold.state === "held" && holdStateAt(hold, nowMs) !== "held") {
+/** Notes whether the hold is over. Throws `HOLD_NOT_FOUND`. */
+function findHoldToEnd(connection: Connection, holdId: string, { nowMs }: WriteContext): ListedHold {
+  const hold = findHold(connection, holdId);
+  if (hold.state === "held" && holdStateAt(hold, nowMs) !== "held") {
     noteExpiredHold(connection, hold);
   }
+  return hold;
 }
 
 function endHold(connection: Connection, hold: ListedHold, state: HoldState, nowMs: number): void {
@@ -132,9 +136,13 @@ function endHold(connection: Connection, hold: ListedHold, state: HoldState, now
   connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, hold.quantity, hold.petId);
 }
 
-function findHold(connection: Connection, id: string): ListedHold | undefined {
+/** Throws `HOLD_NOT_FOUND`. */
+function findHold(connection: Connection, id: string): ListedHold {
   const row = connection.get<HoldRow>(`SELECT * FROM holds WHERE id = ?`, id);
-  return row && holdFromRow(row);
+  if (row === undefined) {
+    throw holdNotFound();
+  }
+  return holdFromRow(row);
 }
 
 /** Which of the holds that are stored in a state: all, or those that are over by now, or the others. */
@@ -186,10 +194,6 @@ function listStored(
     BigInt(limit),
   );
   return rows.map(holdFromRow);
-}
-
-function refuseUnknown(): never {
-  throw holdNotFound();
 }
 
 function holdFromRow(row: HoldRow): ListedHold {

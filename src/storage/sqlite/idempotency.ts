@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { idempotencyKeyReused } from "../../domain/errors.ts";
-import { type Idempotency, idempotencyMs, type WriteContext, type Written } from "../../domain/stock-store.ts";
+import { type Idempotency, isReplay } from "../../domain/idempotency.ts";
+import type { WriteContext, Written } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
 
 interface RecordRow {
   readonly fingerprint: Uint8Array;
   readonly result: string;
+  readonly created_at_ms: bigint;
 }
 
 /**
@@ -28,14 +29,11 @@ export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }:
     return undefined;
   }
   const row = connection.get<RecordRow>(
-    `SELECT fingerprint, result FROM idempotency_records WHERE id = ? AND created_at_ms > ?`,
+    `SELECT fingerprint, result, created_at_ms FROM idempotency_records WHERE id = ?`,
     recordId(keyId, idempotency),
-    BigInt(nowMs - idempotencyMs),
   );
-  if (row !== undefined && Buffer.compare(row.fingerprint, idempotency.fingerprint) !== 0) {
-    throw idempotencyKeyReused();
-  }
-  return row && parseResult(row.result);
+  const record = row && { fingerprint: row.fingerprint, createdAtMs: Number(row.created_at_ms) };
+  return row && record && isReplay(record, idempotency, nowMs) ? parseResult(row.result) : undefined;
 }
 
 /** Remembers the result of a write. To be called in the transaction that makes it. */
@@ -52,7 +50,7 @@ export function remember(connection: Connection, { keyId, nowMs, idempotency }: 
   }
 }
 
-/** Long enough that no two keys meet, and shorter than most keys. */
+/** Of a SHA-256: two keys never share an id, and most keys are longer. */
 const recordIdBytes = 16;
 
 function recordId(keyId: string, { key }: Idempotency): Uint8Array {

@@ -1,5 +1,5 @@
+import { idempotencyMs } from "../../domain/idempotency.ts";
 import { lesserOf } from "../../domain/ranges.ts";
-import { idempotencyMs } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
 import { findOldest, oldestRevision } from "./history.ts";
 import { noteExpired } from "./hold-expiry.ts";

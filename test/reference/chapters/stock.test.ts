@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { changeKinds } from "../../../src/domain/history.ts";
 import { holdStates } from "../../../src/domain/hold.ts";
-import { idempotencyMs } from "../../../src/domain/stock-store.ts";
+import { idempotencyMs } from "../../../src/domain/idempotency.ts";
 import { readChapters } from "../../../src/reference/chapters/chapter.ts";
 import { templateValues } from "../../../src/reference/chapters/template-values.ts";
 import { openApiDocument } from "../../../src/reference/openapi/document.ts";

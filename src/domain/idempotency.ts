@@ -1,0 +1,32 @@
+import { idempotencyKeyReused } from "./errors.ts";
+
+/** The identity of a write, within the API key of its caller. */
+export interface Idempotency {
+  readonly key: string;
+  /** SHA-256 of the method and its content: the same for the same request. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** How long an idempotency key is remembered, in milliseconds. Source: docs/contract.md#idempotency */
+export const idempotencyMs = 24 * 60 * 60_000;
+
+/** What is remembered of the write that was last made under an idempotency key, besides its result. */
+export interface IdempotencyRecord {
+  readonly fingerprint: Uint8Array;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAtMs: number;
+}
+
+/**
+ * Decides on a write under an idempotency key that has a record: whether it gets the remembered result. False for a
+ * record that has run out. Throws `IDEMPOTENCY_KEY_REUSED`.
+ */
+export function isReplay(record: IdempotencyRecord, { fingerprint }: Idempotency, nowMs: number): boolean {
+  if (record.createdAtMs <= nowMs - idempotencyMs) {
+    return false;
+  }
+  if (Buffer.compare(record.fingerprint, fingerprint) !== 0) {
+    throw idempotencyKeyReused();
+  }
+  return true;
+}
