@@ -1,7 +1,7 @@
 /**
  * What users of Connect, gRPC or protobuf-es import from `petstore-inventory-client/connect`: the services and messages
- * as protobuf-es describes them, and the interceptors for retries, idempotency keys and network errors. The types are those packages',
- * which need TypeScript 5.7.
+ * as protobuf-es describes them, and the interceptors for retries, idempotency keys and network errors. The types are
+ * those packages', which need TypeScript 5.7.
  */
 export * from "./gen/petstore/v1/hold_pb.ts";
 export * from "./gen/petstore/v1/hold_service_pb.ts";

@@ -37,13 +37,17 @@ it("leaves the others of a group alone when one command fails halfway", async ()
   const { connection, writer } = await createWriter();
   connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
                       BEGIN SELECT raise(ABORT, 'no'); END`);
-  const { answers, told } = writer.commit(queued, []);
+  const { answers, message } = writer.commit(queued, []);
   expect(answers.map(({ quantity, revision }) => [quantity, revision])).toEqual([
     [9n, 4],
     [0n, 0],
     [9n, 5],
   ]);
-  expect(told).toMatchObject({ commandCount: 3, revision: 5, others: { asides: [{ error: { message: "no" } }] } });
+  expect(message).toMatchObject({
+    commandCount: 3,
+    revision: 5,
+    others: { commandOutcomes: [{ error: { message: "no" } }] },
+  });
   expect(contentOf(connection)).toEqual([
     [9n, 10n, 9n],
     [1n, 2n, 3n, 1n, 3n],
@@ -62,8 +66,8 @@ it("has done nothing of a group that fails as a whole", async () => {
 it("tells nothing besides numbers of a group of commands that are done or refused", async () => {
   const { writer } = await createWriter();
   const refused = { command: set(9n, 1n), context: createContext() };
-  const { told } = writer.commit([...queued, refused], []);
-  expect(told).toEqual({
+  const { message } = writer.commit([...queued, refused], []);
+  expect(message).toEqual({
     commandCount: 4,
     size: 4,
     revision: 6,

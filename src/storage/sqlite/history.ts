@@ -1,16 +1,10 @@
-import {
-  type ChangePage,
-  type ChangeQuery,
-  changeKinds,
-  type HistoryBounds,
-  type StockChange,
-} from "../../domain/history.ts";
+import { type ChangePage, type ChangeQuery, changeKinds, type StockChange } from "../../domain/history.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
 import { searchRevisions } from "./change-search.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
+import { headOf, oldestRevision } from "./history-bounds.ts";
 import { searchPets } from "./pet-history.ts";
-import { headOf, lineageOf } from "./stock.ts";
 
 interface ChangeRow {
   readonly revision: bigint;
@@ -23,36 +17,6 @@ interface ChangeRow {
   readonly key_id: string | null;
   readonly request_id: string | null;
   readonly occurred_at_ms: bigint;
-}
-
-/** The revision of the oldest change that has not been deleted; 1 before the first one. */
-export function oldestRevision(connection: Connection): bigint {
-  return connection.get<{ oldest: bigint }>(`SELECT ifnull(min(revision), 1) AS oldest FROM changes`)?.oldest ?? 1n;
-}
-
-export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
-  return connection.asOfOneMoment(() => {
-    return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
-  });
-}
-
-/**
- * The revision of the first change that was made at a time or after it, by bisection: clocks that were set back may
- * have left changes out of the order of time. To be called in a transaction.
- */
-export function findOldest(connection: Connection, keptSinceMs: number): bigint {
-  let low = oldestRevision(connection);
-  let high = headOf(connection) + 1n;
-  while (low < high) {
-    const middle = (low + high) / 2n;
-    const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, middle);
-    if (row === undefined || Number(row.at) < keptSinceMs) {
-      low = middle + 1n;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 /** Throws `PET_NOT_FOUND`. */

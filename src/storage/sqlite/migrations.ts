@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 /** One step to a newer version of the schema: SQL, and the moves of whole tables. */
 type Step = readonly (string | TableMove)[];
 
-/** Moves all rows of a table that has an `id`, some at a time: so that the space of each part is used by the next. */
+/** Moves all rows of a table that has an `id`, some at a time, so that each part reuses the space of the one before. */
 interface TableMove {
   readonly from: string;
   /** The beginnings of the statements, which end with the rows to take. */
@@ -204,8 +204,9 @@ export function hasOlderSchema(connection: Connection): boolean {
 }
 
 /**
- * Brings a file to the present schema, in one transaction: what ends it half-way leaves the file as it was. Takes no more
- * memory the larger the tables are. Reports how many rows of an older store are done. Throws where the file cannot be written.
+ * Brings a file to the present schema, in one transaction: what ends it half-way leaves the file as it was. Its memory
+ * does not grow with the tables. Reports how many rows of an older store are done. Throws where the file cannot be
+ * written.
  */
 export function migrate(connection: Connection, report: ReportProgress = () => {}): void {
   const present = versionOf(connection);

@@ -6,14 +6,14 @@ import type { Connection } from "./connection.ts";
 import { changesPerMark } from "./stock.ts";
 
 /*
- * Each change names the pet's change before it. Forwards, a pet's changes are found from its next mark on, or from its
- * last change: the way back to where the search stands has at most as many steps as there are changes to a mark.
+ * Each change names the pet's change before it, so a pet's history can only be walked backwards. To go forwards, a search
+ * jumps to the pet's next mark, or to its last change, and walks back to where it was: at most `changesPerMark` steps.
  */
 
-/** After so many steps a search ends with what it has found: a few milliseconds' worth, and a whole page. */
+/** After so many steps a search ends with what it has found. They take a few milliseconds, and fill a whole page. */
 const maxSteps = 1_000;
 
-/** For so many pets the way to where a search begins is at most as long as the rest. More pets are looked for in all changes. */
+/** The most pets that are walked one by one. For more, going through all changes is quicker. */
 const maxWalked = 8;
 
 /** Finds the next changes of some pets in a range. Throws `PET_NOT_FOUND`. To be called in a transaction. */

@@ -1,9 +1,8 @@
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { lesserOf } from "../../domain/ranges.ts";
 import type { Connection } from "./connection.ts";
-import { findOldest, oldestRevision } from "./history.ts";
+import { findOldest, headOf, oldestRevision } from "./history-bounds.ts";
 import { noteExpired } from "./hold-expiry.ts";
-import { headOf } from "./stock.ts";
 
 /** The most rows of a kind that one step deletes: twice what a batch may write, in some 10 ms. */
 const rowsPerStep = 2_000n;

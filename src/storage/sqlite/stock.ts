@@ -4,6 +4,7 @@ import type { ChangeNote, StockEntry } from "../../domain/stock.ts";
 import type { WriteContext } from "../../domain/stock-store.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
+import { lineageOf } from "./history-bounds.ts";
 
 /** What is stored of a pet's stock. */
 export interface StoredStock extends StockEntry {
@@ -39,7 +40,7 @@ export interface StockWrite extends ChangeNote {
   readonly quantity: bigint;
 }
 
-/** Of every so many changes of a pet one is marked, so that readers find their way from any place in the history. */
+/** Every 128th change of a pet has a mark, from which readers find the changes before it. */
 export const changesPerMark = 128;
 
 /** Writes a new stock count with its history, and returns what is stored then. To be called in a transaction. */
@@ -80,11 +81,12 @@ export function writeStock(
   return { ...stock, quantity, revision, changes, version: versionOf(stock.lineage, revision) };
 }
 
+/** What callers see of it. */
 export function entryOf({ petId, quantity, status, version }: StoredStock): StockEntry {
   return { petId, quantity, status, version };
 }
 
-/** No two stores have a lineage in common, and no two writes of one a revision. */
+/** The version of an entry whose last change has this revision. */
 export function versionOf(lineage: string, revision: bigint | number): string {
   return `${lineage}-${revision}`;
 }
@@ -100,28 +102,4 @@ function stockFromRow(petId: bigint, row: StockRow, lineage: string): StoredStoc
     held: readInteger(row.held),
     lineage,
   };
-}
-
-/** The revision of the newest change; 0 before the first one. */
-export function headOf(connection: Connection): bigint {
-  return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
-}
-
-const lineages = new WeakMap<Connection, string>();
-
-/** The lineage of the history. It is the same as long as a file is open: only a copy has another. */
-export function lineageOf(connection: Connection): string {
-  const known = lineages.get(connection);
-  const lineage = known ?? connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
-  if (known === undefined) {
-    lineages.set(connection, lineage);
-  }
-  return lineage;
-}
-
-/** The pets of the changes after a revision, in their order. */
-export function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
-  return connection
-    .all<{ readonly pet_id: bigint }>(`SELECT pet_id FROM changes WHERE revision > ? ORDER BY revision`, revision)
-    .map((row) => row.pet_id);
 }

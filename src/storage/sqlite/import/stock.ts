@@ -1,5 +1,6 @@
 import type { Connection } from "../connection.ts";
-import { changesPerMark, headOf } from "../stock.ts";
+import { headOf } from "../history-bounds.ts";
+import { changesPerMark } from "../stock.ts";
 
 /**
  * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the

@@ -1,7 +1,7 @@
 import { changesPerMark } from "../stock.ts";
 import type { Invariant } from "./invariants.ts";
 
-/** The version of the schema that keeps stock, holds and history. */
+/** The first version of the schema that has stock, holds and history. */
 const since = 5;
 
 /*

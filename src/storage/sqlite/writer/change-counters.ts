@@ -1,7 +1,7 @@
 import type { ChangeTokens, ChangeTopic } from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
 
-/** What changes are counted by: the topics, and all that no cache is made of, such as holds. */
+/** The counters: one for each topic, and `others` for what no cache depends on, such as holds. */
 export type ChangeCounter = ChangeTopic | "others";
 
 interface CountersRow {
@@ -12,7 +12,7 @@ interface CountersRow {
   readonly head: bigint;
 }
 
-/** Counts a change, in the transaction that makes it. What the history tells need not be counted: it is numbered. */
+/** Counts a write, in the transaction that makes it. Changes of stock need no counter: the history numbers them. */
 export function countChange(connection: Connection, counter: ChangeCounter): void {
   connection.run(`UPDATE change_counters SET "${counter}" = "${counter}" + 1`);
 }

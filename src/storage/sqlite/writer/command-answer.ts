@@ -9,10 +9,10 @@ import type { QueuedAnswer } from "./command-queue.ts";
  */
 const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, insufficient: -4 } as const;
 
-const toldAsideCode = -5;
+const inMessageCode = -5;
 
-/** In place of an answer that is no two numbers: it stands in the message that tells of the group. */
-export const toldAside: QueuedAnswer = { code: toldAsideCode, quantity: 0n, revision: 0 };
+/** Stands in the queue for an outcome that does not fit there, such as a replay or an error: the message has that. */
+export const inMessage: QueuedAnswer = { code: inMessageCode, quantity: 0n, revision: 0 };
 
 export function answerDone({ status, quantity, revision }: StoredStock): QueuedAnswer {
   return { code: petStatuses.indexOf(status), quantity, revision: Number(revision) };
@@ -33,14 +33,14 @@ export function lastRevision(answers: readonly QueuedAnswer[]): number {
   return answers.findLast(isChange)?.revision ?? 0;
 }
 
-/** Undefined for an answer that is told aside. */
+/** Undefined where the group's message has the outcome. */
 export function outcomeFromAnswer(
   petId: bigint,
   lineage: string,
   { code, quantity, revision }: QueuedAnswer,
 ): BatchOutcome | undefined {
   switch (code) {
-    case toldAsideCode:
+    case inMessageCode:
       return undefined;
     case refusalCodes.unknown_pet:
       return { outcome: "unknown_pet" };

@@ -16,11 +16,11 @@ export interface QueuedAnswer {
   readonly revision: number;
 }
 
-/** The most commands that can be under way: a power of two, and far more than arrive during one commit. */
+/** The most commands in flight: a power of two, and far more than arrive during one commit. */
 export const queueCapacity = 8192;
 const capacity = queueCapacity;
 
-/** For the texts of the commands: most have fewer than 64 bytes. */
+/** Room for the texts of the commands, most of which have fewer than 64 bytes. */
 const textBytes = capacity * 256;
 
 /*
@@ -42,7 +42,7 @@ const [quantityField, revisionField, codeField] = [petIdField, nowMsField, kindF
 
 const [putPosition, takenPosition, sleeping] = [0, 1, 2];
 
-const [setKind, adjustKind, adjustBelowNothingKind] = [0, 1, 2];
+const [setKind, adjustKind, adjustAllowingNegativeKind] = [0, 1, 2];
 
 /**
  * A queue of stock commands for the writing thread, in memory that both threads share. One thread puts commands and
@@ -61,7 +61,7 @@ export class CommandQueue {
   readonly #textMarks = new Float64Array(capacity);
   /** Of the oldest command whose answer has not been read. */
   #readPosition: number;
-  /** Of the last command: mostly it is that of the next one, too, and need not be written again. */
+  /** The API key of the last command. Mostly it is that of the next one, too, and is not written again. */
   #keyId: string | undefined;
 
   constructor(memory = new SharedArrayBuffer(textsStart + textBytes)) {
@@ -113,7 +113,7 @@ export class CommandQueue {
     });
   }
 
-  /** Reads the answer to the oldest command, of which the other thread has told that it is answered. */
+  /** Reads the answer to the oldest command, once the other thread says that it has answered. */
   readAnswer(): QueuedAnswer {
     const slot = this.#readPosition & (capacity - 1);
     this.skipAnswer();
@@ -146,8 +146,8 @@ export class CommandQueue {
     const keyId = context.keyId === this.#keyId ? undefined : context.keyId;
     const { requestId } = context;
     const { reason, reference } = command;
-    const others = writeOthers(command, context);
-    const units = lengthOf(keyId) + requestId.length + lengthOf(reason) + lengthOf(reference) + lengthOf(others);
+    const rareFields = writeRareFields(command, context);
+    const units = lengthOf(keyId) + requestId.length + lengthOf(reason) + lengthOf(reference) + lengthOf(rareFields);
     if (!this.#texts.reserve(units)) {
       return false;
     }
@@ -157,7 +157,7 @@ export class CommandQueue {
     this.#int32s[fields + textLengthsField + 1] = this.#putText(requestId);
     this.#int32s[fields + textLengthsField + 2] = this.#putText(reason);
     this.#int32s[fields + textLengthsField + 3] = this.#putText(reference);
-    this.#int32s[fields + textLengthsField + 4] = this.#putText(others);
+    this.#int32s[fields + textLengthsField + 4] = this.#putText(rareFields);
     this.#textMarks[slot] = this.#texts.mark;
     this.#keyId = context.keyId;
     return true;
@@ -169,9 +169,9 @@ export class CommandQueue {
 
   #readCommand(slot: number): QueuedCommand {
     const [first64, first32] = [slot * int64sPerSlot, slot * int32sPerSlot];
-    const [keyId = this.#keyId, requestId, reason, reference, others] = this.#readTexts(first32);
+    const [keyId = this.#keyId, requestId, reason, reference, rareFields] = this.#readTexts(first32);
     this.#keyId = keyId;
-    const { versions, idempotency } = parseOthers(others);
+    const { versions, idempotency } = parseRareFields(rareFields);
     const petId = this.#int64s[first64 + petIdField] as bigint;
     const amount = this.#int64s[first64 + amountField] as bigint;
     const kind = this.#int32s[first32 + kindField];
@@ -181,7 +181,7 @@ export class CommandQueue {
       command:
         kind === setKind
           ? { kind: "set", quantity: amount, ...common }
-          : { kind: "adjust", delta: amount, allowNegative: kind === adjustBelowNothingKind, ...common },
+          : { kind: "adjust", delta: amount, allowNegative: kind === adjustAllowingNegativeKind, ...common },
       context: { nowMs, keyId: keyId as string, requestId: requestId as string, idempotency },
     };
   }
@@ -202,17 +202,18 @@ function kindOf(command: StockCommand): number {
   if (command.kind === "set") {
     return setKind;
   }
-  return command.allowNegative ? adjustBelowNothingKind : adjustKind;
+  return command.allowNegative ? adjustAllowingNegativeKind : adjustKind;
 }
 
 function lengthOf(text: string | undefined): number {
   return text === undefined ? 0 : text.length;
 }
 
-type Others = Pick<StockCommand, "versions"> & Pick<WriteContext, "idempotency">;
+/** What most commands do not have. */
+type RareFields = Pick<StockCommand, "versions"> & Pick<WriteContext, "idempotency">;
 
-/** What most commands lack, as JSON; undefined where it is lacking. */
-function writeOthers({ versions }: StockCommand, { idempotency }: WriteContext): string | undefined {
+/** JSON; undefined where a command has none of the fields. */
+function writeRareFields({ versions }: StockCommand, { idempotency }: WriteContext): string | undefined {
   if (versions === undefined && idempotency === undefined) {
     return undefined;
   }
@@ -220,11 +221,11 @@ function writeOthers({ versions }: StockCommand, { idempotency }: WriteContext):
   return JSON.stringify({ versions, key: idempotency?.key, fingerprint });
 }
 
-const noOthers: Others = { versions: undefined, idempotency: undefined };
+const noRareFields: RareFields = { versions: undefined, idempotency: undefined };
 
-function parseOthers(json: string | undefined): Others {
+function parseRareFields(json: string | undefined): RareFields {
   if (json === undefined) {
-    return noOthers;
+    return noRareFields;
   }
   const { versions, key, fingerprint } = JSON.parse(json);
   const idempotency = key === undefined ? undefined : { key, fingerprint: Buffer.from(fingerprint, "base64") };

@@ -2,10 +2,10 @@ import { DomainError } from "../../../domain/errors.ts";
 import { DamagedRowError } from "../column-values.ts";
 import { type Connection, isMediumFailure } from "../connection.ts";
 import { type FileIdentity, StoreFileError } from "../files/store-path.ts";
-import { changedPetsSince, headOf, lineageOf } from "../stock.ts";
+import { headOf, lineageOf } from "../history-bounds.ts";
 import { type CommandResult, changeStock } from "../stock-commands.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
-import { answerDone, answerRefused, isChange, lastRevision, toldAside } from "./command-answer.ts";
+import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
 import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
 import {
   type CommittedWrites,
@@ -17,11 +17,11 @@ import {
   writes,
 } from "./writes.ts";
 
-/** What becomes of a group that is committed: what the queue is told, and what the message says. */
+/** What becomes of a group that is committed, for the serving thread. */
 export interface WrittenGroup {
-  /** For each command. */
+  /** One for each command, for the queue. */
   readonly answers: readonly QueuedAnswer[];
-  readonly told: CommittedWrites;
+  readonly message: CommittedWrites;
 }
 
 /** Runs one command, in whichever way. */
@@ -71,14 +71,14 @@ export class GroupWriter {
       return { ...toAnswers(results), ...ofTasks };
     });
     const syncMs = performance.now() - workedAtMs;
-    const { answers, asides, outcomes = [], petIds = [], head = lastRevision(answers) } = done;
+    const { answers, commandOutcomes, outcomes = [], petIds = [], head = lastRevision(answers) } = done;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
-    const told = { commandCount: commands.length, lineage: lineageOf(this.#connection), revision: head };
+    const totals = { commandCount: commands.length, lineage: lineageOf(this.#connection), revision: head };
     const size = commands.length + tasks.filter(({ name }) => name !== "changeTokens").length;
-    const isPlain = asides.length === 0 && tasks.length === 0;
+    const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
     return {
       answers,
-      told: { ...told, size, syncMs, ...(!isPlain && { others: { asides, tasks: outcomes, petIds } }) },
+      message: { ...totals, size, syncMs, ...(!isPlain && { others: { commandOutcomes, tasks: outcomes, petIds } }) },
     };
   }
 
@@ -130,6 +130,13 @@ export class GroupWriter {
   }
 }
 
+/** The pets of the changes after a revision, in the order of revisions. */
+function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
+  return connection
+    .all<{ readonly pet_id: bigint }>(`SELECT pet_id FROM changes WHERE revision > ? ORDER BY revision`, revision)
+    .map((row) => row.pet_id);
+}
+
 /** A command has failed, and may have left half of its work behind. */
 class FailedCommand extends Error {}
 
@@ -140,23 +147,26 @@ function toResult(result: CommandResult, counters: Set<ChangeCounter>): QueuedAn
     case "replayed":
       return { value: { value: result.entry, isReplayed: true } };
     default:
-      // It may have noted which holds are over.
+      // A refused command may have noted which holds are over.
       counters.add("others");
       return answerRefused(result);
   }
 }
 
-/** Separates the answers that are no two numbers. */
-function toAnswers(results: readonly (QueuedAnswer | Outcome)[]): { answers: QueuedAnswer[]; asides: Outcome[] } {
-  const asides: Outcome[] = [];
+/** Separates the outcomes that do not fit into the queue. */
+function toAnswers(results: readonly (QueuedAnswer | Outcome)[]): {
+  answers: QueuedAnswer[];
+  commandOutcomes: Outcome[];
+} {
+  const commandOutcomes: Outcome[] = [];
   const answers = results.map((result) => {
     if ("code" in result) {
       return result;
     }
-    asides.push(result);
-    return toldAside;
+    commandOutcomes.push(result);
+    return inMessage;
   });
-  return { answers, asides };
+  return { answers, commandOutcomes };
 }
 
 /** What a refusal has noted, such as which holds are over, stays. */

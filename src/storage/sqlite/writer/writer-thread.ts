@@ -53,9 +53,9 @@ function commitAll(tasks: readonly Task[]): void {
 
 function commit(commands: readonly QueuedCommand[], tasks: readonly Task[]): GroupOutcome {
   try {
-    const { answers, told } = groups.commit(commands, tasks);
+    const { answers, message } = groups.commit(commands, tasks);
     queue.answer(answers);
-    return told;
+    return message;
   } catch (error) {
     return { failure: toFailure(error), commandCount: commands.length, taskCount: tasks.length };
   }

@@ -186,16 +186,16 @@ export class Writer {
 
   #answer(group: CommittedWrites): void {
     const commands = this.#commands.splice(0, group.commandCount);
-    const { asides, tasks: taskOutcomes } = group.others ?? noOthers;
+    const { commandOutcomes, tasks: taskOutcomes } = group.others ?? noOthers;
     const tasks = this.#tasks.splice(0, taskOutcomes.length);
     const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
     if (group.size > 0) {
       this.#committed?.(group);
     }
     this.#tellChanges(commands, outcomes, group);
-    let aside = 0;
+    let next = 0;
     runInTurns(commands, settledAtOnce(group), (waiter, index) => {
-      settleCommand(waiter, outcomes[index] ?? (asides[aside++] as Outcome));
+      settleCommand(waiter, outcomes[index] ?? (commandOutcomes[next++] as Outcome));
     });
     tasks.forEach((waiter, index) => {
       settleTask(waiter, taskOutcomes[index] as Outcome);
@@ -237,7 +237,7 @@ export class Writer {
   }
 }
 
-const noOthers: OtherOutcomes = { asides: [], tasks: [], petIds: [] };
+const noOthers: OtherOutcomes = { commandOutcomes: [], tasks: [], petIds: [] };
 
 /** A sync is slow from this many milliseconds on. */
 const slowSyncMs = 10;

@@ -10,8 +10,8 @@ import { saveUsage } from "../usage.ts";
 import type { ChangeCounter } from "./change-counters.ts";
 
 /**
- * What the writing thread can be asked to do, besides commands for one stock entry. Each write is atomic by itself, because a group of
- * them shares one transaction.
+ * What the writer thread can be asked to do, besides commands. Each write is atomic by itself, because a group of them
+ * shares one transaction.
  */
 export const writes = {
   createKey,
@@ -28,7 +28,7 @@ export const writes = {
   deleteOutdated,
 };
 
-/** What each write counts as, whatever comes of it. The changes of stock are numbered by the history besides. */
+/** The counter that each write adds to, even where it changes nothing. The history numbers the changes of stock. */
 export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   createKey: "keys",
   rotateKey: "keys",
@@ -73,13 +73,13 @@ export interface Failure {
 export type GroupOutcome = CommittedWrites | FailedGroup;
 
 /**
- * The answers to the commands stand in the queue's memory, so that most groups are told in some numbers. `size` counts
- * the commands and writes of the group: only they change anything.
+ * The queue's memory has the answers to the commands, so the message of most groups is a few numbers. `size` counts the
+ * commands and writes of the group: only they change anything.
  */
 export interface CommittedWrites extends CommittedGroup {
   /** How many commands are answered. */
   readonly commandCount: number;
-  /** That of the last change; 0 or any other where the group has none. */
+  /** That of the last change. Without meaning where the group has changed no stock. */
   readonly revision: number;
   /** The lineage of the history. */
   readonly lineage: string;
@@ -88,8 +88,8 @@ export interface CommittedWrites extends CommittedGroup {
 
 /** What most groups lack. */
 export interface OtherOutcomes {
-  /** The answers to commands that are told aside, in their order. */
-  readonly asides: readonly Outcome[];
+  /** Those of the commands whose answers do not fit into the queue, in their order. */
+  readonly commandOutcomes: readonly Outcome[];
   readonly tasks: readonly Outcome[];
   /** The pets that tasks have changed, in the order of the changes, which are behind those of the commands. */
   readonly petIds: readonly bigint[];

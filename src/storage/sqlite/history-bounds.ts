@@ -1,0 +1,50 @@
+import type { HistoryBounds } from "../../domain/history.ts";
+import type { Connection } from "./connection.ts";
+
+const lineages = new WeakMap<Connection, string>();
+
+/** The lineage of the history. It is the same as long as a file is open: only a copy has another. */
+export function lineageOf(connection: Connection): string {
+  const known = lineages.get(connection);
+  const lineage = known ?? connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
+  if (known === undefined) {
+    lineages.set(connection, lineage);
+  }
+  return lineage;
+}
+
+/** The revision of the newest change; 0 before the first one. */
+export function headOf(connection: Connection): bigint {
+  return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
+}
+
+/** The revision of the oldest change that has not been deleted; 1 before the first one. */
+export function oldestRevision(connection: Connection): bigint {
+  return connection.get<{ oldest: bigint }>(`SELECT ifnull(min(revision), 1) AS oldest FROM changes`)?.oldest ?? 1n;
+}
+
+/** How far the history goes, of which changes before a time are no longer part. */
+export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
+  return connection.asOfOneMoment(() => {
+    return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
+  });
+}
+
+/**
+ * The revision of the first change that was made at a time or after it, by bisection: clocks that were set back may
+ * have left changes out of the order of time. To be called in a transaction.
+ */
+export function findOldest(connection: Connection, keptSinceMs: number): bigint {
+  let low = oldestRevision(connection);
+  let high = headOf(connection) + 1n;
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, middle);
+    if (row === undefined || Number(row.at) < keptSinceMs) {
+      low = middle + 1n;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
