@@ -42,10 +42,10 @@ export function createStockServices({
     write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
   const stock = new StockRevision(store, listCache);
-  const doubt = () => stock.doubt();
-  externalChanges.subscribe("stock", doubt);
+  const invalidate = () => stock.invalidate();
+  externalChanges.subscribe("stock", invalidate);
 
-  const write = createStockWriter({ contextOf: (call) => writeContextOf(call, clock()), doubt });
+  const write = createStockWriter({ contextOf: (call) => writeContextOf(call, clock()), onUncertain: invalidate });
   const inventory = inventoryService({
     store,
     stock,

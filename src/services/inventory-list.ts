@@ -31,7 +31,7 @@ export interface InventoryListOptions {
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
   return async ({ pageSize, pageToken, status }) => {
     const isPage = pageSize !== undefined;
-    const { lineage, revision } = await (isPage ? stock.known() : stock.settled());
+    const { lineage, revision } = await (isPage ? stock.lastKnown() : stock.caughtUp());
     const asOf = isPage ? undefined : revision;
     const cursor = issueCursor(lineage, revision);
     const statuses = status.map(petStatusFromMessage);
@@ -55,7 +55,7 @@ export function restListInventory(
 ): ListInventory {
   /** The list at the cursor that comes with it; `whole` makes it again. */
   async function fromCache(whole: () => Promise<ListInventoryResponse>) {
-    const { lineage } = await stock.settled();
+    const { lineage } = await stock.caughtUp();
     const { revision, body } = await listCache.list();
     return new PreparedMessage({ restBody: body, whole, fields: { cursor: issueCursor(lineage, revision) } });
   }

@@ -6,7 +6,7 @@ import { PreparedMessage } from "../rpc/prepared-message.ts";
 /** A list, and how its entries become a message. */
 export interface MessageList<Item, M extends Message> extends PagedList<Item> {
   toMessage(items: readonly Item[], nextPageToken: string): M;
-  /** What every message has beside its entries. */
+  /** The fields that every message has beside its entries. */
   readonly fields?: Partial<M>;
 }
 

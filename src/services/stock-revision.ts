@@ -20,17 +20,17 @@ export interface StockListener {
 
 /**
  * Follows the revisions of the stock: what this server commits, before any caller hears of it; and what others commit,
- * soon after `doubt` is called.
+ * soon after `invalidate` is called.
  */
 export class StockRevision {
   readonly #store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">;
   readonly #listener: StockListener;
   #lineage: string | undefined;
   #revision = -1n;
-  /** How often others may have changed the stock; and how many of these times were looked into. */
-  #doubts = 1;
-  #settledDoubts = 0;
-  #settling: Promise<void> | undefined;
+  /** How often others may have changed the stock, and how many of these times the store has been asked about. */
+  #invalidations = 1;
+  #caughtUpWith = 0;
+  #catchingUp: Promise<void> | undefined;
 
   constructor(store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">, listener: StockListener) {
     this.#store = store;
@@ -39,42 +39,42 @@ export class StockRevision {
   }
 
   /** Where the server is, with what it knows already. It asks the store only when it knows nothing. */
-  async known(): Promise<StockPosition> {
-    return this.#lineage === undefined ? await this.settled() : this.#position(this.#lineage);
+  async lastKnown(): Promise<StockPosition> {
+    return this.#lineage === undefined ? await this.caughtUp() : this.#position(this.#lineage);
   }
 
-  /** Where the server is, when all has been looked into that others may have done. Throws what the store throws. */
-  async settled(): Promise<StockPosition> {
-    const doubts = this.#doubts;
-    while (this.#lineage === undefined || this.#settledDoubts < doubts) {
-      this.#settling ??= this.#settle();
-      await this.#settling;
+  /** Where the server is, once it knows what others had changed before the call. Throws what the store throws. */
+  async caughtUp(): Promise<StockPosition> {
+    const invalidations = this.#invalidations;
+    while (this.#lineage === undefined || this.#caughtUpWith < invalidations) {
+      this.#catchingUp ??= this.#catchUp();
+      await this.#catchingUp;
     }
     return this.#position(this.#lineage);
   }
 
   /** Notes that others may have changed the stock. */
-  doubt(): void {
-    this.#doubts += 1;
-    // Whoever needs to know tries again, and sees the failure.
-    this.settled().catch(() => {});
+  invalidate(): void {
+    this.#invalidations += 1;
+    // The next list tries again, and throws the failure.
+    this.caughtUp().catch(() => {});
   }
 
   #position(lineage: string): StockPosition {
     return { lineage, revision: this.#revision };
   }
 
-  async #settle(): Promise<void> {
-    const doubts = this.#doubts;
+  async #catchUp(): Promise<void> {
+    const invalidations = this.#invalidations;
     try {
-      await this.#catchUp();
-      this.#settledDoubts = doubts;
+      await this.#readOn();
+      this.#caughtUpWith = invalidations;
     } finally {
-      this.#settling = undefined;
+      this.#catchingUp = undefined;
     }
   }
 
-  async #catchUp(): Promise<void> {
+  async #readOn(): Promise<void> {
     const { lineage, head } = await this.#store.historyBounds(0);
     const after = this.#revision;
     if (this.#lineage === undefined || head > after + BigInt(maxRead)) {
@@ -90,10 +90,10 @@ export class StockRevision {
 
   /** Goes on to a revision. `petIds` are those of the revisions up to it; where some are missing, all has changed. */
   #advance(revision: bigint, petIds: readonly bigint[]): void {
-    const before = revision - BigInt(petIds.length);
     if (revision <= this.#revision) {
       return;
     }
+    const before = revision - BigInt(petIds.length);
     const known = this.#revision;
     this.#revision = revision;
     if (before > known) {

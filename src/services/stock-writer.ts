@@ -9,15 +9,15 @@ export type StockWriter = <T>(call: Call, write: (context: WriteContext) => Prom
 export interface StockWriterOptions {
   /** Tells of a call who makes it, and when. */
   readonly contextOf: (call: Call) => WriteContext;
-  /** Called when a write has failed, and nobody knows whether it takes effect. */
-  readonly doubt: () => void;
+  /** Called when a write has failed, and may yet take effect. */
+  readonly onUncertain: () => void;
 }
 
-/** Creates the way of all writes: it keeps to the call's deadline, and tells the caller of a replay. */
-export function createStockWriter({ contextOf, doubt }: StockWriterOptions): StockWriter {
+/** Creates what every write of a call passes: it keeps to the deadline, and marks the answer of a replay. */
+export function createStockWriter({ contextOf, onUncertain }: StockWriterOptions): StockWriter {
   return async (call, write) => {
     const leftMs = call.timeoutMs();
-    // The caller has been told that its deadline has passed, by which nothing may change.
+    // The caller gets `DEADLINE_EXCEEDED`, which promises that nothing has changed.
     if (leftMs !== undefined && leftMs <= 0) {
       throw deadlineExceeded();
     }
@@ -32,7 +32,7 @@ export function createStockWriter({ contextOf, doubt }: StockWriterOptions): Sto
       return value;
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === "UNAVAILABLE") {
-        doubt();
+        onUncertain();
       }
       throw error;
     }

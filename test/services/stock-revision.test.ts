@@ -47,7 +47,7 @@ class TestHistory {
   }
 
   async settle(): Promise<bigint> {
-    return (await this.revision.settled()).revision;
+    return (await this.revision.caughtUp()).revision;
   }
 
   async #read<T>(look: () => T): Promise<T> {
@@ -68,13 +68,13 @@ class TestHistory {
 
 it("begins where the history is, of which nothing is known", async () => {
   const history = new TestHistory(5);
-  expect(await history.revision.known()).toEqual({ lineage: "0123456789ab", revision: 5n });
+  expect(await history.revision.lastKnown()).toEqual({ lineage: "0123456789ab", revision: 5n });
   expect(history.heard).toEqual(["5: all"]);
 });
 
 it("asks the store once, and then no more", async () => {
   const history = new TestHistory(5);
-  await Promise.all([history.settle(), history.revision.known()]);
+  await Promise.all([history.settle(), history.revision.lastKnown()]);
   await history.settle();
   expect(history.reads).toBe(1);
 });
@@ -83,7 +83,7 @@ it("goes on with what this server commits, at once", async () => {
   const history = new TestHistory(5);
   await history.settle();
   history.own(7n, 8n);
-  expect((await history.revision.known()).revision).toBe(7n);
+  expect((await history.revision.lastKnown()).revision).toBe(7n);
   history.own(7n);
   expect(history.heard.slice(1)).toEqual(["6: 7", "7: 8", "8: 7"]);
   expect(history.reads).toBe(1);
@@ -101,8 +101,8 @@ it("reads what others have written, when it may have been", async () => {
   const history = new TestHistory(5);
   await history.settle();
   history.others(9n, 7n);
-  expect((await history.revision.known()).revision).toBe(5n);
-  history.revision.doubt();
+  expect((await history.revision.lastKnown()).revision).toBe(5n);
+  history.revision.invalidate();
   expect(await history.settle()).toBe(7n);
   expect(history.heard.slice(1)).toEqual(["6: 9", "7: 7"]);
 });
@@ -110,7 +110,7 @@ it("reads what others have written, when it may have been", async () => {
 it("hears nothing where nobody has written", async () => {
   const history = new TestHistory(5);
   await history.settle();
-  history.revision.doubt();
+  history.revision.invalidate();
   expect(await history.settle()).toBe(5n);
   expect(history.heard).toHaveLength(1);
 });
@@ -119,7 +119,7 @@ it("takes everything for changed where there are new pets", async () => {
   const history = new TestHistory(5);
   await history.settle();
   history.changes.push({ petId: 9n, isNew: true });
-  history.revision.doubt();
+  history.revision.invalidate();
   await history.settle();
   expect(history.heard.slice(1)).toEqual(["6: all"]);
 });
@@ -128,7 +128,7 @@ it("takes everything for changed where others have written more than it reads", 
   const history = new TestHistory(5);
   await history.settle();
   history.others(...Array.from({ length: 1_001 }, () => 9n));
-  history.revision.doubt();
+  history.revision.invalidate();
   expect(await history.settle()).toBe(1_006n);
   expect(history.heard.slice(1)).toEqual(["1006: all"]);
 });
@@ -141,7 +141,7 @@ it("does not go back when this server commits while it reads", async () => {
     history.afterRead = () => {};
     history.own(7n);
   };
-  history.revision.doubt();
+  history.revision.invalidate();
   expect(await history.settle()).toBe(7n);
   expect(history.heard.slice(1)).toEqual(["7: all"]);
 });
@@ -154,7 +154,7 @@ it("tells a change once, though it reads what this server commits", async () => 
     history.beforeRead = () => {};
     history.others(7n);
   };
-  history.revision.doubt();
+  history.revision.invalidate();
   await history.settle();
   history.own(8n);
   expect(history.heard.slice(1)).toEqual(["6: 9", "7: 7", "8: 8"]);
@@ -169,15 +169,15 @@ it("keeps what this server commits before it knows where the history is", async 
   expect(await history.settle()).toBe(6n);
 });
 
-it("waits for a reading that has begun after the doubt", async () => {
+it("waits for a reading that has begun after the invalidation", async () => {
   const history = new TestHistory(5);
   await history.settle();
   history.afterRead = () => {
     history.afterRead = () => {};
     history.others(9n);
-    history.revision.doubt();
+    history.revision.invalidate();
   };
-  history.revision.doubt();
+  history.revision.invalidate();
   expect(await history.settle()).toBe(5n);
   expect(await history.settle()).toBe(6n);
 });
@@ -189,9 +189,9 @@ it("fails as the store does, and tries again", async () => {
   history.beforeRead = () => {
     throw new Error("the disk failed");
   };
-  history.revision.doubt();
+  history.revision.invalidate();
   await expect(history.settle()).rejects.toThrow("the disk failed");
-  expect((await history.revision.known()).revision).toBe(5n);
+  expect((await history.revision.lastKnown()).revision).toBe(5n);
   history.beforeRead = () => {};
   expect(await history.settle()).toBe(6n);
 });

@@ -3,6 +3,7 @@ import { planQuotas, plans } from "../../domain/key.ts";
 import { decide } from "../../domain/limits.ts";
 import { noUsage } from "../../domain/usage.ts";
 import type { OpenApiDocument } from "../openapi/view.ts";
+import { writeLength, writeNumber } from "./amounts.ts";
 
 /** The plans and their quotas, as a Markdown table. */
 export function planTable(): string {
@@ -60,15 +61,4 @@ function banLengthsMs(): number[] {
 function ordinal(number: number, last: number): string {
   const suffix = { 1: "st", 2: "nd", 3: "rd" }[number] ?? "th";
   return `${number}${suffix}${number === last ? " and further" : ""}`;
-}
-
-function writeLength(ms: number): string {
-  const minutes = ms / 60_000;
-  const [count, unit] = minutes < 60 ? [minutes, "minute"] : [minutes / 60, "hour"];
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
-}
-
-/** With a comma between thousands. `toLocaleString` would load the data of all languages. */
-export function writeNumber(value: number): string {
-  return String(value).replace(/(?<=\d)(?=(?:\d{3})+$)/g, ",");
 }

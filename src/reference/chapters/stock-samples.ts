@@ -7,8 +7,8 @@ import { codeBlocks } from "../html/code-block.ts";
 import { callableOf, exampleInput } from "../openapi/operation-call.ts";
 import { entryOf, type OperationEntry } from "../openapi/operations.ts";
 import { enumMeanings, type OpenApiDocument, type OpenApiSchema } from "../openapi/view.ts";
+import { writeLength, writeNumber } from "./amounts.ts";
 import { operationLink } from "./api-tables.ts";
-import { writeNumber } from "./limit-tables.ts";
 import type { DocsInput } from "./template-values.ts";
 
 /** The numbers and tables of the chapter on stock, as Markdown. */
@@ -21,9 +21,9 @@ export function stockFacts({ document, operations }: DocsInput): Readonly<Record
       .filter(({ rpc }) => operationOf(rpc)?.idempotencyKey)
       .map(operationLink)
       .join(", "),
-    "hold-default": writeLength(defaultHoldMs / 1_000),
-    "hold-least": writeLength(Number.parseFloat(ttl["x-minimum"] ?? "")),
-    "hold-most": writeLength(Number.parseFloat(ttl["x-maximum"] ?? "")),
+    "hold-default": writeLength(defaultHoldMs),
+    "hold-least": writeLength(secondsToMs(ttl["x-minimum"])),
+    "hold-most": writeLength(secondsToMs(ttl["x-maximum"])),
     "hold-states": meaningTable(document, "State", "HoldState"),
     "batch-most": writeNumber(property(BatchUpdateInventoryRequest, "changes").maxItems ?? 0),
     "change-kinds": meaningTable(document, "Kind", "StockChangeKind"),
@@ -70,22 +70,14 @@ function property(schema: OpenApiSchema | undefined, name: string): OpenApiSchem
   return found;
 }
 
+/** Of a duration in ProtoJSON, such as `900s`. */
+function secondsToMs(duration = ""): number {
+  return Number.parseFloat(duration) * 1_000;
+}
+
 function meaningTable({ components }: OpenApiDocument, head: string, name: string): string {
   const rows = [...enumMeanings(components.schemas[name]?.description ?? "")];
   return [`| ${head} | Meaning |`, "| --- | --- |", ...rows.map(([value, text]) => `| \`${value}\` | ${text} |`)].join(
     "\n",
   );
-}
-
-/** Such as `15 minutes`, in the largest unit that fits. */
-function writeLength(seconds: number): string {
-  const units = [
-    ["day", 86_400],
-    ["hour", 3_600],
-    ["minute", 60],
-    ["second", 1],
-  ] as const;
-  const [name, length] = units.find(([, length]) => seconds >= length && seconds % length === 0) ?? ["second", 1];
-  const count = seconds / length;
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
