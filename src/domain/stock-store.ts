@@ -65,8 +65,8 @@ export interface StockStore {
 /** Selects stock entries. */
 export interface InventoryQuery extends ListQuery<PetStatus> {
   /**
-   * The revision at which the entries are wanted: quantities as they were behind it, without the pets that are newer.
-   * Statuses are the present ones. Undefined for the present.
+   * The revision at which the entries are wanted: quantities as that change left them, without the pets that are newer.
+   * Statuses are the present ones. Undefined for the newest revision.
    */
   readonly asOf?: bigint | undefined;
 }
@@ -88,7 +88,7 @@ export interface Written<T> {
   readonly isReplayed: boolean;
 }
 
-/** What became of one change of a batch. */
+/** What became of one command of a batch. */
 export type BatchOutcome = { readonly outcome: "done"; readonly entry: StockEntry } | StockRefusal;
 
 /** Selects holds. */

@@ -4,7 +4,7 @@ import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
 /** The stock entry of one pet, with its version. */
 export interface StockEntry extends InventoryItem {
-  /** Opaque; new with every write of the stock or the status. No two stores, and no two writes of one, share one. */
+  /** Opaque. Every write of the stock or the status makes a new one, which no other write of any store has. */
   readonly version: string;
 }
 
@@ -13,7 +13,7 @@ export interface Availability {
   readonly petId: bigint;
   readonly quantity: bigint;
   readonly held: bigint;
-  /** The quantity less what is held, negative where the stock was set below that: see `availableOf`. */
+  /** The quantity less what is held: see `availableOf`. Negative where the stock was set below what is held. */
   readonly available: bigint;
 }
 
@@ -55,7 +55,7 @@ export type StockRefusal =
   | { readonly outcome: "unknown_pet" | "version_mismatch" | "out_of_range" }
   | { readonly outcome: "insufficient"; readonly available: bigint };
 
-/** What is available of a stock count: the smallest int64 at least, though more is held than that leaves. */
+/** What is available of a stock count. Never below the smallest int64, even where more is held. */
 export function availableOf(quantity: bigint, held: bigint): bigint {
   return greaterOf(quantity - held, minInt64);
 }

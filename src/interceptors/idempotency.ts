@@ -18,8 +18,8 @@ const headerName = "Idempotency-Key";
 
 /**
  * Reads the idempotency key of methods that take one. It refuses a malformed key with `INVALID_REQUEST`, and leaves a
- * good one, with the fingerprint of the request, for the implementation. It stands behind validation: what has a key is
- * valid.
+ * good one, with the fingerprint of the request, for the implementation. It must follow validation, so that an invalid
+ * request is refused whatever its key.
  *
  * Source: https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
