@@ -87,9 +87,10 @@ async function ready(call: SampleCall): Promise<SampleCall> {
   }
   const response = await fetch(`${server.origin}/v1/holds`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}` },
-    body: '{"petId": 3, "quantity": 1, "ttl": "1s"}',
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: `{"petId": ${beyondDouble}, "quantity": 1, "ttl": "60s"}`,
   });
+  expect(response.status).toBe(201);
   const { holdId } = (await response.json()) as { holdId: string };
   return JSON.parse(JSON.stringify(call).replaceAll(example, holdId)) as SampleCall;
 }
