@@ -19,7 +19,7 @@ it.each(["keys list", "keys create --plan pro", "export", "backup copy.db"])(
     expect(await petstore(args, { cwd })).toEqual({
       code: 1,
       stdout: "",
-      stderr: `petstore: ${db}: served by an older version, as process ${process.pid}; stop it first, or use that version\n`,
+      stderr: `petstore: ${db}: process ${process.pid} serves it with an older version of petstore; use that one, or end the server\n`,
     });
     expect(versionOf(db)).toBe(1);
     lock.release();
