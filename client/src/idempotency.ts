@@ -12,7 +12,7 @@ const header = "idempotency-key";
 export const idempotencyKeys: Interceptor = (next) => (request) => {
   const { idempotency } = request.method;
   if (idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS && !request.header.has(header)) {
-    request.header.set(header, randomKey());
+    request.header.set(header, newKey());
   }
   return next(request);
 };
@@ -22,8 +22,12 @@ export function hasIdempotencyKey(headers: Headers): boolean {
   return headers.has(header);
 }
 
-/** 128 random bits. `crypto.randomUUID` is missing on pages without TLS. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/**
+ * The time, in milliseconds, and 80 random bits: the service keeps keys that were made together side by side, which is
+ * quicker. `crypto.randomUUID` is missing on pages without TLS.
+ */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${Date.now().toString(16).padStart(12, "0")}${random}`;
 }

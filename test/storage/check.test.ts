@@ -200,8 +200,8 @@ describe("a broken rule", () => {
     ],
     [
       "idempotency records",
-      `INSERT INTO idempotency_records VALUES (x'0a', x'0b', '{', 1)`,
-      ["idempotency record 0A: it must have an id of 16 bytes, a fingerprint, and a result"],
+      `INSERT INTO idempotency_records VALUES ('key_a', 'sale-18', x'0b', '{', 1)`,
+      ["idempotency key sale-18 of key_a: it must have a fingerprint and a result"],
     ],
     ["indexes", `DROP INDEX stock_by_status`, ["the index stock_by_status is missing"]],
     [

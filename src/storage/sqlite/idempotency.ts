@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { type Idempotency, isReplay } from "../../domain/idempotency.ts";
+import { isReplay } from "../../domain/idempotency.ts";
 import type { WriteContext, Written } from "../../domain/stock-store.ts";
 import type { Connection } from "./connection.ts";
 
@@ -29,8 +28,9 @@ export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }:
     return undefined;
   }
   const row = connection.get<RecordRow>(
-    `SELECT fingerprint, result, created_at_ms FROM idempotency_records WHERE id = ?`,
-    recordId(keyId, idempotency),
+    `SELECT fingerprint, result, created_at_ms FROM idempotency_records WHERE key_id = ? AND idempotency_key = ?`,
+    keyId,
+    idempotency.key,
   );
   const record = row && { fingerprint: row.fingerprint, createdAtMs: Number(row.created_at_ms) };
   return row && record && isReplay(record, idempotency, nowMs) ? parseResult(row.result) : undefined;
@@ -41,20 +41,15 @@ export function remember(connection: Connection, { keyId, nowMs, idempotency }: 
   if (idempotency !== undefined) {
     // A record that has run out may still be there.
     connection.run(
-      `INSERT OR REPLACE INTO idempotency_records (id, fingerprint, result, created_at_ms) VALUES (?, ?, ?, ?)`,
-      recordId(keyId, idempotency),
+      `INSERT OR REPLACE INTO idempotency_records (key_id, idempotency_key, fingerprint, result, created_at_ms)
+       VALUES (?, ?, ?, ?, ?)`,
+      keyId,
+      idempotency.key,
       idempotency.fingerprint,
       writeResult(result),
       BigInt(nowMs),
     );
   }
-}
-
-/** Of a SHA-256: two keys never share an id, and most keys are longer. */
-const recordIdBytes = 16;
-
-function recordId(keyId: string, { key }: Idempotency): Uint8Array {
-  return createHash("sha256").update(`${keyId}\0${key}`).digest().subarray(0, recordIdBytes);
 }
 
 /** JSON, with `{"int64": "5"}` for a bigint: no result has such a field. */

@@ -175,10 +175,12 @@ const migrations: readonly Step[] = [
    CREATE INDEX holds_by_state ON holds (state, position, expires_at_ms);
 
    CREATE TABLE idempotency_records (
-     id            BLOB PRIMARY KEY,  -- the first 16 bytes of a SHA-256 of the API key's id and the idempotency key
-     fingerprint   BLOB NOT NULL,  -- a SHA-256 of method and content
-     result        TEXT NOT NULL,  -- the first result, in JSON
-     created_at_ms INTEGER NOT NULL
+     key_id          TEXT NOT NULL,
+     idempotency_key TEXT NOT NULL,  -- in their order: keys that count up, or begin with the time, share pages
+     fingerprint     BLOB NOT NULL,  -- a SHA-256 of method and content
+     result          TEXT NOT NULL,  -- the first result, in JSON
+     created_at_ms   INTEGER NOT NULL,
+     PRIMARY KEY (key_id, idempotency_key)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);
 

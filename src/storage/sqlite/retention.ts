@@ -30,8 +30,9 @@ export function deleteOutdated(connection: Connection, keptSinceMs: number, nowM
       rowsPerStep,
     );
     connection.run(
-      `DELETE FROM idempotency_records WHERE id IN (
-         SELECT id FROM idempotency_records WHERE created_at_ms <= ? ORDER BY created_at_ms LIMIT ?)`,
+      `DELETE FROM idempotency_records WHERE (key_id, idempotency_key) IN (
+         SELECT key_id, idempotency_key FROM idempotency_records WHERE created_at_ms <= ?
+         ORDER BY created_at_ms LIMIT ?)`,
       nowMs - idempotencyMs,
       rowsPerStep,
     );

@@ -46,10 +46,10 @@ export function openSqliteStore(file: string, options: DatabaseOptions & WriterO
 }
 
 /**
- * How many changes of batches are committed together: as many as one batch may have. Other writes wait for no more than
- * that, however many batches there are.
+ * How many changes of batches the writing thread has at once: twice as many as one batch may have, so that it need not
+ * wait for the next ones. Other writes wait for no more than that, however many batches there are.
  */
-const changesAtOnce = 1_000;
+const changesAtOnce = 2_000;
 
 /** How many changes of batches wait: some 100 MB at most, and seconds of work. */
 const mostWaitingChanges = 100_000;

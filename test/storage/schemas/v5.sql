@@ -145,10 +145,12 @@ CREATE INDEX holds_by_pet ON holds (pet_id, state, position, expires_at_ms);
 CREATE INDEX holds_by_state ON holds (state, position, expires_at_ms);
 
 CREATE TABLE idempotency_records (
-     id            BLOB PRIMARY KEY,  -- the first 16 bytes of a SHA-256 of the API key's id and the idempotency key
-     fingerprint   BLOB NOT NULL,  -- a SHA-256 of method and content
-     result        TEXT NOT NULL,  -- the first result, in JSON
-     created_at_ms INTEGER NOT NULL
+     key_id          TEXT NOT NULL,
+     idempotency_key TEXT NOT NULL,  -- in their order: keys that count up, or begin with the time, share pages
+     fingerprint     BLOB NOT NULL,  -- a SHA-256 of method and content
+     result          TEXT NOT NULL,  -- the first result, in JSON
+     created_at_ms   INTEGER NOT NULL,
+     PRIMARY KEY (key_id, idempotency_key)
    ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at_ms);
@@ -162,7 +164,7 @@ INSERT INTO changes VALUES (2, 7, 1, 5, 3, 'adjust', 'sale', 'order 17', 'key_a'
 INSERT INTO changes VALUES (3, 7, 2, 3, -1, 'import', NULL, NULL, NULL, NULL, 1700000000011);
 INSERT INTO holds VALUES (1, 'hold_a', 7, 4, 'cart 5', 'held', 1700000000012, 4100000000000, NULL, 'key_a');
 INSERT INTO holds VALUES (2, 'hold_b', 7, 1, NULL, 'released', 1700000000013, 1700000900013, 1700000000014, 'key_a');
-INSERT INTO idempotency_records VALUES (x'c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0', x'd0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0', '{}', 1700000000015);
+INSERT INTO idempotency_records VALUES ('key_a', 'sale-17', x'd0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0', '{}', 1700000000015);
 INSERT INTO orders VALUES (1, 7, 2, 1780000000000, 'placed', 0);
 INSERT INTO keys VALUES (1, 'key_a', 'Till 3', 'enterprise', 5, 3, '["pets:read"]', 1700000000000, 1800000000000, NULL, 2);
 INSERT INTO keys VALUES (2, 'key_b', '', 'free', NULL, NULL, '["inventory:read"]', 1700000000001, NULL, 1700000000002, 0);

@@ -91,8 +91,9 @@ export const stockInvariants: readonly Invariant[] = [
   {
     subject: "the idempotency records",
     since,
-    sql: `SELECT 'idempotency record ' || hex(id) || ': it must have an id of 16 bytes, a fingerprint, and a result' AS fault
+    sql: `SELECT 'idempotency key ' || idempotency_key || ' of ' || key_id || ': it must have a fingerprint and a result'
+            AS fault
           FROM idempotency_records
-          WHERE length(id) <> 16 OR length(fingerprint) = 0 OR NOT json_valid(result)`,
+          WHERE length(fingerprint) <> 32 OR NOT json_valid(result)`,
   },
 ];
