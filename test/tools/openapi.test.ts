@@ -60,6 +60,7 @@ function shapes({
     import "buf/validate/validate.proto";
     import "google/api/annotations.proto";
     import "google/protobuf/duration.proto";
+    import "google/protobuf/field_mask.proto";
     import "google/protobuf/timestamp.proto";
     import "petstore/options/v1/options.proto";
 
@@ -190,6 +191,44 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
     });
   });
 
+  it("describes a verb, and a body of all that the path and headers leave", async () => {
+    const request = `
+      // How long.
+      google.protobuf.Duration time = 2 [(buf.validate.field).duration = { gte: {seconds: 1} }];
+      // A name.
+      string name = 3 [
+        (buf.validate.field).cel = { id: "name.short" message: "must be short" expression: "this.size() < 9" },
+        (petstore.options.v1.example) = '"a"'
+      ];
+      // The version.
+      optional string version = 4 [(petstore.options.v1.header) = "If-Match"];`;
+    const rule = 'post: "/v1/shapes/{shape_id}:draw" body: "*" additional_bindings: { get: "/v1/drawings/{shape_id}" }';
+    const option = "success_status: 202 idempotency_key: true group: 'Lines'";
+    const { paths, components } = await describeProto(shapes({ rule, request, option }));
+    const { operationId, parameters, requestBody, responses, ...others } = paths["/shapes/{shapeId}:draw"].post;
+    expect([operationId, paths["/drawings/{shapeId}"].get.operationId]).toEqual(["draw", "drawByShapeId"]);
+    expect(others["x-group"]).toBe("Lines");
+    expect(parameters.map((parameter: { name: string; in: string }) => `${parameter.in} ${parameter.name}`)).toEqual([
+      "path shapeId",
+      "header If-Match",
+      "header Idempotency-Key",
+    ]);
+    expect(Object.keys(responses)[0]).toBe("202");
+    expect(requestBody).toMatchObject({
+      required: false,
+      content: {
+        "application/json": { schema: { $ref: "#/components/schemas/DrawRequestBody" }, example: { name: "a" } },
+      },
+    });
+    expect(components.schemas.DrawRequestBody).toMatchObject({
+      properties: {
+        time: { description: "How long.", type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$", "x-minimum": "1s" },
+        name: { description: "A name. Must be short.", type: "string" },
+      },
+    });
+    expect(Object.keys(components.schemas.DrawRequestBody.properties)).toEqual(["time", "name"]);
+  });
+
   it.each<[title: string, source: string, reason: string]>([
     ["without a comment", shapes({ comment: "" }), "petstore.v1.ShapeService.Draw has no comment"],
     [
@@ -218,19 +257,25 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
       "the rule string.uuid has no keyword in OpenAPI",
     ],
     [
-      "with a field without an example in a body",
-      shapes({ rule: 'put: "/v1/shapes" body: "*"', request: "// A name.\nstring name = 2;" }),
+      "with a required field without an example in a body",
+      shapes({
+        rule: 'put: "/v1/shapes" body: "*"',
+        request: "// A name.\nstring name = 2 [(buf.validate.field).required = true];",
+      }),
       "petstore.v1.DrawRequest.name has no example",
     ],
     [
-      "whose body is all but its path",
-      shapes({ rule: 'put: "/v1/shapes/{shape_id}" body: "*"' }),
-      "ShapeService/Draw: a body of all that the path leaves has no schema here",
+      "whose message has a rule that has no keyword",
+      shapes({
+        rule: 'put: "/v1/shapes" body: "*"',
+        request: 'option (buf.validate.message).oneof = { fields: ["shape_id"] };',
+      }),
+      "petstore.v1.DrawRequest has rules without a keyword",
     ],
     [
       "with a type that it does not know",
-      shapes({ request: "// How long.\ngoogle.protobuf.Duration time = 2;" }),
-      "google.protobuf.Duration has no schema here",
+      shapes({ request: "// Which ones.\ngoogle.protobuf.FieldMask fields = 2;" }),
+      "google.protobuf.FieldMask has no schema here",
     ],
   ])("refuses a method %s", async (_title, source, reason) => {
     await expect(describeProto(source)).rejects.toThrow(reason);

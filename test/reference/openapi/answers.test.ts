@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { issueCursor } from "../../../src/domain/history.ts";
 import { until } from "../../support/deadline.ts";
 import type { ErrorCode } from "../../support/error-codes.ts";
-import { importFixture } from "../../support/fixture.ts";
+import { beyondDouble, fixtureHolds, importFixture, int64Max, int64Min } from "../../support/fixture.ts";
 import {
   createHttp1Client,
   createHttp2Client,
@@ -20,6 +21,8 @@ import { type Json, OpenApi } from "./openapi.ts";
 
 const openApi = new OpenApi();
 
+const json = { "content-type": "application/json" };
+
 /**
  * The operations, each with a request that succeeds, a change that makes it invalid, and an insufficient scope. An
  * operation that is free of charge needs no scope.
@@ -33,13 +36,80 @@ const operations = [
   },
   {
     route: "PATCH /inventory/{petId}",
-    request: {
-      method: "PATCH",
-      path: "/v1/inventory/7",
-      headers: { "content-type": "application/json" },
-      body: '{"quantity":3}',
-    },
+    request: { method: "PATCH", path: "/v1/inventory/7", headers: json, body: '{"quantity":3}' },
     invalid: { body: '{"quantity":"3"}' },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "GET /inventory/{petId}",
+    request: { method: "GET", path: "/v1/inventory/7" },
+    invalid: { path: "/v1/inventory/x" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "GET /inventory/{petId}/availability",
+    request: { method: "GET", path: "/v1/inventory/7/availability" },
+    invalid: { path: "/v1/inventory/x/availability" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "POST /inventory/{petId}:adjust",
+    request: { method: "POST", path: "/v1/inventory/3:adjust", headers: json, body: '{"delta":1}' },
+    invalid: { body: '{"delta":0}' },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "POST /inventory:batch",
+    request: {
+      method: "POST",
+      path: "/v1/inventory:batch",
+      headers: json,
+      body: '{"changes":[{"petId":3,"quantity":5},{"petId":404404,"delta":1}]}',
+    },
+    invalid: { body: '{"changes":[{"petId":3}]}' },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "GET /inventory/changes",
+    request: { method: "GET", path: "/v1/inventory/changes" },
+    invalid: { path: "/v1/inventory/changes?pageSize=0" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "GET /inventory/{pet}/changes",
+    request: { method: "GET", path: "/v1/inventory/7/changes" },
+    invalid: { path: "/v1/inventory/7/changes?after=x" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "POST /holds",
+    request: { method: "POST", path: "/v1/holds", headers: json, body: `{"petId":${beyondDouble},"quantity":1}` },
+    invalid: { body: '{"petId":7,"quantity":1,"ttl":900}' },
+    otherScope: "inventory:read",
+    status: 201,
+  },
+  {
+    route: "GET /holds",
+    request: { method: "GET", path: "/v1/holds" },
+    invalid: { path: "/v1/holds?pageSize=0" },
+    otherScope: "orders:read",
+  },
+  {
+    route: "GET /holds/{holdId}",
+    request: { method: "GET", path: `/v1/holds/${fixtureHolds.held}` },
+    invalid: { headers: { host: "pets:99999" } },
+    otherScope: "orders:read",
+  },
+  {
+    route: "POST /holds/{holdId}:commit",
+    request: { method: "POST", path: `/v1/holds/${fixtureHolds.held}:commit`, headers: json, body: "{}" },
+    invalid: { body: "[]" },
+    otherScope: "inventory:read",
+  },
+  {
+    route: "POST /holds/{holdId}:release",
+    request: { method: "POST", path: `/v1/holds/${fixtureHolds.released}:release`, headers: json, body: "{}" },
+    invalid: { body: "[]" },
     otherScope: "inventory:read",
   },
   {
@@ -68,9 +138,15 @@ interface Sample {
   readonly invalid: Partial<HttpRequest>;
   readonly otherScope?: KeyName;
   readonly isFree?: true;
+  /** Of a success; 200 by default. */
+  readonly status?: number;
 }
 
-const [list, update, pet, orders, limits] = operations;
+const [list, update, entry, availability, adjust, batch, changes, changesOfPet, create, holds, hold, commit, release] =
+  operations;
+const [, , , , , , , , , , , , , pet, orders, limits] = operations;
+const reads: readonly Sample[] = operations.filter(({ request }) => request.method === "GET");
+const writes: readonly Sample[] = [update, adjust, batch, create, commit, release];
 
 /** The described answers that have occurred, such as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
 const met = new Set<string>();
@@ -84,6 +160,22 @@ function expectAnswer({ route }: Sample, answer: Answer, expected: number | Erro
 }
 
 type Answer = Pick<HttpAnswer, "status" | "headers" | "text">;
+
+/** A filter of each list. */
+const filters: Readonly<Record<string, string>> = {
+  [list.route]: "status=sold&status=pending",
+  [orders.route]: "status=placed",
+  [holds.route]: "state=released&petId=7",
+  [changes.route]: "newestFirst=true&petId=7&petId=8&crossing=3",
+  [changesOfPet.route]: "newestFirst=true",
+};
+
+/** A cursor of another store. */
+const foreignCursor = issueCursor("000000000000", 1n);
+
+function atomic(change: object): Partial<HttpRequest> {
+  return { body: JSON.stringify({ changes: [change], atomic: true }) };
+}
 
 /** All described answers, in the same form. */
 function described(): string[] {
@@ -151,7 +243,7 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
     const { request, invalid, otherScope } = operation;
 
     it("succeeds", async () => {
-      expectAnswer(operation, await send(withKey(request, keys.good)), 200);
+      expectAnswer(operation, await send(withKey(request, keys.good)), operation.status ?? 200);
     });
 
     it.each<[ErrorCode, () => HttpRequest]>([
@@ -195,40 +287,94 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
     });
   });
 
-  it.each([list, pet, orders])("HEAD has the headers of $route", async ({ route, request }) => {
+  it.each(reads)("HEAD has the headers of $route", async ({ route, request }) => {
     const answer = await send(withKey(request, keys.good, { method: "HEAD" }));
     expect(answer.status).toBe(200);
     expectHeaders(openApi, openApi.at("paths", route.slice("GET ".length), "get", "responses", "200"), answer);
     expect(answer.text).toBe("");
   });
 
-  it.each([list, orders])("$route comes in pages, and filtered", async (operation) => {
-    const path = `${operation.request.path}?pageSize=2`;
+  it.each([list, orders, holds, changes, changesOfPet])("$route comes in pages, and filtered", async (operation) => {
+    const path = `${operation.request.path}?pageSize=1`;
     const page = await send(withKey(operation.request, keys.good, { path }));
     expectAnswer(operation, page, 200);
     expect(page.headers.get("link")).toContain('rel="next"');
-    const statuses = operation === list ? "status=sold&status=pending" : "status=placed";
-    expectAnswer(operation, await send(withKey(operation.request, keys.good, { path: `${path}&${statuses}` })), 200);
+    const filter = filters[operation.route];
+    expectAnswer(operation, await send(withKey(operation.request, keys.good, { path: `${path}&${filter}` })), 200);
   });
 
-  it.each([list, orders])("$route refuses a page token of its own making", async (operation) => {
-    const path = `${operation.request.path}?pageToken=x`;
-    expectAnswer(operation, await send(withKey(operation.request, keys.good, { path })), "INVALID_PAGE_TOKEN");
-  });
+  it.each([list, orders, holds, changes, changesOfPet])(
+    "$route refuses a page token of its own making",
+    async (operation) => {
+      const path = `${operation.request.path}?pageToken=x`;
+      expectAnswer(operation, await send(withKey(operation.request, keys.good, { path })), "INVALID_PAGE_TOKEN");
+    },
+  );
 
-  it("an unchanged inventory is 304", async () => {
-    const etag = (await send(withKey(list.request, keys.good))).headers.get("etag") ?? "";
-    const conditional = withKey(list.request, keys.good, { headers: { "if-none-match": etag } });
-    expectAnswer(list, await send(conditional), 304);
+  it.each([list, entry])("$route is 304 where it is unchanged", async (operation) => {
+    const etag = (await send(withKey(operation.request, keys.good))).headers.get("etag") ?? "";
+    const conditional = withKey(operation.request, keys.good, { headers: { "if-none-match": etag } });
+    expectAnswer(operation, await send(conditional), 304);
   });
 
   it.each<[ErrorCode, Sample, Partial<HttpRequest>]>([
     ["PET_NOT_FOUND", pet, { path: "/v1/pets/404404" }],
     ["PET_NOT_FOUND", update, { path: "/v1/inventory/404404" }],
-    ["BODY_TOO_LARGE", update, { body: " ".repeat(1_048_577) }],
-    ["MEDIA_TYPE_UNSUPPORTED", update, { headers: { "content-type": "text/plain" } }],
+    ["PET_NOT_FOUND", entry, { path: "/v1/inventory/404404" }],
+    ["PET_NOT_FOUND", availability, { path: "/v1/inventory/404404/availability" }],
+    ["PET_NOT_FOUND", adjust, { path: "/v1/inventory/404404:adjust" }],
+    ["PET_NOT_FOUND", batch, atomic({ petId: 404_404, quantity: 1 })],
+    ["PET_NOT_FOUND", changes, { path: "/v1/inventory/changes?petId=404404" }],
+    ["PET_NOT_FOUND", changesOfPet, { path: "/v1/inventory/404404/changes" }],
+    ["PET_NOT_FOUND", create, { body: '{"petId":404404,"quantity":1}' }],
+    ["HOLD_NOT_FOUND", hold, { path: "/v1/holds/none" }],
+    ["HOLD_NOT_FOUND", commit, { path: "/v1/holds/none:commit" }],
+    ["HOLD_NOT_FOUND", release, { path: "/v1/holds/none:release" }],
+    ["PRECONDITION_FAILED", update, { headers: { "if-match": '"none"' } }],
+    ["PRECONDITION_FAILED", adjust, { headers: { "if-match": '"none"' } }],
+    ["PRECONDITION_FAILED", batch, atomic({ petId: 3, quantity: 1, etag: '"none"' })],
+    ["INSUFFICIENT_STOCK", adjust, { body: '{"delta":-1000}' }],
+    ["INSUFFICIENT_STOCK", batch, atomic({ petId: 3, delta: -1_000 })],
+    ["INSUFFICIENT_STOCK", create, { body: '{"petId":3,"quantity":1000}' }],
+    ["QUANTITY_OUT_OF_RANGE", adjust, { path: `/v1/inventory/${int64Max}:adjust` }],
+    ["QUANTITY_OUT_OF_RANGE", batch, { body: `{"changes":[{"petId":${int64Max},"delta":1}],"atomic":true}` }],
+    ["HOLD_ENDED", commit, { path: `/v1/holds/${fixtureHolds.released}:commit` }],
+    ["CURSOR_EXPIRED", changes, { path: `/v1/inventory/changes?after=${foreignCursor}` }],
+    ["CURSOR_EXPIRED", changesOfPet, { path: `/v1/inventory/7/changes?after=${foreignCursor}` }],
+    ...writes.flatMap((operation): [ErrorCode, Sample, Partial<HttpRequest>][] => [
+      ["BODY_TOO_LARGE", operation, { body: " ".repeat(1_048_577) }],
+      ["MEDIA_TYPE_UNSUPPORTED", operation, { headers: { "content-type": "text/plain" } }],
+      ["INVALID_REQUEST", operation, { headers: { "idempotency-key": "two words" } }],
+    ]),
   ])("%s: $route", async (code, operation, over) => {
     expectAnswer(operation, await send(withKey(operation.request, keys.good, over)), code);
+  });
+
+  it("a hold that was committed below its stock, and released then", async () => {
+    const { text } = await send(withKey(create.request, keys.good, { body: '{"petId":4,"quantity":1}' }));
+    const { holdId } = JSON.parse(text);
+    const end = (operation: Sample, verb: string) =>
+      send(withKey(operation.request, keys.good, { path: `/v1/holds/${holdId}:${verb}` }));
+    const setStock = (body: string) =>
+      send(withKey(update.request, keys.good, { path: "/v1/inventory/4", body: `{"quantity":${body}}` }));
+    await setStock(String(int64Min));
+    expectAnswer(commit, await end(commit, "commit"), "QUANTITY_OUT_OF_RANGE");
+    await setStock("4");
+    expectAnswer(commit, await end(commit, "commit"), 200);
+    expectAnswer(release, await end(release, "release"), "HOLD_ENDED");
+  });
+
+  it.each(writes)("$route is replayed, and refuses other content under its key", async (operation) => {
+    const over = { headers: { "idempotency-key": `${version}-${operation.route.replaceAll(" ", "")}` } };
+    await send(withKey(operation.request, keys.good, over));
+    const replayed = await send(withKey(operation.request, keys.good, over));
+    expectAnswer(operation, replayed, operation.status ?? 200);
+    expect(replayed.headers.get("idempotency-replayed")).toBe("true");
+    const body = operation.request.body
+      ?.toString()
+      .replace(/}$/, `${operation.request.body === "{}" ? "" : ","}"reference":"x","atomic":true}`);
+    const other = await send(withKey(operation.request, keys.good, { ...over, body }));
+    expectAnswer(operation, other, "IDEMPOTENCY_KEY_REUSED");
   });
 
   it("an unknown path is ROUTE_NOT_FOUND", async () => {
@@ -250,9 +396,9 @@ describe("what the HTTP parser refuses, as it is described,", () => {
     expectAnswer(operation, await sendBytes(line(operation.request)), "REQUEST_TIMEOUT");
   });
 
-  it.concurrent("a body that does not arrive in time", async () => {
-    const head = `${line(update.request)}Authorization: Bearer ${keys.good}\r\nContent-Length: 9\r\n\r\n{`;
-    expectAnswer(update, await sendBytes(head), "REQUEST_TIMEOUT");
+  it.concurrent.each(writes)("$route: a body that does not arrive in time", async (operation) => {
+    const head = `${line(operation.request)}Authorization: Bearer ${keys.good}\r\nContent-Length: 9\r\n\r\n{`;
+    expectAnswer(operation, await sendBytes(head), "REQUEST_TIMEOUT");
   });
 
   async function sendBytes(bytes: string): Promise<Answer> {
@@ -269,13 +415,22 @@ const breakTables = "PRAGMA writable_schema = 1; UPDATE sqlite_schema AS broken 
 
 /** A server on a store that was damaged while the server ran. */
 describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
-  ["INTERNAL", counted, "ALTER TABLE pets RENAME TO hidden_pets; ALTER TABLE orders RENAME TO hidden_orders"],
+  [
+    "INTERNAL",
+    counted,
+    ["pets", "stock", "orders", "holds", "changes"]
+      .map((name) => `ALTER TABLE ${name} RENAME TO hidden_${name};`)
+      .join(""),
+  ],
   ["INTERNAL", [limits], "ALTER TABLE usage RENAME TO hidden_usage"],
   [
     "UNAVAILABLE",
     counted,
     `${breakTables}
-       (SELECT rootpage FROM sqlite_schema WHERE name = broken.name || '_by_status') WHERE name IN ('pets', 'orders')`,
+       (SELECT rootpage FROM sqlite_schema WHERE name =
+          CASE broken.name WHEN 'orders' THEN 'orders_by_status' WHEN 'holds' THEN 'holds_by_pet'
+            WHEN 'changes' THEN 'change_marks' ELSE 'stock_by_status' END)
+       WHERE name IN ('pets', 'stock', 'orders', 'holds', 'changes')`,
   ],
   [
     "UNAVAILABLE",
