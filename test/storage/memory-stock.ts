@@ -45,6 +45,8 @@ export class StockData {
   history: readonly StockChange[] = [];
   /** By position, from 1. */
   holds: readonly ListedHold[] = [];
+  /** When holds were committed or released. */
+  readonly holdEnds = new Map<string, number>();
   lastPosition = 0n;
   /** By API key and idempotency key. */
   readonly records = new Map<string, Remembered>();
@@ -82,7 +84,8 @@ export class MemoryStock implements StockStore {
     return [...this.#data.pets.values()]
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .flatMap(({ id, quantity, status }) => {
-        const later = asOf && this.#data.history.find(({ petId, revision }) => petId === id && revision > asOf);
+        const later =
+          asOf !== undefined && this.#data.history.find(({ petId, revision }) => petId === id && revision > asOf);
         const then = later ? later.before : quantity;
         return then === undefined ? [] : [{ petId: id, quantity: then, status }];
       })
@@ -159,7 +162,7 @@ export class MemoryStock implements StockStore {
       const quantity = decideCommit(hold, this.#entry(hold.petId) as StockEntry, context.nowMs);
       if (quantity !== undefined) {
         this.#write(hold.petId, "hold", quantity, { reference: hold.reference, ...given(ending) }, context);
-        return this.#end(hold, "committed");
+        return this.#end(hold, "committed", context.nowMs);
       }
       return withoutPosition(hold);
     });
@@ -168,7 +171,9 @@ export class MemoryStock implements StockStore {
   async releaseHold({ holdId }: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
     return this.#once(context, options, () => {
       const hold = this.#judged(holdId, context.nowMs);
-      return decideRelease(hold, context.nowMs) ? this.#end(hold, "released") : withoutPosition(hold);
+      return decideRelease(hold, context.nowMs)
+        ? this.#end(hold, "released", context.nowMs)
+        : withoutPosition(hold);
     });
   }
 
@@ -200,7 +205,9 @@ export class MemoryStock implements StockStore {
     data.history = data.history.filter(({ revision }) => revision >= oldest || revision === head);
     data.holds = data.holds
       .map((hold) => holdAt(hold, nowMs) as ListedHold)
-      .filter(({ state, expiresAtMs }) => state === "held" || expiresAtMs >= keptSinceMs);
+      .filter(
+        ({ id, state, expiresAtMs }) => state === "held" || (data.holdEnds.get(id) ?? expiresAtMs) >= keptSinceMs,
+      );
     for (const [id, { createdAtMs }] of data.records) {
       if (createdAtMs <= nowMs - idempotencyMs) {
         data.records.delete(id);
@@ -243,7 +250,8 @@ export class MemoryStock implements StockStore {
       .reduce((sum, { quantity }) => sum + quantity, 0n);
   }
 
-  #end({ id }: ListedHold, state: HoldState): Hold {
+  #end({ id }: ListedHold, state: HoldState, nowMs: number): Hold {
+    this.#data.holdEnds.set(id, nowMs);
     this.#data.holds = this.#data.holds.map((hold) => (hold.id === id ? { ...hold, state } : hold));
     return withoutPosition(this.#hold(id) as ListedHold);
   }

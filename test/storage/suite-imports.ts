@@ -4,7 +4,7 @@ import type { Order } from "../../src/domain/order.ts";
 import type { StockedPet } from "../../src/domain/pet.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createOrder, createPet, everything, setStock } from "./samples.ts";
+import { createContext, createOrder, createPet, everything, setStock } from "./samples.ts";
 
 export function describeImports(open: OpenStore): void {
   describe("an import", () => {
@@ -96,6 +96,53 @@ export function describeImports(open: OpenStore): void {
         expect(await exportedOrders(store)).toEqual([]);
       })();
     });
+
+    it(
+      "is a change of the history for each pet whose quantity or status is written, in the order of their ids",
+      withStore(open, async ({ store }) => {
+        const pets = [3n, 1n, 2n].map((id) => createPet({ id, quantity: id }));
+        await store.importAll({ pets }, 1_000);
+        const versions = await Promise.all([1n, 2n, 3n].map(async (petId) => (await store.getEntry(petId)).version));
+        await store.importAll(
+          {
+            pets: [
+              { id: 3n, status: "sold" },
+              createPet({ id: 4n, quantity: 4n }),
+              { id: 2n, name: "Max" },
+              { id: 1n, quantity: 1n },
+              { id: 1n, name: "Mia" },
+            ],
+          },
+          2_000,
+        );
+        await store.importAll({ orders: [createOrder({ id: 1n })] }, 3_000);
+        const { changes } = await store.listChanges({ after: 0n, petIds: [], newestFirst: false, limit: 100 });
+        const told = changes.map(({ petId, before, after, occurredAtMs }) => [petId, before, after, occurredAtMs]);
+        expect(told).toEqual([
+          [1n, undefined, 1n, 1_000],
+          [2n, undefined, 2n, 1_000],
+          [3n, undefined, 3n, 1_000],
+          [1n, 1n, 1n, 2_000],
+          [3n, 3n, 3n, 2_000],
+          [4n, undefined, 4n, 2_000],
+        ]);
+        const isSame = await Promise.all(
+          [1n, 2n, 3n].map(async (petId, n) => (await store.getEntry(petId)).version === versions[n]),
+        );
+        expect(isSame).toEqual([false, true, false]);
+      }),
+    );
+
+    it(
+      "leaves what is held as it is",
+      withStore(open, async ({ store }) => {
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 5n })] }, 0);
+        const hold = { holdId: "hold_a", petId: 1n, quantity: 4n, ttlMs: 1_000, reference: undefined };
+        await store.createHold(hold, createContext({ nowMs: 0 }));
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 3n })] }, 1);
+        expect(await store.getAvailability(1n, 2)).toMatchObject({ quantity: 3n, held: 4n, available: -1n });
+      }),
+    );
 
     it(
       "tells of orders whose pets are neither in the store nor among those that come",

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import type { OpenStore } from "./opened-store.ts";
 import { describeChanges } from "./suite-changes.ts";
 import { describeExports } from "./suite-exports.ts";
+import { describeHistory } from "./suite-history.ts";
 import { describeHolds } from "./suite-holds.ts";
 import { describeIdempotency } from "./suite-idempotency.ts";
 import { describeImports } from "./suite-imports.ts";
@@ -22,6 +23,7 @@ export function describeStore(name: string, open: OpenStore, lacking: Lacking = 
   describe(name, () => {
     describeLists(open);
     describeImports(open);
+    describeHistory(open);
     describeExports(open);
     describeKeys(open);
     describeUsage(open);
