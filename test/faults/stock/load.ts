@@ -32,7 +32,7 @@ export class StockLoad {
   readonly #holdIds: string[] = [];
   readonly #keyed: { wish: Wish; idempotencyKey: string }[] = [];
   #names = 0;
-  #isOn = true;
+  readonly #end = new AbortController();
   #start: Start | undefined;
   readonly calls: StockCall[] = [];
 
@@ -55,7 +55,7 @@ export class StockLoad {
   }
 
   stop(): void {
-    this.#isOn = false;
+    this.#end.abort();
   }
 
   /** The whole history, in pages. */
@@ -88,10 +88,7 @@ export class StockLoad {
 
   async #use(protocol: Protocol, count: number): Promise<void> {
     const random = this.#random;
-    for (let call = 0; call < count; call += 1) {
-      if (!this.#isOn) {
-        return;
-      }
+    for (let call = 0; call < count && !this.#end.signal.aborted; call += 1) {
       const used = random.oneIn(12) && this.#keyed.length > 0 ? random.pick(this.#keyed) : undefined;
       const next = wish(random, {
         etags: this.#etags,
