@@ -21,11 +21,12 @@ export function createPaging(rule: HttpRule, bound: ReadonlySet<string>): Paging
   if (token === undefined || next === undefined || !isHidden || bound.has(token.name)) {
     return undefined;
   }
-  const names = [token.name, token.jsonName];
+  const fields = rule.method.input.fields.filter((field) => field !== token);
+  const kept = new Set(fields.flatMap(({ name, jsonName }) => [name, jsonName]));
   return {
     nextLink: (exchange, response) => {
       const value = response[next.localName] as string | undefined;
-      return value ? nextLink(exchange, names, `${token.jsonName}=${encodeToken(value)}`) : undefined;
+      return value ? nextLink(exchange, kept, `${token.jsonName}=${encodeToken(value)}`) : undefined;
     },
   };
 }
@@ -40,16 +41,17 @@ function stringField(desc: DescMessage, name: string) {
   );
 }
 
-/** The URL of the request with another page token. */
-function nextLink(exchange: Exchange, names: readonly string[], token: string): string {
+/** The URL of the request with another page token, and without what is none of the request's fields. */
+function nextLink(exchange: Exchange, kept: ReadonlySet<string>, token: string): string {
   const { scheme, authority, path, query } = exchange;
-  const others = query === "" ? [] : query.split("&").filter((parameter) => !isNamed(parameter, names));
+  const others = query === "" ? [] : query.split("&").filter((parameter) => isOneOf(kept, parameter));
   const address = `${scheme}://${authority}${path}?${[...others, token].join("&")}`;
   return `<${address.replace(outsideUri, escapeByte)}>; rel="next"`;
 }
 
-function isNamed(parameter: string, names: readonly string[]): boolean {
-  return splitQuery(parameter).some(({ name }) => names.includes(decodeQueryName(name) ?? ""));
+function isOneOf(names: ReadonlySet<string>, parameter: string): boolean {
+  const parts = splitQuery(parameter);
+  return parts.length > 0 && parts.every(({ name }) => names.has(decodeQueryName(name)?.split(".", 1)[0] ?? ""));
 }
 
 /** Characters that a parser may accept in a request target, but RFC 3986 does not, such as `<`, `>` and `"`. */

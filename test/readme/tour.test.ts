@@ -37,7 +37,7 @@ async function run(command: string): Promise<string> {
 
 describe("the README's tour", () => {
   it("lists, updates, asks for limits, and calls over Connect and gRPC", () => {
-    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual(["curl", "curl", "curl", "curl", "npm"]);
+    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual([...Array(7).fill("curl"), "npm"]);
   });
 
   it.each(calls.filter((call) => hasTools || call.startsWith("curl")))("has a command that works: %s", async (call) => {

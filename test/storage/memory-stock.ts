@@ -171,9 +171,7 @@ export class MemoryStock implements StockStore {
   async releaseHold({ holdId }: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
     return this.#once(context, options, () => {
       const hold = this.#judged(holdId, context.nowMs);
-      return decideRelease(hold, context.nowMs)
-        ? this.#end(hold, "released", context.nowMs)
-        : withoutPosition(hold);
+      return decideRelease(hold, context.nowMs) ? this.#end(hold, "released", context.nowMs) : withoutPosition(hold);
     });
   }
 

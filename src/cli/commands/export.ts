@@ -34,9 +34,10 @@ async function exportAll(store: Store, options: ExportOptions): Promise<void> {
     return print(exportChunks(store, options));
   }
   const total = await (options.orders === undefined ? store.countPets() : store.countOrders());
-  await withProgress("exporting", (report) =>
-    print(exportChunks(store, options, (done) => report(Math.min(done, total), total))),
-  );
+  await withProgress("exporting", async (report) => {
+    report(0, total);
+    await print(exportChunks(store, options, (done) => report(Math.min(done, total), total)));
+  });
 }
 
 function exportChunks(

@@ -18,6 +18,11 @@ export function isUpdate({ method, path }: Draft): boolean {
   return bare === rpcPath("updateInventory") || (method === "PATCH" && bare.startsWith("/v1/inventory/"));
 }
 
+/** Whether a request may change stock in another way. Tests of a load on stock judge these. */
+export function isOtherWrite({ path }: Draft): boolean {
+  return /:|holds|Adjust|Batch|Hold/i.test(parseTarget(path).path);
+}
+
 /** What the answer to an update says that is now in stock; undefined where it does not. */
 export function acknowledgedBy({ status, headers, trailers, bytes, text }: HttpAnswer): Acknowledged | undefined {
   const type = (headers.get("content-type") ?? "").toLowerCase();
