@@ -6,8 +6,8 @@ import { doc } from "./doc.ts";
 /** A service's methods, each with what its options say. */
 export function serviceType(service: DescService): string {
   const methods = service.methods.map((method) => {
-    const { localName, input, output } = method;
-    const signature = `${localName}(request: ${input.name}, options?: CallOptions): Promise<${output.name}>;`;
+    const { localName, input } = method;
+    const signature = `${localName}(request: ${input.name}, options?: CallOptions): ${resultType(method)};`;
     return `${doc(method, { indent: "  ", more: promises(method) })}\n  ${signature}`;
   });
   return `${doc(service)}\nexport interface ${clientName(service)} {\n${methods.join("\n\n")}\n}`;
@@ -18,10 +18,19 @@ function clientName({ name }: DescService): string {
   return name.replace(/Service$/, "Client");
 }
 
-function promises(method: DescMethod): string[] {
-  if (method.methodKind !== "unary") {
-    throw new Error(`${method.toString()}: the client has unary methods alone`);
+function resultType(method: DescMethod): string {
+  const { methodKind, output } = method;
+  switch (methodKind) {
+    case "unary":
+      return `Promise<${output.name}>`;
+    case "server_streaming":
+      return `AsyncIterable<${output.name}>`;
+    default:
+      throw new Error(`${method.toString()}: the client has no methods that stream requests`);
   }
+}
+
+function promises(method: DescMethod): string[] {
   const operation = operationOf(method);
   if (operation === undefined) {
     throw new Error(`${method.toString()} has no option petstore.options.v1.operation`);
@@ -33,8 +42,12 @@ function facts({ stability, scope, reasons }: Operation): string {
   return [
     `Stability: ${StabilitySchema.value[stability]?.localName.toLowerCase()}.`,
     `Scope: ${scope === "" ? "none" : `\`${scope}\``}.`,
-    ...reasons.map((reason) => `Besides what every call may fail with: \`${reason}\`.`),
+    ...(reasons.length === 0 ? [] : [`Besides what every call may fail with: ${reasons.map(quote).join(", ")}.`]),
   ].join(" ");
+}
+
+function quote(reason: string): string {
+  return `\`${reason}\``;
 }
 
 function deprecationTag({ deprecation }: Operation): string[] {

@@ -74,6 +74,22 @@ export const commonHeaders = refer(
   "X-Request-Id",
 );
 
+/** On the answer of a stream: nobody keeps it, and no proxy gathers it. */
+export const streamHeaders: Headers = {
+  "Cache-Control": constant("Nobody may keep the answer.", "no-store"),
+  "X-Accel-Buffering": constant("Asks proxies to pass each event on at once.", "no"),
+};
+
+/** The wait that a refusal tells; `codes` are those of the same status that tell none. */
+export function retryAfterUnless(codes: readonly string[]): Headers {
+  if (codes.length === 0) {
+    return refer("Retry-After");
+  }
+  const { description, ...header } = headerComponents["Retry-After"];
+  const without = codes.map((code) => `\`${code}\``).join(", ");
+  return { "Retry-After": optional({ ...header, description: `${description} Left out with ${without}.` }) };
+}
+
 /** References to headers, by their names. */
 export function refer(...names: readonly HeaderComponent[]): Headers {
   const entries = names.map((name): [string, Reference] => [

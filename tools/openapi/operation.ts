@@ -1,5 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type Operation as OperationOption, StabilitySchema, TryIt } from "../../gen/petstore/options/v1/options_pb.ts";
+import {
+  type EventStream,
+  type Operation as OperationOption,
+  StabilitySchema,
+  TryIt,
+} from "../../gen/petstore/options/v1/options_pb.ts";
 import { requireField } from "../../src/gateway/fields/field-access.ts";
 import { createPaging } from "../../src/gateway/paging.ts";
 import type { QueryFieldSets } from "../../src/gateway/query/query.ts";
@@ -10,7 +15,7 @@ import { rpcName } from "../../src/rpc/endpoint.ts";
 import { description, summaryAndDescription } from "./comments.ts";
 import { exampleOf, fieldExample } from "./examples.ts";
 import { failures } from "./failures.ts";
-import { commonHeaders, deprecationOf, fieldHeadersOf, refer } from "./headers.ts";
+import { commonHeaders, deprecationOf, fieldHeadersOf, refer, streamHeaders } from "./headers.ts";
 import { headerParameters, pathParameterName, pathParameters, queryParameters } from "./parameters.ts";
 import type { Reason } from "./reasons.ts";
 import type { Responses } from "./responses.ts";
@@ -41,8 +46,11 @@ export interface BoundMethod {
 export function bindMethod(rule: HttpRule): BoundMethod {
   const { method } = rule;
   const option = operationOf(method);
-  if (option === undefined || method.methodKind !== "unary") {
-    throw new Error(`${rpcName(method)} has no operation option, or is not unary`);
+  if (option === undefined) {
+    throw new Error(`${rpcName(method)} has no operation option`);
+  }
+  if (method.methodKind !== "unary" && option.events === undefined) {
+    throw new Error(`${rpcName(method)} is a stream without events`);
   }
   const template = parsePathTemplate(rule.template);
   const inHeaders = method.input.fields.filter((field) => headerOf(field) !== undefined).map(({ name }) => name);
@@ -74,7 +82,7 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
     parameters: createParameters(bound, shared.schemas, shared.queries),
     ...createRequestBody(bound, shared.schemas),
     responses: {
-      [successStatus(method)]: createSuccess(bound, shared.schemas),
+      [successStatus(method)]: createSuccess(bound, shared),
       ...(option.etag && { 304: createNotModified(bound) }),
       ...failures(bound, shared),
     },
@@ -96,6 +104,7 @@ function createParameters(
     ...pathParameters(input, template, schemas),
     ...(rule.body === "*" ? [] : queryParameters(queries.message(input), bound, schemas)),
     ...headerParameters(input, schemas),
+    ...(option.events ? [lastEventId] : []),
     ...(option.etag ? [ifNoneMatch] : []),
     ...(option.idempotencyKey ? [idempotencyKey] : []),
   ];
@@ -105,6 +114,13 @@ const ifNoneMatch: Parameter = {
   name: "If-None-Match",
   in: "header",
   description: "The `ETag` of an answer that you have: 304 if it has not changed (RFC 9110, 13.1.2).",
+  schema: { type: "string" },
+};
+
+const lastEventId: Parameter = {
+  name: "Last-Event-ID",
+  in: "header",
+  description: "The `id` of the last event that you have: the stream goes on after it, whatever the query says.",
   schema: { type: "string" },
 };
 
@@ -135,9 +151,13 @@ function createRequestBody({ method, rule, bound }: BoundMethod, schemas: Schema
   return { requestBody: { description: description(input), required: !fields.every(schemas.mayBeAbsent), content } };
 }
 
-function createSuccess({ method, option, rule, bound }: BoundMethod, schemas: Schemas): Response {
+function createSuccess({ method, option, rule, bound }: BoundMethod, { schemas, error }: Shared): Response {
   const { output } = method;
   const text = rule.responseBody === "" ? output : requireField(output, rule.responseBody);
+  const content = createContent(output, rule.responseBody, schemas);
+  if (option.events !== undefined) {
+    return createStream(method, option.events, { media: content["application/json"], error });
+  }
   return {
     description: description(text),
     headers: {
@@ -149,12 +169,57 @@ function createSuccess({ method, option, rule, bound }: BoundMethod, schemas: Sc
       ...refer("Content-Encoding", "Vary"),
       ...deprecationOf(method, option),
     },
-    content: createContent(output, rule.responseBody, schemas),
+    content,
+  };
+}
+
+/**
+ * The answer of a stream. OpenAPI 3.1 cannot describe the items of a stream, so `x-item-schema` does: it is what version
+ * 3.2 calls `itemSchema`. The last item of a stream that fails is an error.
+ *
+ * Source: https://spec.openapis.org/oas/v3.2.0.html#sequential-media-types
+ */
+function createStream(
+  { output }: DescMethod,
+  { type, idField }: EventStream,
+  { media, error }: { readonly media: MediaType; readonly error: Schema },
+): Response {
+  const json = JSON.stringify(media.example);
+  const id = fieldExample(requireField(output, idField)) as string;
+  return {
+    description: `Events of the type \`${type}\`, whose data is this JSON; or lines of it.`,
+    headers: { ...commonHeaders, ...streamHeaders },
+    content: {
+      "text/event-stream": {
+        schema: { type: "string" },
+        "x-item-schema": { oneOf: [eventSchema(type, media.schema, ["id"]), eventSchema("error", error)] },
+        example: `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`,
+      },
+      "application/x-ndjson": {
+        schema: { type: "string" },
+        "x-item-schema": { oneOf: [media.schema, { type: "object", properties: { error }, required: ["error"] }] },
+        example: `${json}\n`,
+      },
+    },
+  };
+}
+
+/** A Server-Sent Event by its fields. */
+function eventSchema(type: string, data: Schema, required: readonly string[] = []): Schema {
+  return {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      event: { const: type },
+      data: { type: "string", contentMediaType: "application/json", contentSchema: data },
+      retry: { type: "integer", minimum: 0 },
+    },
+    required: [...required, "event", "data"],
   };
 }
 
 /** The JSON of a message, or of one of its fields. */
-function createContent(desc: DescMethod["input"], name: string, schemas: Schemas): Record<string, MediaType> {
+function createContent(desc: DescMethod["input"], name: string, schemas: Schemas): { "application/json": MediaType } {
   const field = name === "" ? undefined : requireField(desc, name);
   const media =
     field === undefined

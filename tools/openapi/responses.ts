@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import { commonHeaders, refer } from "./headers.ts";
+import { Occurrence } from "../../gen/petstore/options/v1/error_status_pb.ts";
+import { commonHeaders, refer, retryAfterUnless } from "./headers.ts";
 import type { Reason } from "./reasons.ts";
 import type { Reference, Response, Schema } from "./types.ts";
 
@@ -34,7 +35,7 @@ export function failure(reasons: readonly Reason[], error: Schema, headers: Resp
   ]);
   return {
     description: reasons.map(describe).join("\n\n"),
-    headers: { ...commonHeaders, ...headersOf(status), ...headers },
+    headers: { ...commonHeaders, ...headersOf(status, reasons), ...headers },
     content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
   };
 }
@@ -44,7 +45,7 @@ function describe({ code, meaning, remedy }: Reason): string {
 }
 
 /** The headers that a failure of a status has, and no other. */
-function headersOf(status: number): Response["headers"] {
+function headersOf(status: number, reasons: readonly Reason[]): Response["headers"] {
   switch (status) {
     case 401:
     case 403:
@@ -52,7 +53,8 @@ function headersOf(status: number): Response["headers"] {
     case 405:
       return refer("Allow");
     case 429:
-      return refer("Retry-After");
+      // What a method alone refuses is no limit that a wait would lift.
+      return retryAfterUnless(reasons.flatMap(({ code, occurrence }) => (occurrence === Occurrence.NAMED ? code : [])));
     default:
       return {};
   }

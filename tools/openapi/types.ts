@@ -36,6 +36,8 @@ export interface Header {
 
 export interface MediaType {
   readonly schema: Schema;
+  /** Of each item of a stream. */
+  readonly "x-item-schema"?: Schema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 }

@@ -14,8 +14,8 @@ export interface HoldClient {
    * What is held is not available to others. The hold ends when it is committed or released, and at its `expiresAt` to
    * the millisecond. Where fewer are available than it wants, it is refused.
    *
-   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`. Besides what
-   * every call may fail with: `INSUFFICIENT_STOCK`. Besides what every call may fail with: `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
+   * `INSUFFICIENT_STOCK`, `IDEMPOTENCY_KEY_REUSED`.
    */
   createHold(request: CreateHoldRequest, options?: CallOptions): Promise<CreateHoldResponse>;
 
@@ -42,9 +42,8 @@ export interface HoldClient {
    * Both happen in one commit. A hold that was committed before is answered as it is, and nothing changes. One that has
    * expired or was released is refused.
    *
-   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`. Besides what
-   * every call may fail with: `HOLD_ENDED`. Besides what every call may fail with: `QUANTITY_OUT_OF_RANGE`. Besides
-   * what every call may fail with: `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`, `HOLD_ENDED`,
+   * `QUANTITY_OUT_OF_RANGE`, `IDEMPOTENCY_KEY_REUSED`.
    */
   commitHold(request: CommitHoldRequest, options?: CallOptions): Promise<CommitHoldResponse>;
 
@@ -54,8 +53,8 @@ export interface HoldClient {
    * A hold that was released before, or has expired, is answered as it is, and nothing changes. One that was committed
    * is refused.
    *
-   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`. Besides what
-   * every call may fail with: `HOLD_ENDED`. Besides what every call may fail with: `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`, `HOLD_ENDED`,
+   * `IDEMPOTENCY_KEY_REUSED`.
    */
   releaseHold(request: ReleaseHoldRequest, options?: CallOptions): Promise<ReleaseHoldResponse>;
 }
@@ -80,9 +79,8 @@ export interface InventoryClient {
    * The value replaces the present stock count; it is not a delta. When the answer is 200, the new value is on disk and
    * is seen by every later read.
    *
-   * Stability: experimental. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`. Besides
-   * what every call may fail with: `PRECONDITION_FAILED`. Besides what every call may fail with:
-   * `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: experimental. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
+   * `PRECONDITION_FAILED`, `IDEMPOTENCY_KEY_REUSED`.
    */
   updateInventory(request: UpdateInventoryRequest, options?: CallOptions): Promise<UpdateInventoryResponse>;
 
@@ -111,10 +109,8 @@ export interface InventoryClient {
    * Two adjustments at once are both done, whoever comes first. One that takes more than is available is refused,
    * unless it allows a negative stock.
    *
-   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`. Besides what
-   * every call may fail with: `PRECONDITION_FAILED`. Besides what every call may fail with: `INSUFFICIENT_STOCK`.
-   * Besides what every call may fail with: `QUANTITY_OUT_OF_RANGE`. Besides what every call may fail with:
-   * `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
+   * `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK`, `QUANTITY_OUT_OF_RANGE`, `IDEMPOTENCY_KEY_REUSED`.
    */
   adjustInventory(request: AdjustInventoryRequest, options?: CallOptions): Promise<AdjustInventoryResponse>;
 
@@ -125,10 +121,8 @@ export interface InventoryClient {
    * order, whether it was done. With `atomic`, one refusal refuses them all: the answer is that error, and nothing is
    * changed.
    *
-   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`. Besides what
-   * every call may fail with: `PRECONDITION_FAILED`. Besides what every call may fail with: `INSUFFICIENT_STOCK`.
-   * Besides what every call may fail with: `QUANTITY_OUT_OF_RANGE`. Besides what every call may fail with:
-   * `IDEMPOTENCY_KEY_REUSED`.
+   * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
+   * `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK`, `QUANTITY_OUT_OF_RANGE`, `IDEMPOTENCY_KEY_REUSED`.
    */
   batchUpdateInventory(request: BatchUpdateInventoryRequest, options?: CallOptions): Promise<BatchUpdateInventoryResponse>;
 
@@ -139,10 +133,24 @@ export interface InventoryClient {
    * cursor it has read misses no change and sees none twice. Where a filter leaves out much, a page may be short; a
    * `Link` header with `rel="next"` announces that there is more.
    *
-   * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`. Besides what
-   * every call may fail with: `INVALID_PAGE_TOKEN`. Besides what every call may fail with: `CURSOR_EXPIRED`.
+   * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`,
+   * `INVALID_PAGE_TOKEN`, `CURSOR_EXPIRED`.
    */
   listStockChanges(request: ListStockChangesRequest, options?: CallOptions): Promise<ListStockChangesResponse>;
+
+  /**
+   * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
+   *
+   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id, or lines of JSON
+   * where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor misses no change and sees
+   * none twice. Every 15 s a heartbeat tells how far the reader has come: a comment with an id, an empty line, or over
+   * RPC a message without a change. The stream ends when its key does, and when the server stops; the last event is
+   * then `error`. It is counted once, and a key has at most 32 at a time.
+   *
+   * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`, `CURSOR_EXPIRED`,
+   * `TOO_MANY_STREAMS`, `NOT_ACCEPTABLE`.
+   */
+  watchStockChanges(request: WatchStockChangesRequest, options?: CallOptions): AsyncIterable<WatchStockChangesResponse>;
 }
 
 /**
@@ -525,6 +533,28 @@ export interface ListStockChangesRequest {
 }
 
 /**
+ * WatchStockChangesRequest selects the changes to stream.
+ */
+export interface WatchStockChangesRequest {
+  /**
+   * Stream only the changes after this cursor. Without it, the stream begins with the oldest change that is kept. Over
+   * REST, the header `Last-Event-ID` overrides it.
+   */
+  after?: string | undefined;
+
+  /**
+   * Stream only the changes of these pets. Without it, those of all pets are streamed.
+   */
+  petId?: bigint[] | undefined;
+
+  /**
+   * Stream only the changes that take a stock count from above this number to it or below it: low stock, told once each
+   * time.
+   */
+  crossing?: bigint | undefined;
+}
+
+/**
  * GetLimitsRequest asks for the limits of the key that it is sent with.
  */
 export interface GetLimitsRequest {}
@@ -802,7 +832,7 @@ export interface InventoryChangeResult {
   petId: bigint;
 
   /**
-   * The entry behind the change. Absent where the change was refused.
+   * The entry after the change. Absent where the change was refused.
    */
   item?: InventoryItem | undefined;
 
@@ -875,7 +905,7 @@ export interface StockChange {
   before?: bigint | undefined;
 
   /**
-   * The stock count behind the change. It may be the same.
+   * The stock count after the change. It may be the same.
    */
   after: bigint;
 
@@ -908,6 +938,21 @@ export interface StockChange {
    * When the change was made.
    */
   occurredAt?: Timestamp | undefined;
+}
+
+/**
+ * WatchStockChangesResponse is one change, or a heartbeat.
+ */
+export interface WatchStockChangesResponse {
+  /**
+   * The change. Absent in a heartbeat.
+   */
+  change?: StockChange | undefined;
+
+  /**
+   * How far the stream has come: go on after it.
+   */
+  cursor: string;
 }
 
 /**
@@ -1445,6 +1490,20 @@ export const Reason = {
    * Make a new key for each new request, and repeat one with the same content only.
    */
   IDEMPOTENCY_KEY_REUSED: "IDEMPOTENCY_KEY_REUSED",
+
+  /**
+   * The key has as many streams open as it may.
+   *
+   * Close those that are not needed, or share one: each carries all changes. The request is not counted.
+   */
+  TOO_MANY_STREAMS: "TOO_MANY_STREAMS",
+
+  /**
+   * The answer has none of the media types that `Accept` names.
+   *
+   * Leave `Accept` out, or name a type that the operation has.
+   */
+  NOT_ACCEPTABLE: "NOT_ACCEPTABLE",
 } as const;
 
 /**

@@ -215,7 +215,7 @@ export type InventoryChangeResult = Message<"petstore.v1.InventoryChangeResult">
   petId: bigint;
 
   /**
-   * The entry behind the change. Absent where the change was refused.
+   * The entry after the change. Absent where the change was refused.
    *
    * @generated from field: optional petstore.v1.InventoryItem item = 2;
    */

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file petstore/options/v1/options.proto.
  */
 export const file_petstore_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEivAIKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2USFgoOc3VjY2Vzc19zdGF0dXMYCCABKAUSFwoPaWRlbXBvdGVuY3lfa2V5GAkgASgIEg0KBWdyb3VwGAogASgJIiwKC0RlcHJlY2F0aW9uEg0KBXNpbmNlGAEgASgJEg4KBnN1bnNldBgCIAEoCSpsCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhIKDlNUQUJJTElUWV9CRVRBEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADKkUKBkNoYXJnZRIWChJDSEFSR0VfVU5TUEVDSUZJRUQQABISCg5DSEFSR0VfQ09VTlRFRBABEg8KC0NIQVJHRV9GUkVFEAIqSAoFVHJ5SXQSFgoSVFJZX0lUX1VOU1BFQ0lGSUVEEAASEgoOVFJZX0lUX0VOQUJMRUQQARITCg9UUllfSVRfRElTQUJMRUQQAjpeCglvcGVyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFigMgASgLMh4ucGV0c3RvcmUub3B0aW9ucy52MS5PcGVyYXRpb25SCW9wZXJhdGlvbjo5CgdleGFtcGxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjFigMgASgJUgdleGFtcGxlOjcKBmhlYWRlchIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYxooDIAEoCVIGaGVhZGVyOjcKBXRpdGxlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGMWKAyABKAlSBXRpdGxlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("CiFwZXRzdG9yZS9vcHRpb25zL3YxL29wdGlvbnMucHJvdG8SE3BldHN0b3JlLm9wdGlvbnMudjEi7gIKCU9wZXJhdGlvbhIxCglzdGFiaWxpdHkYASABKA4yHi5wZXRzdG9yZS5vcHRpb25zLnYxLlN0YWJpbGl0eRINCgVzY29wZRgCIAEoCRI1CgtkZXByZWNhdGlvbhgDIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRGVwcmVjYXRpb24SKgoGdHJ5X2l0GAQgASgOMhoucGV0c3RvcmUub3B0aW9ucy52MS5UcnlJdBIPCgdyZWFzb25zGAUgAygJEgwKBGV0YWcYBiABKAgSKwoGY2hhcmdlGAcgASgOMhsucGV0c3RvcmUub3B0aW9ucy52MS5DaGFyZ2USFgoOc3VjY2Vzc19zdGF0dXMYCCABKAUSFwoPaWRlbXBvdGVuY3lfa2V5GAkgASgIEg0KBWdyb3VwGAogASgJEjAKBmV2ZW50cxgLIAEoCzIgLnBldHN0b3JlLm9wdGlvbnMudjEuRXZlbnRTdHJlYW0iQwoLRXZlbnRTdHJlYW0SDAoEdHlwZRgBIAEoCRIQCghpZF9maWVsZBgCIAEoCRIUCgxyZXN1bWVfZmllbGQYAyABKAkiLAoLRGVwcmVjYXRpb24SDQoFc2luY2UYASABKAkSDgoGc3Vuc2V0GAIgASgJKmwKCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESEgoOU1RBQklMSVRZX0JFVEEQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqRQoGQ2hhcmdlEhYKEkNIQVJHRV9VTlNQRUNJRklFRBAAEhIKDkNIQVJHRV9DT1VOVEVEEAESDwoLQ0hBUkdFX0ZSRUUQAipICgVUcnlJdBIWChJUUllfSVRfVU5TUEVDSUZJRUQQABISCg5UUllfSVRfRU5BQkxFRBABEhMKD1RSWV9JVF9ESVNBQkxFRBACOl4KCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMWKAyABKAsyHi5wZXRzdG9yZS5vcHRpb25zLnYxLk9wZXJhdGlvblIJb3BlcmF0aW9uOjkKB2V4YW1wbGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMWKAyABKAlSB2V4YW1wbGU6NwoGaGVhZGVyEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjGigMgASgJUgZoZWFkZXI6NwoFdGl0bGUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYxYoDIAEoCVIFdGl0bGViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Operation is what the service promises about one method.
@@ -92,6 +92,14 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
    * @generated from field: string group = 10;
    */
   group: string;
+
+  /**
+   * Set on a stream that REST tells as Server-Sent Events, or as lines of JSON to callers who ask for them. A message
+   * whose field in the answer is not set is a heartbeat.
+   *
+   * @generated from field: petstore.options.v1.EventStream events = 11;
+   */
+  events?: EventStream | undefined;
 };
 
 /**
@@ -100,6 +108,41 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_petstore_options_v1_options, 0);
+
+/**
+ * EventStream says how the messages of a stream become Server-Sent Events.
+ *
+ * @generated from message petstore.options.v1.EventStream
+ */
+export type EventStream = Message<"petstore.options.v1.EventStream"> & {
+  /**
+   * The type of the events, such as `stock-change`.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * The text field of the response that is the event's id. A reader who comes back sends the last one.
+   *
+   * @generated from field: string id_field = 2;
+   */
+  idField: string;
+
+  /**
+   * The text field of the request that the header `Last-Event-ID` sets, whatever the query says.
+   *
+   * @generated from field: string resume_field = 3;
+   */
+  resumeField: string;
+};
+
+/**
+ * Describes the message petstore.options.v1.EventStream.
+ * Use `create(EventStreamSchema)` to create a new message.
+ */
+export const EventStreamSchema: GenMessage<EventStream> = /*@__PURE__*/
+  messageDesc(file_petstore_options_v1_options, 1);
 
 /**
  * Deprecation says since when a method is deprecated, and when it may stop answering.
@@ -127,7 +170,7 @@ export type Deprecation = Message<"petstore.options.v1.Deprecation"> & {
  * Use `create(DeprecationSchema)` to create a new message.
  */
 export const DeprecationSchema: GenMessage<Deprecation> = /*@__PURE__*/
-  messageDesc(file_petstore_options_v1_options, 1);
+  messageDesc(file_petstore_options_v1_options, 2);
 
 /**
  * Stability is how far callers may rely on a method staying as it is.

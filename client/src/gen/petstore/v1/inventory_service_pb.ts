@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file petstore/v1/inventory_service.proto.
  */
 export const file_petstore_v1_inventory_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNwZXRzdG9yZS92MS9pbnZlbnRvcnlfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEieAoUTGlzdEludmVudG9yeVJlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRImCgZzdGF0dXMYAyADKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNCDAoKX3BhZ2Vfc2l6ZSJrChVMaXN0SW52ZW50b3J5UmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIOCgZjdXJzb3IYAyABKAkicgoWVXBkYXRlSW52ZW50b3J5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMSLAoGdXBkYXRlGAIgASgLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5VXBkYXRlEhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdVcGRhdGVJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIiUKE0dldEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDIk4KFEdldEludmVudG9yeVJlc3BvbnNlEigKBGl0ZW0YASABKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEgwKBGV0YWcYAiABKAkiKAoWR2V0QXZhaWxhYmlsaXR5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMiSgoXR2V0QXZhaWxhYmlsaXR5UmVzcG9uc2USLwoMYXZhaWxhYmlsaXR5GAEgASgLMhkucGV0c3RvcmUudjEuQXZhaWxhYmlsaXR5InoKFkFkanVzdEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDEjQKCmFkanVzdG1lbnQYAiABKAsyIC5wZXRzdG9yZS52MS5JbnZlbnRvcnlBZGp1c3RtZW50EhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdBZGp1c3RJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIlwKG0JhdGNoVXBkYXRlSW52ZW50b3J5UmVxdWVzdBItCgdjaGFuZ2VzGAEgAygLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5Q2hhbmdlEg4KBmF0b21pYxgCIAEoCCJTChxCYXRjaFVwZGF0ZUludmVudG9yeVJlc3BvbnNlEjMKB3Jlc3VsdHMYASADKAsyIi5wZXRzdG9yZS52MS5JbnZlbnRvcnlDaGFuZ2VSZXN1bHQi1QEKF0xpc3RTdG9ja0NoYW5nZXNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAkSEgoFYWZ0ZXIYAyABKAlIAYgBARIQCgNwZXQYBCABKANIAogBARIOCgZwZXRfaWQYBSADKAMSFQoIY3Jvc3NpbmcYBiABKANIA4gBARIUCgxuZXdlc3RfZmlyc3QYByABKAhCDAoKX3BhZ2Vfc2l6ZUIICgZfYWZ0ZXJCBgoEX3BldEILCglfY3Jvc3NpbmciXgoYTGlzdFN0b2NrQ2hhbmdlc1Jlc3BvbnNlEikKB2NoYW5nZXMYASADKAsyGC5wZXRzdG9yZS52MS5TdG9ja0NoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkywAUKEEludmVudG9yeVNlcnZpY2USWwoNTGlzdEludmVudG9yeRIhLnBldHN0b3JlLnYxLkxpc3RJbnZlbnRvcnlSZXF1ZXN0GiIucGV0c3RvcmUudjEuTGlzdEludmVudG9yeVJlc3BvbnNlIgOQAgESYQoPVXBkYXRlSW52ZW50b3J5EiMucGV0c3RvcmUudjEuVXBkYXRlSW52ZW50b3J5UmVxdWVzdBokLnBldHN0b3JlLnYxLlVwZGF0ZUludmVudG9yeVJlc3BvbnNlIgOQAgISWAoMR2V0SW52ZW50b3J5EiAucGV0c3RvcmUudjEuR2V0SW52ZW50b3J5UmVxdWVzdBohLnBldHN0b3JlLnYxLkdldEludmVudG9yeVJlc3BvbnNlIgOQAgESYQoPR2V0QXZhaWxhYmlsaXR5EiMucGV0c3RvcmUudjEuR2V0QXZhaWxhYmlsaXR5UmVxdWVzdBokLnBldHN0b3JlLnYxLkdldEF2YWlsYWJpbGl0eVJlc3BvbnNlIgOQAgESXAoPQWRqdXN0SW52ZW50b3J5EiMucGV0c3RvcmUudjEuQWRqdXN0SW52ZW50b3J5UmVxdWVzdBokLnBldHN0b3JlLnYxLkFkanVzdEludmVudG9yeVJlc3BvbnNlEmsKFEJhdGNoVXBkYXRlSW52ZW50b3J5EigucGV0c3RvcmUudjEuQmF0Y2hVcGRhdGVJbnZlbnRvcnlSZXF1ZXN0GikucGV0c3RvcmUudjEuQmF0Y2hVcGRhdGVJbnZlbnRvcnlSZXNwb25zZRJkChBMaXN0U3RvY2tDaGFuZ2VzEiQucGV0c3RvcmUudjEuTGlzdFN0b2NrQ2hhbmdlc1JlcXVlc3QaJS5wZXRzdG9yZS52MS5MaXN0U3RvY2tDaGFuZ2VzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_petstore_v1_inventory, file_petstore_v1_pet_status, file_petstore_v1_stock_change]);
+  fileDesc("CiNwZXRzdG9yZS92MS9pbnZlbnRvcnlfc2VydmljZS5wcm90bxILcGV0c3RvcmUudjEieAoUTGlzdEludmVudG9yeVJlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRImCgZzdGF0dXMYAyADKA4yFi5wZXRzdG9yZS52MS5QZXRTdGF0dXNCDAoKX3BhZ2Vfc2l6ZSJrChVMaXN0SW52ZW50b3J5UmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIOCgZjdXJzb3IYAyABKAkicgoWVXBkYXRlSW52ZW50b3J5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMSLAoGdXBkYXRlGAIgASgLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5VXBkYXRlEhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdVcGRhdGVJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIiUKE0dldEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDIk4KFEdldEludmVudG9yeVJlc3BvbnNlEigKBGl0ZW0YASABKAsyGi5wZXRzdG9yZS52MS5JbnZlbnRvcnlJdGVtEgwKBGV0YWcYAiABKAkiKAoWR2V0QXZhaWxhYmlsaXR5UmVxdWVzdBIOCgZwZXRfaWQYASABKAMiSgoXR2V0QXZhaWxhYmlsaXR5UmVzcG9uc2USLwoMYXZhaWxhYmlsaXR5GAEgASgLMhkucGV0c3RvcmUudjEuQXZhaWxhYmlsaXR5InoKFkFkanVzdEludmVudG9yeVJlcXVlc3QSDgoGcGV0X2lkGAEgASgDEjQKCmFkanVzdG1lbnQYAiABKAsyIC5wZXRzdG9yZS52MS5JbnZlbnRvcnlBZGp1c3RtZW50EhEKBGV0YWcYAyABKAlIAIgBAUIHCgVfZXRhZyJRChdBZGp1c3RJbnZlbnRvcnlSZXNwb25zZRIoCgRpdGVtGAEgASgLMhoucGV0c3RvcmUudjEuSW52ZW50b3J5SXRlbRIMCgRldGFnGAIgASgJIlwKG0JhdGNoVXBkYXRlSW52ZW50b3J5UmVxdWVzdBItCgdjaGFuZ2VzGAEgAygLMhwucGV0c3RvcmUudjEuSW52ZW50b3J5Q2hhbmdlEg4KBmF0b21pYxgCIAEoCCJTChxCYXRjaFVwZGF0ZUludmVudG9yeVJlc3BvbnNlEjMKB3Jlc3VsdHMYASADKAsyIi5wZXRzdG9yZS52MS5JbnZlbnRvcnlDaGFuZ2VSZXN1bHQi1QEKF0xpc3RTdG9ja0NoYW5nZXNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAkSEgoFYWZ0ZXIYAyABKAlIAYgBARIQCgNwZXQYBCABKANIAogBARIOCgZwZXRfaWQYBSADKAMSFQoIY3Jvc3NpbmcYBiABKANIA4gBARIUCgxuZXdlc3RfZmlyc3QYByABKAhCDAoKX3BhZ2Vfc2l6ZUIICgZfYWZ0ZXJCBgoEX3BldEILCglfY3Jvc3NpbmciXgoYTGlzdFN0b2NrQ2hhbmdlc1Jlc3BvbnNlEikKB2NoYW5nZXMYASADKAsyGC5wZXRzdG9yZS52MS5TdG9ja0NoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkibAoYV2F0Y2hTdG9ja0NoYW5nZXNSZXF1ZXN0EhIKBWFmdGVyGAEgASgJSACIAQESDgoGcGV0X2lkGAIgAygDEhUKCGNyb3NzaW5nGAMgASgDSAGIAQFCCAoGX2FmdGVyQgsKCV9jcm9zc2luZyJVChlXYXRjaFN0b2NrQ2hhbmdlc1Jlc3BvbnNlEigKBmNoYW5nZRgBIAEoCzIYLnBldHN0b3JlLnYxLlN0b2NrQ2hhbmdlEg4KBmN1cnNvchgCIAEoCTKrBgoQSW52ZW50b3J5U2VydmljZRJbCg1MaXN0SW52ZW50b3J5EiEucGV0c3RvcmUudjEuTGlzdEludmVudG9yeVJlcXVlc3QaIi5wZXRzdG9yZS52MS5MaXN0SW52ZW50b3J5UmVzcG9uc2UiA5ACARJhCg9VcGRhdGVJbnZlbnRvcnkSIy5wZXRzdG9yZS52MS5VcGRhdGVJbnZlbnRvcnlSZXF1ZXN0GiQucGV0c3RvcmUudjEuVXBkYXRlSW52ZW50b3J5UmVzcG9uc2UiA5ACAhJYCgxHZXRJbnZlbnRvcnkSIC5wZXRzdG9yZS52MS5HZXRJbnZlbnRvcnlSZXF1ZXN0GiEucGV0c3RvcmUudjEuR2V0SW52ZW50b3J5UmVzcG9uc2UiA5ACARJhCg9HZXRBdmFpbGFiaWxpdHkSIy5wZXRzdG9yZS52MS5HZXRBdmFpbGFiaWxpdHlSZXF1ZXN0GiQucGV0c3RvcmUudjEuR2V0QXZhaWxhYmlsaXR5UmVzcG9uc2UiA5ACARJcCg9BZGp1c3RJbnZlbnRvcnkSIy5wZXRzdG9yZS52MS5BZGp1c3RJbnZlbnRvcnlSZXF1ZXN0GiQucGV0c3RvcmUudjEuQWRqdXN0SW52ZW50b3J5UmVzcG9uc2USawoUQmF0Y2hVcGRhdGVJbnZlbnRvcnkSKC5wZXRzdG9yZS52MS5CYXRjaFVwZGF0ZUludmVudG9yeVJlcXVlc3QaKS5wZXRzdG9yZS52MS5CYXRjaFVwZGF0ZUludmVudG9yeVJlc3BvbnNlEmQKEExpc3RTdG9ja0NoYW5nZXMSJC5wZXRzdG9yZS52MS5MaXN0U3RvY2tDaGFuZ2VzUmVxdWVzdBolLnBldHN0b3JlLnYxLkxpc3RTdG9ja0NoYW5nZXNSZXNwb25zZSIDkAIBEmkKEVdhdGNoU3RvY2tDaGFuZ2VzEiUucGV0c3RvcmUudjEuV2F0Y2hTdG9ja0NoYW5nZXNSZXF1ZXN0GiYucGV0c3RvcmUudjEuV2F0Y2hTdG9ja0NoYW5nZXNSZXNwb25zZSIDkAIBMAFiBnByb3RvMw", [file_petstore_v1_inventory, file_petstore_v1_pet_status, file_petstore_v1_stock_change]);
 
 /**
  * ListInventoryRequest selects the stock entries to return.
@@ -457,6 +457,71 @@ export const ListStockChangesResponseSchema: GenMessage<ListStockChangesResponse
   messageDesc(file_petstore_v1_inventory_service, 13);
 
 /**
+ * WatchStockChangesRequest selects the changes to stream.
+ *
+ * @generated from message petstore.v1.WatchStockChangesRequest
+ */
+export type WatchStockChangesRequest = Message<"petstore.v1.WatchStockChangesRequest"> & {
+  /**
+   * Stream only the changes after this cursor. Without it, the stream begins with the oldest change that
+   * is kept. Over REST, the header `Last-Event-ID` overrides it.
+   *
+   * @generated from field: optional string after = 1;
+   */
+  after?: string | undefined;
+
+  /**
+   * Stream only the changes of these pets. Without it, those of all pets are streamed.
+   *
+   * @generated from field: repeated int64 pet_id = 2;
+   */
+  petId: bigint[];
+
+  /**
+   * Stream only the changes that take a stock count from above this number to it or below it: low
+   * stock, told once each time.
+   *
+   * @generated from field: optional int64 crossing = 3;
+   */
+  crossing?: bigint | undefined;
+};
+
+/**
+ * Describes the message petstore.v1.WatchStockChangesRequest.
+ * Use `create(WatchStockChangesRequestSchema)` to create a new message.
+ */
+export const WatchStockChangesRequestSchema: GenMessage<WatchStockChangesRequest> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 14);
+
+/**
+ * WatchStockChangesResponse is one change, or a heartbeat.
+ *
+ * @generated from message petstore.v1.WatchStockChangesResponse
+ */
+export type WatchStockChangesResponse = Message<"petstore.v1.WatchStockChangesResponse"> & {
+  /**
+   * The change. Absent in a heartbeat.
+   *
+   * @generated from field: petstore.v1.StockChange change = 1;
+   */
+  change?: StockChange | undefined;
+
+  /**
+   * How far the stream has come: go on after it.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message petstore.v1.WatchStockChangesResponse.
+ * Use `create(WatchStockChangesResponseSchema)` to create a new message.
+ */
+export const WatchStockChangesResponseSchema: GenMessage<WatchStockChangesResponse> = /*@__PURE__*/
+  messageDesc(file_petstore_v1_inventory_service, 15);
+
+/**
  * The stock levels of the pets in the store.
  *
  * @generated from service petstore.v1.InventoryService
@@ -553,6 +618,23 @@ export const InventoryService: GenService<{
     methodKind: "unary";
     input: typeof ListStockChangesRequestSchema;
     output: typeof ListStockChangesResponseSchema;
+  },
+  /**
+   * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
+   *
+   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id, or
+   * lines of JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last
+   * cursor misses no change and sees none twice. Every 15 s a heartbeat tells how far the reader has
+   * come: a comment with an id, an empty line, or over RPC a message without a change. The stream ends
+   * when its key does, and when the server stops; the last event is then `error`. It is counted once, and
+   * a key has at most 32 at a time.
+   *
+   * @generated from rpc petstore.v1.InventoryService.WatchStockChanges
+   */
+  watchStockChanges: {
+    methodKind: "server_streaming";
+    input: typeof WatchStockChangesRequestSchema;
+    output: typeof WatchStockChangesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_petstore_v1_inventory_service, 0);

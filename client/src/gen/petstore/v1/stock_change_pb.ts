@@ -51,7 +51,7 @@ export type StockChange = Message<"petstore.v1.StockChange"> & {
   before?: bigint | undefined;
 
   /**
-   * The stock count behind the change. It may be the same.
+   * The stock count after the change. It may be the same.
    *
    * @generated from field: int64 after = 5;
    */
