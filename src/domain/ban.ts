@@ -11,13 +11,13 @@ const hourMs = 60 * minuteMs;
 const longestMs = 24 * hourMs;
 
 /** How long a ban lasts, by its step. Source: docs/contract.md#bans */
-const lengthsMs = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
+export const banLengthsMs: readonly number[] = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
 
 /** The highest step: bans last no longer than its own. */
-export const lastBanStep = lengthsMs.length;
+export const lastBanStep = banLengthsMs.length;
 
 /** Each such period without a new ban takes one step back. */
-const cleanMs = 24 * hourMs;
+export const cleanMs = 24 * hourMs;
 
 /** Bans a key from now on: for longer than the last time, unless it has been clean since. */
 export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
@@ -51,5 +51,5 @@ function stepAt(last: Ban | undefined, nowMs: number): number {
 }
 
 function lengthMs(step: number): number {
-  return lengthsMs[step - 1] ?? longestMs;
+  return banLengthsMs[step - 1] ?? longestMs;
 }

@@ -1,7 +1,7 @@
 import { cursorExpired } from "./errors.ts";
 import { type ChangeQuery, type HistoryBounds, parseCursor, type StockChange } from "./history.ts";
 import { issuePageToken, type ListIdentity, type PageRequest, pageStart } from "./page.ts";
-import type { StockStore } from "./stock-store.ts";
+import type { StockStore } from "./store/stock-store.ts";
 
 /** The largest page of changes, and the usual one. Source: docs/contract.md#history */
 const [maxPageSize, usualPageSize] = [1_000, 100];
@@ -51,7 +51,7 @@ function identityOf({ petIds, crossing, newestFirst, after }: ChangePageRequest,
   return { name: "changes", filter };
 }
 
-/** `start` is the revision behind which the page begins; undefined for the first one. */
+/** `start` is the revision after which the page begins; undefined for the first one. */
 function queryOf(
   { petIds, crossing, newestFirst, after }: ChangePageRequest,
   start: bigint | undefined,

@@ -19,11 +19,13 @@ export type ErrorCode =
   | "METHOD_NOT_ALLOWED"
   | "BODY_TOO_LARGE"
   | "MEDIA_TYPE_UNSUPPORTED"
+  | "NOT_ACCEPTABLE"
   | "REQUEST_TIMEOUT"
   | "HEADERS_TOO_LARGE"
   | "ENDPOINT_SUNSET"
   | "RATE_LIMIT_EXCEEDED"
   | "API_KEY_BANNED"
+  | "TOO_MANY_STREAMS"
   | "INTERNAL"
   | "UNAVAILABLE"
   | "DEADLINE_EXCEEDED";
@@ -104,6 +106,24 @@ export function apiKeyBanned(retryAfterSeconds: number): DomainError {
   return new DomainError("API_KEY_BANNED", message, { retryAfterSeconds });
 }
 
+/** A key has as many streams open as it may. */
+export function tooManyStreams(most: number): DomainError {
+  return new DomainError(
+    "TOO_MANY_STREAMS",
+    `The key has ${most} streams open, the most that it may. Close those that are not needed.`,
+  );
+}
+
+/** All keys together have as many streams open as the service takes. */
+export function tooManyStreamsInAll(): DomainError {
+  return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
+}
+
+/** The server stops, and ends its streams. */
+export function serverStopping(): DomainError {
+  return new DomainError("UNAVAILABLE", "The server stops. Connect again in a second.");
+}
+
 /** There is no pet with an id, and so no entry of the inventory either. */
 export function petNotFound(petId: bigint): DomainError {
   return new DomainError("PET_NOT_FOUND", `There is no pet ${petId}. List the inventory to see which there are.`);
@@ -170,6 +190,23 @@ export function invalidPageToken(): DomainError {
 /** The store cannot be written or read at present: busy, full, or failing. */
 export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
+}
+
+/** Nobody can count requests at present, so that none is admitted. */
+export function limitsUnavailable(): DomainError {
+  return new DomainError("UNAVAILABLE", "The service cannot count requests at present. Try again later.");
+}
+
+/**
+ * The store has been silent for so long that no key can be taken for valid, nor for invalid: so its caller does not count
+ * as one without a key.
+ */
+export class KeyNotJudgedError extends DomainError {
+  constructor() {
+    super("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", {
+      cause: new Error("the store has been silent for too long to take a key for valid"),
+    });
+  }
 }
 
 /** A bug. The cause is for the log alone. */

@@ -42,6 +42,9 @@ export function keptSinceMs(retentionMs: number, nowMs: number): number {
   return Math.max(0, nowMs - retentionMs);
 }
 
+/** How often a stream tells how far it has come, in milliseconds. Source: docs/contract.md#watching */
+export const heartbeatMs = 15_000;
+
 /** Selects changes of the history. */
 export interface ChangeQuery {
   /** Only changes with a higher revision. */
@@ -55,6 +58,13 @@ export interface ChangeQuery {
   readonly newestFirst: boolean;
   /** At least 1. */
   readonly limit: number;
+}
+
+/** Whether a query selects a change, whatever its bounds and limit. */
+export function selects({ petIds, crossing }: Pick<ChangeQuery, "petIds" | "crossing">, change: StockChange): boolean {
+  const { petId, before, after } = change;
+  const crosses = crossing === undefined || (before !== undefined && before > crossing && crossing >= after);
+  return crosses && (petIds.length === 0 || petIds.includes(petId));
 }
 
 /** Some of the selected changes, in the order asked for. */
@@ -75,7 +85,7 @@ const lineageStart = 5;
 const revisionStart = 11;
 const byteLength = 19;
 
-/** The cursor behind a revision: it stands for this change and all before it. */
+/** The cursor after a revision: it stands for this change and all before it. */
 export function issueCursor(lineage: string, revision: bigint): string {
   const bytes = Buffer.alloc(byteLength);
   bytes.writeUInt8(version, 0);

@@ -89,14 +89,18 @@ export function quotaOf({ id, plan, customQuota }: Pick<Key, "id" | "plan" | "cu
   return customQuota;
 }
 
+/** When a key ends, or the secret that it was found by, in milliseconds since the Unix epoch; infinity for never. */
+export function endOf({ key, secretExpiresAtMs }: FoundKey): number {
+  return Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
+}
+
 /**
  * Why a key is not valid at `nowMs`: `API_KEY_REVOKED`, or `API_KEY_EXPIRED` from the millisecond on at which it, or
  * the secret that it was found by, ends. Undefined when it is valid.
  */
-export function refusalOf({ key, secretExpiresAtMs }: FoundKey, nowMs: number): DomainError | undefined {
-  if (key.revokedAtMs !== undefined) {
+export function refusalOf(found: FoundKey, nowMs: number): DomainError | undefined {
+  if (found.key.revokedAtMs !== undefined) {
     return apiKeyRevoked();
   }
-  const endsAtMs = Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
-  return nowMs < endsAtMs ? undefined : apiKeyExpired();
+  return nowMs < endOf(found) ? undefined : apiKeyExpired();
 }

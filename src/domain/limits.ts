@@ -116,7 +116,8 @@ function decideRefused(usage: Usage, quota: Quota, nowMs: number): DecisionWithU
   return decideBanned({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
 }
 
-function refusalsForBan({ perMinute }: Quota): number {
+/** How many refusals in a minute ban a key. */
+export function refusalsForBan({ perMinute }: Quota): number {
   return Math.max(fewestRefusalsForBan, perMinute);
 }
 
@@ -132,7 +133,7 @@ function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: Wi
 }
 
 /** How many requests without a valid key one client address may make in a minute. Source: docs/contract.md#addresses */
-const anonymousLimit = 300;
+export const anonymousLimit = 300;
 
 /** The decision on a request without a valid key, and the window of its network. */
 export type DecisionWithWindow = RateLimitDecision & {

@@ -29,7 +29,7 @@ export interface ListIdentity {
 
 /** A list, with its filter, that can be read by pages. */
 export interface PagedList<Item> extends ListIdentity {
-  /** Reads the entries behind a position, in the list's order, at most `limit`. */
+  /** Reads the entries after a position, in the list's order, at most `limit`. */
   read(after: bigint | undefined, limit: number): Promise<Item[]>;
   /** Where an entry stands in the list. */
   positionOf(item: Item): bigint;
@@ -50,7 +50,7 @@ export async function readPage<Item>(
   return { items: items.slice(0, limit), nextPageToken: issuePageToken(list, list.positionOf(last)) };
 }
 
-/** The position behind which a page begins; undefined for the first one. Throws `INVALID_PAGE_TOKEN`. */
+/** The position after which a page begins; undefined for the first one. Throws `INVALID_PAGE_TOKEN`. */
 export function pageStart(list: ListIdentity, { pageToken }: PageRequest): bigint | undefined {
   return pageToken === undefined ? undefined : parsePageToken(list, pageToken);
 }
@@ -62,7 +62,7 @@ export function pageStart(list: ListIdentity, { pageToken }: PageRequest): bigin
 const version = 1;
 const byteLength = 13;
 
-/** Makes the opaque token that leads to the page behind a position. */
+/** Makes the opaque token that leads to the page after a position. */
 export function issuePageToken(list: ListIdentity, after: bigint): string {
   const bytes = Buffer.alloc(byteLength);
   bytes.writeUInt8(version, 0);
@@ -72,7 +72,7 @@ export function issuePageToken(list: ListIdentity, after: bigint): string {
 }
 
 /**
- * Returns the position behind which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued,
+ * Returns the position after which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued,
  * letter by letter, for this list and filter.
  */
 export function parsePageToken(list: ListIdentity, token: string): bigint {

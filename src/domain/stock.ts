@@ -1,4 +1,4 @@
-import { type DomainError, insufficientStock, petNotFound, preconditionFailed, quantityOutOfRange } from "./errors.ts";
+import { DomainError, insufficientStock, petNotFound, preconditionFailed, quantityOutOfRange } from "./errors.ts";
 import type { InventoryItem } from "./pet.ts";
 import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
@@ -98,4 +98,10 @@ export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainE
     case "out_of_range":
       return quantityOutOfRange(petId);
   }
+}
+
+/** The error of a batch that is all or nothing, whose change at `index` is refused. */
+export function batchRefusalError(index: number, petId: bigint, refusal: StockRefusal): DomainError {
+  const { code, message } = stockRefusalError(petId, refusal);
+  return new DomainError(code, `changes[${index}]: ${message}`);
 }

@@ -1,63 +1,113 @@
-import type { ChangeTokens, ChangeTopic, Store } from "../domain/store.ts";
+import type { ChangeTokens, ChangeTopic, Store } from "../domain/store/store.ts";
 
 /** How often the store is asked: changes by others must be seen within a second. Source: docs/contract.md#keys */
 const intervalMs = 250;
 
+/** How long to wait after the store has told of a change, in milliseconds: others may follow at once. */
+const soonMs = 5;
+
 /** How many intervals a question may stay open before all topics count as changed. */
 const maxOpenIntervals = 3;
+
+const topics: readonly ChangeTopic[] = ["keys", "stock", "usage", "webhooks"];
 
 /** Tells when others may have changed data of the store, so that a cache of it is out of date. */
 export interface ExternalChangeWatcher {
   /** Calls back within a second of a change; and once at the beginning, when nobody knows what has been before. */
   subscribe(topic: ChangeTopic, listener: () => void): void;
+  /** How long ago the store has last answered, in milliseconds. */
+  silenceMs(): number;
   /** Stops asking, and resolves when no question is open. */
   close(): Promise<void>;
 }
+
+/** What is asked for changes by others. */
+type WatchedStore = Pick<Store, "changeTokens" | "onOthersChange">;
 
 /**
  * Asks the store for its tokens at short intervals. When it fails, or is too late for a change to be seen within a
  * second, all topics count as changed.
  */
-export function watchExternalChanges(store: Pick<Store, "changeTokens">): ExternalChangeWatcher {
-  const listeners: Record<ChangeTopic, (() => void)[]> = { keys: [], stock: [], usage: [] };
-  const topics = Object.keys(listeners) as ChangeTopic[];
-  let known: ChangeTokens | undefined;
-  let asking: Promise<void> | undefined;
-  let openIntervals = 0;
+export function watchExternalChanges(store: WatchedStore): ExternalChangeWatcher {
+  return new TokenWatcher(store);
+}
 
-  async function ask(): Promise<void> {
-    const tokens = await store.changeTokens().catch(() => undefined);
-    const former = known;
-    known = tokens;
-    tell(topics.filter((topic) => tokens === undefined || tokens[topic] !== former?.[topic]));
+class TokenWatcher implements ExternalChangeWatcher {
+  readonly #store: WatchedStore;
+  readonly #listeners: Record<ChangeTopic, (() => void)[]> = { keys: [], stock: [], usage: [], webhooks: [] };
+  readonly #interval: NodeJS.Timeout;
+  #known: ChangeTokens | undefined;
+  #asking: Promise<void> | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #openIntervals = 0;
+  #heardAtMs = performance.now();
+
+  constructor(store: WatchedStore) {
+    this.#store = store;
+    this.#askOnce();
+    store.onOthersChange?.(() => this.#askSoon());
+    this.#interval = setInterval(() => this.#askOnce(), intervalMs);
   }
-  function tell(changed: readonly ChangeTopic[]): void {
-    for (const listener of changed.flatMap((topic) => listeners[topic])) {
-      listener();
-    }
+
+  subscribe(topic: ChangeTopic, listener: () => void): void {
+    this.#listeners[topic].push(listener);
   }
-  // One question at a time: a slow store is not asked twice.
-  function askOnce(): void {
-    if (asking !== undefined) {
-      openIntervals += 1;
-      if (openIntervals >= maxOpenIntervals) {
-        tell(topics);
+
+  silenceMs(): number {
+    return performance.now() - this.#heardAtMs;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#interval);
+    clearTimeout(this.#soon);
+    this.#isClosed = true;
+    await this.#asking;
+  }
+
+  /** One question at a time: a slow store is not asked twice. */
+  #askOnce(): void {
+    if (this.#asking !== undefined) {
+      this.#openIntervals += 1;
+      if (this.#openIntervals >= maxOpenIntervals) {
+        this.#tell(topics);
       }
       return;
     }
-    openIntervals = 0;
-    asking = ask().finally(() => {
-      asking = undefined;
+    this.#openIntervals = 0;
+    this.#asking = this.#ask().finally(() => {
+      this.#asking = undefined;
     });
   }
 
-  askOnce();
-  const timer = setInterval(askOnce, intervalMs);
-  return {
-    subscribe: (topic, listener) => void listeners[topic].push(listener),
-    async close() {
-      clearInterval(timer);
-      await asking;
-    },
-  };
+  /** Many changes that come together are asked about once. */
+  #askSoon(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      if (this.#asking === undefined) {
+        this.#askOnce();
+      } else {
+        void this.#asking.then(() => this.#askSoon());
+      }
+    }, soonMs);
+  }
+
+  async #ask(): Promise<void> {
+    const tokens = await this.#store.changeTokens().catch(() => undefined);
+    if (tokens !== undefined) {
+      this.#heardAtMs = performance.now();
+    }
+    const former = this.#known;
+    this.#known = tokens;
+    this.#tell(topics.filter((topic) => tokens === undefined || tokens[topic] !== former?.[topic]));
+  }
+
+  #tell(changed: readonly ChangeTopic[]): void {
+    for (const listener of changed.flatMap((topic) => this.#listeners[topic])) {
+      listener();
+    }
+  }
 }

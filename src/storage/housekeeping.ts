@@ -1,11 +1,11 @@
 import { keptSinceMs } from "../domain/history.ts";
-import type { StockStore } from "../domain/stock-store.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
 
 /** How often the store is looked through, in milliseconds. */
 const intervalMs = 60_000;
 
 /**
- * How long the store is left to others between two steps, in milliseconds: by one less behind each step, down to the
+ * How long the store is left to others between two steps, in milliseconds: by one less after each step, down to the
  * least. So the work is gentle, and yet keeps up with whoever writes as fast as the disk takes it.
  */
 const pauseMs = 50;

@@ -1,6 +1,7 @@
+import { KeyNotJudgedError } from "../domain/errors.ts";
 import type { FoundKey } from "../domain/key.ts";
 import { hashSecret, isSecret } from "../domain/key-secret.ts";
-import type { KeyFinder, KeyStore } from "../domain/key-store.ts";
+import type { KeyFinder, KeyStore } from "../domain/store/key-store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 
 /** The most secrets that are remembered, some 5 MB. Past it the one known for longest is forgotten. */
@@ -15,8 +16,15 @@ const maxUnknownSecrets = 10_000;
  *
  * It bounds what callers without a key can make the store do. A malformed secret is never looked up, an unknown one is
  * looked up once, and requests that bring the same secret at the same time share one look-up.
+ *
+ * Where the store has not answered for `maxSilenceMs`, a key may have been revoked meanwhile: then `find` throws
+ * `KeyNotJudgedError`.
  */
-export function createKeyCache(store: Pick<KeyStore, "findKey">, changes: ExternalChangeWatcher): KeyFinder {
+export function createKeyCache(
+  store: Pick<KeyStore, "findKey">,
+  changes: Pick<ExternalChangeWatcher, "subscribe" | "silenceMs">,
+  maxSilenceMs = Infinity,
+): KeyFinder {
   const known = new BoundedMap<FoundKey>(maxSecrets);
   const unknown = new BoundedMap<true>(maxUnknownSecrets);
   const lookUps = new Map<string, Promise<FoundKey | undefined>>();
@@ -59,6 +67,9 @@ export function createKeyCache(store: Pick<KeyStore, "findKey">, changes: Extern
 
   return {
     async find(secret) {
+      if (changes.silenceMs() > maxSilenceMs) {
+        throw new KeyNotJudgedError();
+      }
       const found = known.get(secret);
       if (found !== undefined || !isSecret(secret) || unknown.get(secret) !== undefined) {
         return found;

@@ -1,9 +1,11 @@
-import type { ImportResult, Imports } from "./import.ts";
+import type { ImportResult, Imports } from "../import.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { OrderStore, PetStore } from "./pet-store.ts";
+import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "./server-registry.ts";
 import type { StockStore } from "./stock-store.ts";
 import type { StoreGauge, StoreMaintenance } from "./store-maintenance.ts";
 import type { UsageStore } from "./usage-store.ts";
+import type { WebhookStore } from "./webhook-store.ts";
 
 /**
  * Keeps all data of the service. A backend passes all of `test/storage/suite.ts`.
@@ -12,7 +14,7 @@ import type { UsageStore } from "./usage-store.ts";
  * then whether a write takes effect. Other errors are named where they can occur. A write that has resolved is durable,
  * and every later read sees it, on every server.
  */
-export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore {
+export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore, WebhookStore {
   /**
    * Imports all of the pets and orders, or none of them. An error that an iterable throws is thrown on.
    *
@@ -26,6 +28,12 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
   ready(options?: WaitOptions): Promise<void>;
   /** Tells which data others have changed, so that a cache of it is out of date. */
   changeTokens(options?: WaitOptions): Promise<ChangeTokens>;
+  /** Calls back soon after others have changed data, where the backend hears of that: then the tokens tell of what. */
+  readonly onOthersChange?: (listener: () => void) => void;
+  /** Tells the servers that use the store. Undefined for a backend that one server uses, as is `registerServer`. */
+  readonly listServers?: () => Promise<RegisteredServer[]>;
+  /** Registers a server. Rejects, with a line for the operator, while another one keeps it from serving. */
+  readonly registerServer?: (options: RegistrationOptions) => Promise<ServerRegistration>;
   /** Undefined for a backend that is maintained by its own tools. */
   readonly maintenance: StoreMaintenance | undefined;
   /** What the backend tells about itself. */
@@ -43,8 +51,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The data that caches are made of: API keys, pets and orders, the usage of keys. */
-export type ChangeTopic = "keys" | "stock" | "usage";
+/** The data that servers keep in memory: API keys, pets and orders, the usage of keys, webhooks. */
+export type ChangeTopic = "keys" | "stock" | "usage" | "webhooks";
 
 /**
  * A token for each topic. It differs from the last one when others have changed data of the topic: another server, a

@@ -1,4 +1,4 @@
-import type { FoundKey, Key, KeySettings, Plan } from "./key.ts";
+import type { FoundKey, Key, KeySettings, Plan } from "../key.ts";
 
 /** Keeps the API keys. It knows secrets by their SHA-256 alone. */
 export interface KeyStore {

@@ -1,4 +1,4 @@
-import type { Usage } from "./usage.ts";
+import type { Usage } from "../usage.ts";
 
 /** The stored usage of one key. */
 export interface KeyUsage {

@@ -1,9 +1,9 @@
-import type { ChangePage, ChangeQuery, HistoryBounds } from "./history.ts";
-import type { Hold, HoldEnding, HoldRequest, HoldState } from "./hold.ts";
-import type { Idempotency } from "./idempotency.ts";
-import type { InventoryItem, PetStatus } from "./pet.ts";
+import type { ChangePage, ChangeQuery, HistoryBounds } from "../history.ts";
+import type { Hold, HoldEnding, HoldRequest, HoldState } from "../hold.ts";
+import type { Idempotency } from "../idempotency.ts";
+import type { InventoryItem, PetStatus } from "../pet.ts";
+import type { Availability, StockCommand, StockEntry, StockRefusal } from "../stock.ts";
 import type { ListQuery } from "./pet-store.ts";
-import type { Availability, StockCommand, StockEntry, StockRefusal } from "./stock.ts";
 import type { WaitOptions } from "./store.ts";
 
 /**
