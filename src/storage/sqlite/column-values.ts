@@ -49,12 +49,3 @@ export function assertAscending(rows: readonly { readonly id: bigint }[]): void 
     }
   }
 }
-/** Writes a number that may be absent as SQLite keeps it: an integer, or NULL. */
-export function toNullable(value: number | undefined): bigint | null {
-  return value === undefined ? null : BigInt(value);
-}
-
-/** Reads what `toNullable` has written. */
-export function fromNullable(value: bigint | null): number | undefined {
-  return value === null ? undefined : Number(value);
-}

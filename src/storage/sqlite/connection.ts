@@ -35,11 +35,6 @@ export class Connection {
     this.#prepare(sql).run(...values);
   }
 
-  /** Inserts a row, and returns its rowid. */
-  insert(sql: string, ...values: Value[]): bigint {
-    return this.#prepare(sql).run(...values).lastInsertRowid as bigint;
-  }
-
   all<Row>(sql: string, ...values: Value[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
   }
@@ -60,6 +55,23 @@ export class Connection {
   /** Runs statements once, such as those of a migration. */
   execute(sql: string): void {
     this.#driver.exec(sql);
+  }
+
+  /**
+   * Replaces a part of a table's definition, such as a CHECK constraint, without touching its rows: so they must be as
+   * the new definition demands. To be called in a transaction. Source: https://sqlite.org/lang_altertable.html#otheralter
+   */
+  redefine(table: string, former: string, present: string): void {
+    const version = Number(this.pragma("schema_version"));
+    this.#driver.unsafeMode(true);
+    try {
+      this.pragma("writable_schema = ON");
+      this.run(`UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?`, former, present, table);
+      this.pragma(`schema_version = ${version + 1}`);
+      this.pragma("writable_schema = RESET");
+    } finally {
+      this.#driver.unsafeMode(false);
+    }
   }
 
   /** Reads or sets a pragma that has one value. */
@@ -117,10 +129,15 @@ export function fromDriverError(error: unknown): unknown {
 
 /** Whether the driver says that the medium is busy, full or failing. */
 export function isMediumFailure(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Sqlite.SqliteError && mediumFails.test(error.code);
+  return isDriverError(error) && mediumFails.test(error.code);
 }
 
 /** Whether the driver says that another process has the lock. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && /^SQLITE_BUSY(_|$)/.test(error.code);
+  return isDriverError(error) && /^SQLITE_BUSY(_|$)/.test(error.code);
+}
+
+/** Whether an error is SQLite's, for whatever reason. */
+export function isDriverError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Sqlite.SqliteError;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { ReportProgress } from "../../domain/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { acquireServerLock, type ServerLock, StoreHeldError } from "./files/server-lock.ts";
 import { resolveStore, StoreFileError, toStoreFileError } from "./files/store-path.ts";

@@ -1,32 +1,34 @@
-import type { ListedHold } from "../../domain/stock-store.ts";
+import type { ListedHold } from "../../domain/store/stock-store.ts";
+import type { HoldQuestion } from "../stored-stock.ts";
 import type { Connection } from "./connection.ts";
 import type { StoredStock } from "./stock.ts";
 
 /*
- * A hold is over at its expiry, whether it has been noted or not. What has once been judged to be over is noted, so
- * that it stays over when a clock is set back.
+ * A hold is over at its expiry, whether it has been noted or not. What was found to be over once is noted, so that
+ * it stays over when a clock is set back.
  */
 
-/** A judgement on the holds of a pet. */
-interface HoldJudgement {
-  readonly nowMs: number;
-  /** What is wanted is granted where no more than this is held. */
-  readonly heldAtMost: bigint;
+/** What is held of a pet, and what no longer is. */
+interface StillHeld {
+  /** What the holds hold that are not over. */
+  readonly held: bigint;
+  /** What those holds had held that were noted to be over. The stock says that so much less is held. */
+  readonly noted: bigint;
 }
 
 /** So many holds are noted in one step: a few milliseconds' worth. */
 const notedPerStep = 500;
 
 /**
- * Judges the holds of a pet: returns what those hold that are not over. Notes the oldest of the others, in one step, and
- * goes on only as long as the judgement rests on them: otherwise whoever lets many holds expire at once would keep all
- * writers waiting. To be called in a transaction.
+ * Finds what is held of a pet. Notes the oldest of the holds that are over, in one step, and goes on only as long as the
+ * answer to the question rests on them: otherwise whoever lets many holds expire at once would keep all writers waiting.
+ * To be called in a transaction.
  */
-export function judgeHolds(
+export function findStillHeld(
   connection: Connection,
   { petId, held }: StoredStock,
-  { nowMs, heldAtMost }: HoldJudgement,
-): bigint {
+  { nowMs, heldAtMost }: HoldQuestion,
+): StillHeld {
   const over = held === 0n ? 0n : sumExpired(connection, petId, nowMs);
   const isGranted = held - over <= heldAtMost;
   let left = over;
@@ -36,7 +38,7 @@ export function judgeHolds(
   if (left < over) {
     connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, over - left, petId);
   }
-  return held - over;
+  return { held: held - over, noted: over - left };
 }
 
 /** Returns what the holds that were noted have held. */

@@ -13,12 +13,14 @@ import {
 } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
-import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/stock-store.ts";
+import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store/stock-store.ts";
+import { type HoldSelection, selectionsOf } from "../hold-selection.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
-import { judgeHolds, noteExpiredHold, sumExpired } from "./hold-expiry.ts";
+import { findStillHeld, noteExpiredHold, sumExpired } from "./hold-expiry.ts";
 import { doOnce } from "./idempotency.ts";
-import { findStock, type StoredStock, writeStock } from "./stock.ts";
+import { findStock, type StoredStock } from "./stock.ts";
+import { StockWrites } from "./stock-writes.ts";
 
 interface HoldRow {
   readonly position: bigint;
@@ -88,7 +90,8 @@ export function createHold(connection: Connection, request: HoldRequest, context
 export function commitHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
   return doOnce(connection, context, () => {
     const hold = findHoldToEnd(connection, ending.holdId, context);
-    const stock = findStock(connection, hold.petId);
+    const writes = new StockWrites(connection, [hold.petId]);
+    const stock = writes.find(hold.petId);
     if (stock === undefined) {
       throw holdNotFound();
     }
@@ -96,7 +99,8 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
     if (quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
       endHold(connection, hold, "committed", context.nowMs);
-      writeStock(connection, stock, { kind: "hold", quantity, reason, reference }, context);
+      writes.write(stock, { kind: "hold", quantity, reason, reference }, context);
+      writes.flush();
     }
     return getHold(connection, ending.holdId, context.nowMs);
   });
@@ -119,7 +123,7 @@ function heldFor(
   stock: StoredStock,
   { nowMs }: WriteContext,
 ): bigint {
-  return judgeHolds(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
+  return findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity }).held;
 }
 
 /** Notes whether the hold is over. Throws `HOLD_NOT_FOUND`. */
@@ -145,26 +149,13 @@ function findHold(connection: Connection, id: string): ListedHold {
   return holdFromRow(row);
 }
 
-/** Which of the holds that are stored in a state: all, or those that are over by now, or the others. */
-type Selection = readonly [stored: HoldState, which: "all" | "over" | "not over"];
-
-/** How the holds in some states are stored: what is stored as held has expired once its time is over. */
-function selectionsOf(states: readonly HoldState[]): Selection[] {
-  const [isHeld, isExpired] = [states.includes("held"), states.includes("expired")];
-  const stored = states.filter((state) => state !== "held").map((state): Selection => [state, "all"]);
-  if (!isHeld && !isExpired) {
-    return stored;
-  }
-  return [...stored, ["held", isHeld && isExpired ? "all" : isExpired ? "over" : "not over"]];
-}
-
 /*
  * Those that are over, and have not been noted to be, are few: they are found by their expiry. The others are found by
  * their positions. So no list goes through all that is held.
  */
 function listStored(
   connection: Connection,
-  [stored, which]: Selection,
+  [stored, which]: HoldSelection,
   { petId, before = maxInt64, limit }: HoldsOfPet,
   nowMs: number,
 ): ListedHold[] {

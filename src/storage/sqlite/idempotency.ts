@@ -1,5 +1,6 @@
 import { isReplay } from "../../domain/idempotency.ts";
-import type { WriteContext, Written } from "../../domain/stock-store.ts";
+import type { WriteContext, Written } from "../../domain/store/stock-store.ts";
+import { parseResult, writeResult } from "../idempotency-result.ts";
 import type { Connection } from "./connection.ts";
 
 interface RecordRow {
@@ -50,13 +51,4 @@ export function remember(connection: Connection, { keyId, nowMs, idempotency }: 
       BigInt(nowMs),
     );
   }
-}
-
-/** JSON, with `{"int64": "5"}` for a bigint: no result has such a field. */
-function writeResult(result: unknown): string {
-  return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? { int64: String(value) } : value));
-}
-
-function parseResult<T>(json: string): T {
-  return JSON.parse(json, (_, value) => (typeof value?.int64 === "string" ? BigInt(value.int64) : value)) as T;
 }

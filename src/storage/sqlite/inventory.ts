@@ -1,5 +1,5 @@
 import { type InventoryItem, petStatuses } from "../../domain/pet.ts";
-import type { InventoryQuery } from "../../domain/stock-store.ts";
+import type { InventoryQuery } from "../../domain/store/stock-store.ts";
 import { assertAscending, readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { createListClause } from "./list-clause.ts";
@@ -28,7 +28,7 @@ export function listInventory(connection: Connection, query: InventoryQuery): In
 
 /**
  * Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. Needs no
- * transaction: what was behind a revision does not change.
+ * transaction: the stock after a revision does not change.
  */
 function listAsOf(connection: Connection, query: InventoryQuery, revision: bigint): InventoryItem[] {
   const items: InventoryItem[] = [];
@@ -50,7 +50,7 @@ function listAsOf(connection: Connection, query: InventoryQuery, revision: bigin
   }
 }
 
-/** The entries as they were behind a revision, without those that were not there yet. */
+/** The entries as they were after a revision, without those that were not there yet. */
 function putBack(connection: Connection, rows: readonly DatedRow[], revision: bigint): InventoryItem[] {
   const late = rows.filter((row) => row.is_late === 1n).map(({ id }) => id);
   const former = late.length === 0 ? undefined : formerQuantities(connection, late, revision);
@@ -61,8 +61,8 @@ function putBack(connection: Connection, rows: readonly DatedRow[], revision: bi
 }
 
 /**
- * The quantities of pets before their first changes behind a revision; null for a pet that was not there. Each pet's
- * changes are walked back, from the first mark behind the revision, or from its last change. Where the history is no
+ * The quantities of pets before their first changes after a revision; null for a pet that was not there. Each pet's
+ * changes are walked back, from the first mark after the revision, or from its last change. Where the history is no
  * longer kept back to the revision, the oldest change that is kept counts.
  */
 function formerQuantities(

@@ -1,6 +1,7 @@
 import { type FoundKey, type Key, type Plan, plans, type Quota, type Scope } from "../../domain/key.ts";
-import type { KeyCounts, KeyCreation } from "../../domain/key-store.ts";
-import { fromNullable, readEnumText, readStringArray, toNullable } from "./column-values.ts";
+import type { KeyCounts, KeyCreation } from "../../domain/store/key-store.ts";
+import { fromNullable, toNullable } from "../nullable.ts";
+import { readEnumText, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 
 interface KeyRow {

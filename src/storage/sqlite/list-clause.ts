@@ -1,5 +1,5 @@
-import type { ListQuery } from "../../domain/pet-store.ts";
 import { minInt64 } from "../../domain/ranges.ts";
+import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type { Value } from "./connection.ts";
 
 /** The end of a SELECT, and its values. */

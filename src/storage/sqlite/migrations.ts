@@ -1,8 +1,15 @@
-import type { ReportProgress } from "../../domain/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
 import type { Connection } from "./connection.ts";
 
-/** One step to a newer version of the schema: SQL, and the moves of whole tables. */
-type Step = readonly (string | TableMove)[];
+/** One step to a newer version of the schema: SQL, changed definitions, and the moves of whole tables. */
+type Step = readonly (string | Redefinition | TableMove)[];
+
+/** Replaces a part of a table's definition, however many rows there are: see `Connection.redefine`. */
+interface Redefinition {
+  readonly table: string;
+  readonly former: string;
+  readonly present: string;
+}
 
 /** Moves all rows of a table that has an `id`, some at a time, so that each part reuses the space of the one before. */
 interface TableMove {
@@ -186,6 +193,46 @@ const migrations: readonly Step[] = [
 
    ALTER TABLE change_counters ADD COLUMN others INTEGER NOT NULL DEFAULT 0;  -- writes that no cache depends on`,
   ],
+  [
+    {
+      table: "changes",
+      former: "CHECK (kind IN ('set', 'adjust', 'import', 'hold'))",
+      // IN with more than two values makes SQLite build a table of them for each row: half the cost of an insert.
+      present: "CHECK (kind = 'set' OR kind = 'adjust' OR kind = 'import' OR kind = 'hold')",
+    },
+    `CREATE TABLE webhooks (
+     number                INTEGER PRIMARY KEY,  -- in the order of creation
+     id                    TEXT NOT NULL UNIQUE,
+     url                   TEXT NOT NULL,
+     pet_ids               TEXT NOT NULL,  -- a JSON array of integers in text; empty for all pets
+     crossing              INTEGER,
+     created_at_ms         INTEGER NOT NULL,
+     secret                TEXT NOT NULL,
+     former_secret         TEXT,
+     former_secret_ends_ms INTEGER CHECK ((former_secret_ends_ms IS NULL) = (former_secret IS NULL)),
+     paused                TEXT CHECK (paused IN ('operator', 'failures', 'history')),
+     paused_at_ms          INTEGER CHECK ((paused_at_ms IS NULL) = (paused IS NULL)),
+     position              INTEGER NOT NULL,  -- all selected changes up to this revision have been delivered
+     delivering_up_to      INTEGER,  -- the last revision of the delivery that was begun
+     failures              INTEGER NOT NULL,
+     failing_since_ms      INTEGER,
+     next_attempt_at_ms    INTEGER
+   ) STRICT;
+
+   CREATE TABLE webhook_attempts (
+     number      INTEGER PRIMARY KEY,  -- in their order
+     webhook_id  TEXT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+     delivery_id TEXT NOT NULL,
+     at_ms       INTEGER NOT NULL,
+     duration_ms INTEGER NOT NULL,
+     changes     INTEGER NOT NULL,
+     status      INTEGER,  -- NULL where the receiver has not answered
+     fault       TEXT      -- NULL for a success
+   ) STRICT;
+   CREATE INDEX webhook_attempts_by_webhook ON webhook_attempts (webhook_id, number);
+
+   ALTER TABLE change_counters ADD COLUMN webhooks INTEGER NOT NULL DEFAULT 0;`,
+  ],
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */
@@ -230,6 +277,8 @@ function applySteps(connection: Connection, steps: readonly Step[], report?: Rep
   for (const part of steps.flat()) {
     if (typeof part === "string") {
       connection.execute(part);
+    } else if ("former" in part) {
+      connection.redefine(part.table, part.former, part.present);
     } else {
       moveTable(connection, part, report);
     }

@@ -3,7 +3,7 @@ import type { ChangeQuery } from "../../domain/history.ts";
 import { lesserOf } from "../../domain/ranges.ts";
 import { type Condition, matchesOf, type RevisionRange, type Search, searchRevisions } from "./change-search.ts";
 import type { Connection } from "./connection.ts";
-import { changesPerMark } from "./stock.ts";
+import { changesPerMark } from "./stock-writes.ts";
 
 /*
  * Each change names the pet's change before it, so a pet's history can only be walked backwards. To go forwards, a search

@@ -1,6 +1,6 @@
-import { DomainError } from "../../domain/errors.ts";
 import {
   type AdjustStock,
+  batchRefusalError,
   decideStock,
   dependsOnHolds,
   type StockCommand,
@@ -8,11 +8,13 @@ import {
   type StockRefusal,
   stockRefusalError,
 } from "../../domain/stock.ts";
-import type { BatchOutcome, WriteContext, Written } from "../../domain/stock-store.ts";
+import type { BatchOutcome, WriteContext, Written } from "../../domain/store/stock-store.ts";
+import { entryOf } from "../stored-stock.ts";
 import type { Connection } from "./connection.ts";
-import { judgeHolds } from "./hold-expiry.ts";
+import { findStillHeld } from "./hold-expiry.ts";
 import { doOnce, recall, remember } from "./idempotency.ts";
-import { entryOf, findStock, type StoredStock, writeStock } from "./stock.ts";
+import type { StoredStock } from "./stock.ts";
+import { StockWrites } from "./stock-writes.ts";
 
 /** What becomes of a command: `replayed` is what became of it before. */
 export type CommandResult =
@@ -20,30 +22,39 @@ export type CommandResult =
   | { readonly outcome: "replayed"; readonly entry: StockEntry }
   | StockRefusal;
 
-/**
- * Does a command once. A refusal is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
- */
-export function changeStock(connection: Connection, command: StockCommand, context: WriteContext): CommandResult {
+/** What a command is done with. */
+export interface CommandSetting {
+  readonly connection: Connection;
+  /** Makes the writes, of which none is stored yet. It knows the command's pet. */
+  readonly writes: StockWrites;
+  readonly context: WriteContext;
+}
+
+/** Does a command once. A refusal is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
+export function changeStock(command: StockCommand, setting: CommandSetting): CommandResult {
+  const { connection, context } = setting;
   const entry = recall<StockEntry>(connection, context);
   if (entry !== undefined) {
     return { outcome: "replayed", entry };
   }
-  const result = carryOut(connection, command, context);
+  const result = carryOut(command, setting);
   if (result.outcome === "done") {
     remember(connection, context, entryOf(result.stock));
   }
   return result;
 }
 
-/** As `changeStock`, but throws what is a refusal. To be called in a transaction. */
+/** As `changeStock`, but throws what is a refusal, and makes the write. To be called in a transaction. */
 export function changeStockOrThrow(
   connection: Connection,
   command: StockCommand,
   context: WriteContext,
 ): Written<StockEntry> {
-  const result = changeStock(connection, command, context);
+  const writes = new StockWrites(connection, [command.petId]);
+  const result = changeStock(command, { connection, writes, context });
   switch (result.outcome) {
     case "done":
+      writes.flush();
       return { value: entryOf(result.stock), isReplayed: false };
     case "replayed":
       return { value: result.entry, isReplayed: true };
@@ -53,7 +64,7 @@ export function changeStockOrThrow(
 }
 
 /**
- * Does commands in their order, once. With `atomic` it throws the error of the first refusal, and has changed nothing
+ * Does commands in their order, once. With `atomic` it throws the error of the first refusal, and has changed no stock
  * then. To be called in a transaction.
  */
 export function changeStockInBatch(
@@ -62,25 +73,21 @@ export function changeStockInBatch(
   atomic: boolean,
   context: WriteContext,
 ): Written<readonly BatchOutcome[]> {
-  return doOnce(connection, context, () =>
-    atomic
-      ? connection.atomically(() =>
-          commands.map((command, index) => carryOutOrThrow(connection, command, context, index)),
-        )
-      : commands.map((command) => toOutcome(carryOut(connection, command, context))),
-  );
+  return doOnce(connection, context, () => {
+    const petIds = commands.map(({ petId }) => petId);
+    const setting = { connection, writes: new StockWrites(connection, petIds), context };
+    const outcomes = commands.map((command, index) =>
+      atomic ? carryOutOrThrow(command, setting, index) : toOutcome(carryOut(command, setting)),
+    );
+    setting.writes.flush();
+    return outcomes;
+  });
 }
 
-function carryOutOrThrow(
-  connection: Connection,
-  command: StockCommand,
-  context: WriteContext,
-  index: number,
-): BatchOutcome {
-  const result = carryOut(connection, command, context);
+function carryOutOrThrow(command: StockCommand, setting: CommandSetting, index: number): BatchOutcome {
+  const result = carryOut(command, setting);
   if (result.outcome !== "done") {
-    const { code, message } = stockRefusalError(command.petId, result);
-    throw new DomainError(code, `changes[${index}]: ${message}`);
+    throw batchRefusalError(index, command.petId, result);
   }
   return toOutcome(result);
 }
@@ -91,18 +98,31 @@ function toOutcome(result: Decided): BatchOutcome {
   return result.outcome === "done" ? { outcome: "done", entry: entryOf(result.stock) } : result;
 }
 
-function carryOut(connection: Connection, command: StockCommand, context: WriteContext): Decided {
-  const stock = findStock(connection, command.petId);
-  const held = stock && dependsOnHolds(command) ? heldFor(connection, command, stock, context) : 0n;
+function carryOut(command: StockCommand, setting: CommandSetting): Decided {
+  const { writes, context } = setting;
+  const held = dependsOnHolds(command) ? heldFor(command, setting) : 0n;
+  const stock = writes.find(command.petId);
   const decision = decideStock(command, stock, held);
   if (decision.outcome !== "done") {
     return decision;
   }
   const { kind, reason, reference } = command;
   const write = { kind, quantity: decision.quantity, reason, reference };
-  return { outcome: "done", stock: writeStock(connection, stock as StoredStock, write, context) };
+  return { outcome: "done", stock: writes.write(stock as StoredStock, write, context) };
 }
 
-function heldFor(connection: Connection, { delta }: AdjustStock, stock: StoredStock, { nowMs }: WriteContext): bigint {
-  return judgeHolds(connection, stock, { nowMs, heldAtMost: stock.quantity + delta });
+/** What is held of the command's pet. Notes which holds are over. */
+function heldFor({ petId, delta }: AdjustStock, { connection, writes, context }: CommandSetting): bigint {
+  const stock = writes.find(petId);
+  if (stock === undefined) {
+    return 0n;
+  }
+  const { held, noted } = findStillHeld(connection, stock, {
+    nowMs: context.nowMs,
+    heldAtMost: stock.quantity + delta,
+  });
+  if (noted > 0n) {
+    writes.setHeld(stock, stock.held - noted);
+  }
+  return held;
 }

@@ -1,13 +1,15 @@
-import type { ChangeKind } from "../../domain/history.ts";
-import { petStatuses } from "../../domain/pet.ts";
-import type { ChangeNote, StockEntry } from "../../domain/stock.ts";
-import type { WriteContext } from "../../domain/stock-store.ts";
+import { type PetStatus, petStatuses } from "../../domain/pet.ts";
+import type { StockEntry } from "../../domain/stock.ts";
+import { versionOf } from "../stored-stock.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { lineageOf } from "./history-bounds.ts";
 
 /** What is stored of a pet's stock. */
-export interface StoredStock extends StockEntry {
+export interface StockValues {
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  readonly status: PetStatus;
   /** Of the last change; 0 before the first one. */
   readonly revision: bigint;
   /** How many changes there have been. */
@@ -17,7 +19,33 @@ export interface StoredStock extends StockEntry {
   readonly lineage: string;
 }
 
+/** A pet's stock as an entry, whose version is made when it is asked for: most writes need none. */
+export class StoredStock implements StockValues, StockEntry {
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  readonly status: PetStatus;
+  readonly revision: bigint;
+  readonly changes: bigint;
+  readonly held: bigint;
+  readonly lineage: string;
+
+  constructor({ petId, quantity, status, revision, changes, held, lineage }: StockValues) {
+    this.petId = petId;
+    this.quantity = quantity;
+    this.status = status;
+    this.revision = revision;
+    this.changes = changes;
+    this.held = held;
+    this.lineage = lineage;
+  }
+
+  get version(): string {
+    return versionOf(this.lineage, this.revision);
+  }
+}
+
 interface StockRow {
+  readonly pet_id: bigint;
   readonly quantity: bigint;
   readonly revision: bigint;
   readonly changes: bigint;
@@ -28,78 +56,30 @@ interface StockRow {
 /** Undefined when there is no such pet. Throws `DamagedRowError`. */
 export function findStock(connection: Connection, petId: bigint): StoredStock | undefined {
   const row = connection.get<StockRow>(
-    `SELECT quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
+    `SELECT pet_id, quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
     petId,
   );
-  return row && stockFromRow(petId, row, lineageOf(connection));
+  return row && stockFromRow(row, lineageOf(connection));
 }
 
-/** A new stock count, and what the history tells of it. */
-export interface StockWrite extends ChangeNote {
-  readonly kind: ChangeKind;
-  readonly quantity: bigint;
-}
-
-/** Every 128th change of a pet has a mark, from which readers find the changes before it. */
-export const changesPerMark = 128;
-
-/** Writes a new stock count with its history, and returns what is stored then. To be called in a transaction. */
-export function writeStock(
-  connection: Connection,
-  stock: StoredStock,
-  { kind, quantity, reason, reference }: StockWrite,
-  { keyId, requestId, nowMs }: WriteContext,
-): StoredStock {
-  const { petId, quantity: before, revision: previous } = stock;
-  const changes = stock.changes + 1n;
-  // Its revision is one above the highest, which is never deleted: so SQLite numbers them without a gap.
-  const revision = connection.insert(
-    `INSERT INTO changes
-       (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    petId,
-    previous,
-    before,
-    quantity,
-    kind,
-    reason ?? null,
-    reference ?? null,
-    keyId,
-    requestId,
-    BigInt(nowMs),
+/** Finds the stock of those of the pets that there are. Throws `DamagedRowError`. */
+export function findStocks(connection: Connection, petIds: readonly bigint[]): StoredStock[] {
+  const rows = connection.all<StockRow>(
+    `SELECT pet_id, quantity, revision, changes, held, status FROM json_each(?) CROSS JOIN stock ON pet_id = value`,
+    `[${petIds.join(",")}]`,
   );
-  connection.run(
-    `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
-    quantity,
-    revision,
-    changes,
-    petId,
-  );
-  if (changes % BigInt(changesPerMark) === 0n) {
-    connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
-  }
-  return { ...stock, quantity, revision, changes, version: versionOf(stock.lineage, revision) };
+  const lineage = lineageOf(connection);
+  return rows.map((row) => stockFromRow(row, lineage));
 }
 
-/** What callers see of it. */
-export function entryOf({ petId, quantity, status, version }: StoredStock): StockEntry {
-  return { petId, quantity, status, version };
-}
-
-/** The version of an entry whose last change has this revision. */
-export function versionOf(lineage: string, revision: bigint | number): string {
-  return `${lineage}-${revision}`;
-}
-
-function stockFromRow(petId: bigint, row: StockRow, lineage: string): StoredStock {
-  return {
-    petId,
+function stockFromRow(row: StockRow, lineage: string): StoredStock {
+  return new StoredStock({
+    petId: readInteger(row.pet_id),
     quantity: readInteger(row.quantity),
     status: readEnumText(row.status, petStatuses),
-    version: versionOf(lineage, row.revision),
     revision: readInteger(row.revision),
     changes: readInteger(row.changes),
     held: readInteger(row.held),
     lineage,
-  };
+  });
 }

@@ -3,11 +3,11 @@ import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/histor
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/key-store.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
-import type { ListQuery } from "../../domain/pet-store.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type {
   BatchOutcome,
   CommittedChanges,
@@ -16,13 +16,16 @@ import type {
   ListedHold,
   WriteContext,
   Written,
-} from "../../domain/stock-store.ts";
-import type { ChangeTokens, Store, WaitOptions } from "../../domain/store.ts";
-import type { StoreGauge } from "../../domain/store-maintenance.ts";
+} from "../../domain/store/stock-store.ts";
+import type { ChangeTokens, Store, WaitOptions } from "../../domain/store/store.ts";
+import type { StoreGauge } from "../../domain/store/store-maintenance.ts";
+import type { KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
+import type { ProgressStep } from "../../domain/store/webhook-store.ts";
 import type { Usage } from "../../domain/usage.ts";
-import type { KeyUsage, UsageSave } from "../../domain/usage-store.ts";
+import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable, abortableItems } from "../abortable.ts";
+import { entryOf } from "../stored-stock.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { listChanges } from "./history.ts";
@@ -35,8 +38,9 @@ import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets } from "./pets.ts";
 import { hasOutdated } from "./retention.ts";
-import { entryOf, findStock } from "./stock.ts";
+import { findStock } from "./stock.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
+import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
@@ -52,19 +56,20 @@ export function openSqliteStore(file: string, options: DatabaseOptions & WriterO
 const changesAtOnce = 2_000;
 
 /** How many changes of batches wait: some 100 MB at most, and seconds of work. */
-const mostWaitingChanges = 100_000;
+const maxWaitingChanges = 100_000;
 
 /** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
 export class SqliteStore implements Store {
   readonly maintenance: SqliteMaintenance;
   readonly gauges: readonly StoreGauge[];
+  readonly webhookClaimMs = Infinity;
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;
   readonly #writer: Writer;
   readonly #batches = new Lane({
     width: changesAtOnce,
-    most: mostWaitingChanges,
+    most: maxWaitingChanges,
     refusal: () => storeUnavailable(new Error("too many batches wait for the disk")),
   });
 
@@ -250,6 +255,48 @@ export class SqliteStore implements Store {
 
   saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>> {
     return this.#writer.run("saveUsage", save);
+  }
+
+  createWebhook(webhook: Webhook): Promise<void> {
+    return this.#writer.run("createWebhook", webhook);
+  }
+
+  async listWebhooks(): Promise<Webhook[]> {
+    return this.#read(listWebhooks);
+  }
+
+  claimWebhooks(): Promise<Webhook[]> {
+    return this.listWebhooks();
+  }
+
+  async disclaimWebhooks(): Promise<void> {}
+
+  async getWebhook(id: string): Promise<Webhook | undefined> {
+    return this.#read((connection) => getWebhook(connection, id));
+  }
+
+  deleteWebhook(id: string): Promise<boolean> {
+    return this.#writer.run("deleteWebhook", id);
+  }
+
+  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
+    return this.#writer.run("pauseWebhook", id, reason, atMs);
+  }
+
+  resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {
+    return this.#writer.run("resumeWebhook", id, position);
+  }
+
+  rotateWebhookSecret(id: string, secret: string, formerEndsAtMs: number): Promise<Webhook | undefined> {
+    return this.#writer.run("rotateWebhookSecret", id, secret, formerEndsAtMs);
+  }
+
+  saveProgress(id: string, step: ProgressStep): Promise<boolean> {
+    return this.#writer.run("saveProgress", id, step);
+  }
+
+  async listAttempts(id: string, limit: number): Promise<DeliveryAttempt[]> {
+    return this.#read((connection) => listAttempts(connection, id, limit));
   }
 
   changeTokens(options?: WaitOptions): Promise<ChangeTokens> {

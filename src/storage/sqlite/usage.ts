@@ -1,20 +1,8 @@
-import type { Ban } from "../../domain/ban.ts";
-import { isSameUsage, mergeUsage, noUsage, type Usage, type Window } from "../../domain/usage.ts";
-import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/usage-store.ts";
-import { toNullable } from "./column-values.ts";
+import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
+import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
+import { toNullable } from "../nullable.ts";
+import { type DeprecatedCallRow, keyUsageFromRows, type UsageRow, usageFromRow } from "../usage-rows.ts";
 import type { Connection } from "./connection.ts";
-
-interface UsageRow {
-  readonly minute_opened_at_ms: bigint | null;
-  readonly minute_count: bigint | null;
-  readonly day_opened_at_ms: bigint | null;
-  readonly day_count: bigint | null;
-  readonly refusals_opened_at_ms: bigint | null;
-  readonly refusals_count: bigint | null;
-  readonly ban_step: bigint | null;
-  readonly ban_ends_at_ms: bigint | null;
-  readonly unbans: bigint;
-}
 
 export function loadUsage(connection: Connection, keyId: string): Usage | undefined {
   const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
@@ -25,19 +13,19 @@ export function loadUsage(connection: Connection, keyId: string): Usage | undefi
 export function saveUsage(connection: Connection, { server, number, usages }: UsageSave): Map<string, Usage> {
   return connection.atomically(() => {
     const isNew = recordSave(connection, server, number);
-    const foreign = new Map<string, Usage>();
+    const differing = new Map<string, Usage>();
     for (const counted of usages) {
       const stored = isNew ? mergeIntoRow(connection, counted) : loadUsage(connection, counted.keyId);
       if (stored !== undefined && !isSameUsage(stored, counted.usage)) {
-        foreign.set(counted.keyId, stored);
+        differing.set(counted.keyId, stored);
       }
     }
-    return foreign;
+    return differing;
   });
 }
 
 export function getUsage(connection: Connection, keyId: string): KeyUsage | undefined {
-  const row = connection.get<KeyUsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
+  const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
   const calls = connection.all<DeprecatedCallRow>(
     `SELECT * FROM deprecated_calls WHERE key_id = ? ORDER BY method`,
     keyId,
@@ -46,23 +34,12 @@ export function getUsage(connection: Connection, keyId: string): KeyUsage | unde
 }
 
 export function listUsage(connection: Connection): KeyUsage[] {
-  const rows = connection.all<KeyUsageRow>(`SELECT * FROM usage`);
+  const rows = connection.all<UsageRow>(`SELECT * FROM usage`);
   const calls = Map.groupBy(
     connection.all<DeprecatedCallRow>(`SELECT * FROM deprecated_calls ORDER BY method`),
     (row) => row.key_id,
   );
   return rows.map((row) => keyUsageFromRows(row, calls.get(row.key_id) ?? []));
-}
-
-interface KeyUsageRow extends UsageRow {
-  readonly key_id: string;
-  readonly last_used_at_ms: bigint;
-}
-
-interface DeprecatedCallRow {
-  readonly key_id: string;
-  readonly method: string;
-  readonly last_called_at_ms: bigint;
 }
 
 /** Servers that have saved nothing since this many others began are forgotten: they have ended long ago. */
@@ -93,7 +70,7 @@ function mergeIntoRow(connection: Connection, counted: CountedUsage): Usage | un
   if (connection.get(`SELECT 1 FROM keys WHERE id = ?`, keyId) === undefined) {
     return undefined;
   }
-  const row = connection.get<KeyUsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
+  const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
   const stored = row === undefined ? noUsage : usageFromRow(row);
   const merged = mergeUsage(stored, { base, usage, atMs: lastUsedAtMs });
   writeUsage(connection, {
@@ -138,31 +115,4 @@ function recordDeprecatedCall(
     method,
     BigInt(lastCalledAtMs),
   );
-}
-
-function keyUsageFromRows(row: KeyUsageRow, calls: readonly DeprecatedCallRow[]): KeyUsage {
-  return {
-    keyId: row.key_id,
-    usage: usageFromRow(row),
-    lastUsedAtMs: Number(row.last_used_at_ms),
-    deprecatedCalls: new Map(calls.map((call) => [call.method, Number(call.last_called_at_ms)])),
-  };
-}
-
-function usageFromRow(row: UsageRow): Usage {
-  return {
-    minute: windowFromColumns(row.minute_opened_at_ms, row.minute_count),
-    day: windowFromColumns(row.day_opened_at_ms, row.day_count),
-    refusals: windowFromColumns(row.refusals_opened_at_ms, row.refusals_count),
-    ban: banFromColumns(row.ban_step, row.ban_ends_at_ms),
-    unbans: Number(row.unbans),
-  };
-}
-
-function windowFromColumns(openedAtMs: bigint | null, count: bigint | null): Window | undefined {
-  return openedAtMs === null ? undefined : { openedAtMs: Number(openedAtMs), count: Number(count) };
-}
-
-function banFromColumns(step: bigint | null, endsAtMs: bigint | null): Ban | undefined {
-  return step === null ? undefined : { step: Number(step), endsAtMs: Number(endsAtMs) };
 }

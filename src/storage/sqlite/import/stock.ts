@@ -1,6 +1,6 @@
 import type { Connection } from "../connection.ts";
 import { headOf } from "../history-bounds.ts";
-import { changesPerMark } from "../stock.ts";
+import { changesPerMark } from "../stock-writes.ts";
 
 /**
  * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the

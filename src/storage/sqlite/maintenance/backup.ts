@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { ReportProgress } from "../../../domain/store-maintenance.ts";
+import type { ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { isTaken, syncFile, syncFolder } from "../files/file-system.ts";
 import { belongsToStore, StoreFileError } from "../files/store-path.ts";

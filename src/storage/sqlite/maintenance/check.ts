@@ -1,12 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { CheckDepth, ReportProgress } from "../../../domain/store-maintenance.ts";
+import type { CheckDepth, ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { identify } from "../database.ts";
 import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/store-path.ts";
 import { findSchemaFaults } from "../schema.ts";
 import { type Invariant, invariants } from "./invariants.ts";
 import { stockInvariants } from "./stock-invariants.ts";
+import { webhookInvariants } from "./webhook-invariants.ts";
 
 /** The most faults of one kind that are reported. */
 const maxFaults = 100;
@@ -68,6 +69,7 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
     { subject: "the references", findFaults: findBrokenReferences },
     ...invariants.map(stepOf),
     ...stockInvariants.map(stepOf),
+    ...webhookInvariants.map(stepOf),
   ];
 }
 

@@ -14,7 +14,7 @@ export interface Invariant {
   readonly values?: readonly Value[];
 }
 
-/** The rules that the service relies on, but for those of `stock-invariants.ts`. */
+/** The rules that the service relies on, but for those of `stock-invariants.ts` and `webhook-invariants.ts`. */
 export const invariants: readonly Invariant[] = [
   {
     subject: "the pets' lists",
@@ -24,7 +24,7 @@ export const invariants: readonly Invariant[] = [
   {
     subject: "the orders' dates",
     sql: `SELECT 'order ' || id || ': its shipDate must be in the years 1 to 9999' AS fault FROM orders
-          WHERE ${isNoTime("ship_date_ms")}`,
+          WHERE ${isImpossibleTime("ship_date_ms")}`,
   },
   {
     subject: "the keys",
@@ -35,7 +35,7 @@ export const invariants: readonly Invariant[] = [
           SELECT 'key ' || id || ': its limits must be 1 at least' FROM keys WHERE min(per_minute, per_day) < 1
           UNION ALL
           SELECT 'key ' || id || ': its times must be in the years 1 to 9999' FROM keys
-          WHERE ${isNoTime("created_at_ms")} OR ${isNoTime("expires_at_ms")} OR ${isNoTime("revoked_at_ms")}
+          WHERE ${isImpossibleTime("created_at_ms")} OR ${isImpossibleTime("expires_at_ms")} OR ${isImpossibleTime("revoked_at_ms")}
           UNION ALL
           SELECT 'key ' || id || ': it has no secret' FROM keys
           WHERE NOT EXISTS (SELECT 1 FROM secrets WHERE key_id = keys.id)`,
@@ -60,15 +60,15 @@ export const invariants: readonly Invariant[] = [
   },
 ];
 
-/** The JSON functions throw for invalid JSON, so `json_valid` comes first. */
-function isListOfTexts(column: string): string {
+/** Whether a column has a JSON list of texts. The JSON functions throw for invalid JSON, so `json_valid` comes first. */
+export function isListOfTexts(column: string): string {
   return `CASE WHEN json_valid(${column})
             THEN json_type(${column}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE type <> 'text')
             ELSE false END`;
 }
 
-/** NULL is valid. */
-function isNoTime(column: string): string {
+/** Whether a time is outside of the years that a timestamp may have. NULL is inside. */
+function isImpossibleTime(column: string): string {
   return `ifnull(${column} NOT BETWEEN ${minTimestampMs} AND ${maxTimestampMs}, false)`;
 }
 

@@ -9,7 +9,7 @@ import type {
   StoreGauge,
   StoreMaintenance,
   StoreSpace,
-} from "../../../domain/store-maintenance.ts";
+} from "../../../domain/store/store-maintenance.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 import { assertOutside, backUp } from "./backup.ts";

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ReportProgress } from "../../../domain/store-maintenance.ts";
+import type { ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { isSameFile, isTaken, syncFolder } from "../files/file-system.ts";
 import { acquireServerLock } from "../files/server-lock.ts";

@@ -1,4 +1,4 @@
-import { changesPerMark } from "../stock.ts";
+import { changesPerMark } from "../stock-writes.ts";
 import type { Invariant } from "./invariants.ts";
 
 /** The first version of the schema that has stock, holds and history. */

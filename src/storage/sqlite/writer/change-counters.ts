@@ -1,4 +1,4 @@
-import type { ChangeTokens, ChangeTopic } from "../../../domain/store.ts";
+import type { ChangeTokens, ChangeTopic } from "../../../domain/store/store.ts";
 import type { Connection } from "../connection.ts";
 
 /** The counters: one for each topic, and `others` for what no cache depends on, such as holds. */
@@ -8,6 +8,7 @@ interface CountersRow {
   readonly keys: bigint;
   readonly stock: bigint;
   readonly usage: bigint;
+  readonly webhooks: bigint;
   readonly others: bigint;
   readonly head: bigint;
 }
@@ -23,7 +24,7 @@ export function countChange(connection: Connection, counter: ChangeCounter): voi
  */
 export class ChangeTracker {
   readonly #connection: Connection;
-  readonly #own: Record<ChangeCounter, number> = { keys: 0, stock: 0, usage: 0, others: 0 };
+  readonly #own: Record<ChangeCounter, number> = { keys: 0, stock: 0, usage: 0, webhooks: 0, others: 0 };
   /** SQLite's `data_version`: it changes when another connection has committed anything. */
   #version: bigint | undefined;
   #counted = 0;
@@ -44,13 +45,20 @@ export class ChangeTracker {
   /** To be called in a transaction. */
   tokens(): ChangeTokens {
     const row = this.#connection.get<CountersRow>(
-      `SELECT keys, stock, usage, others, (SELECT ifnull(max(revision), 0) FROM changes) AS head FROM change_counters`,
+      `SELECT keys, stock, usage, webhooks, others, (SELECT ifnull(max(revision), 0) FROM changes) AS head
+       FROM change_counters`,
     ) as CountersRow;
     const keys = Number(row.keys) - this.#own.keys;
     const stock = Number(row.stock) + Number(row.head) - this.#own.stock;
     const usage = Number(row.usage) - this.#own.usage;
-    const uncounted = this.#findUncounted(keys + stock + usage + Number(row.others) - this.#own.others);
-    return { keys: keys + uncounted, stock: stock + uncounted, usage: usage + uncounted };
+    const webhooks = Number(row.webhooks) - this.#own.webhooks;
+    const uncounted = this.#findUncounted(keys + stock + usage + webhooks + Number(row.others) - this.#own.others);
+    return {
+      keys: keys + uncounted,
+      stock: stock + uncounted,
+      usage: usage + uncounted,
+      webhooks: webhooks + uncounted,
+    };
   }
 
   /** Counts commits by other programs, such as SQLite's shell, which count no change: they may have changed anything. */

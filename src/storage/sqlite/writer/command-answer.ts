@@ -1,7 +1,8 @@
 import { petStatuses } from "../../../domain/pet.ts";
 import type { StockRefusal } from "../../../domain/stock.ts";
-import type { BatchOutcome } from "../../../domain/stock-store.ts";
-import { type StoredStock, versionOf } from "../stock.ts";
+import type { BatchOutcome } from "../../../domain/store/stock-store.ts";
+import { versionOf } from "../../stored-stock.ts";
+import type { StoredStock } from "../stock.ts";
 import type { QueuedAnswer } from "./command-queue.ts";
 
 /*
@@ -28,7 +29,7 @@ export function isChange({ revision }: QueuedAnswer): boolean {
   return revision > 0;
 }
 
-/** The revision behind a group of commands; 0 where none has changed anything. */
+/** The revision after a group of commands; 0 where none has changed anything. */
 export function lastRevision(answers: readonly QueuedAnswer[]): number {
   return answers.findLast(isChange)?.revision ?? 0;
 }

@@ -1,5 +1,5 @@
 import type { StockCommand } from "../../../domain/stock.ts";
-import type { WriteContext } from "../../../domain/stock-store.ts";
+import type { WriteContext } from "../../../domain/store/stock-store.ts";
 import { TextRing } from "./text-ring.ts";
 
 /** A command as it waits for the writing thread. */
@@ -57,7 +57,7 @@ export class CommandQueue {
   readonly #float64s: Float64Array;
   readonly #int32s: Int32Array;
   readonly #texts: TextRing;
-  /** The marks behind the texts of each slot. */
+  /** The marks after the texts of each slot. */
   readonly #textMarks = new Float64Array(capacity);
   /** Of the oldest command whose answer has not been read. */
   #readPosition: number;

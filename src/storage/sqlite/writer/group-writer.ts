@@ -4,6 +4,7 @@ import { type Connection, isMediumFailure } from "../connection.ts";
 import { type FileIdentity, StoreFileError } from "../files/store-path.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { type CommandResult, changeStock } from "../stock-commands.ts";
+import { StockWrites } from "../stock-writes.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
 import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
 import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
@@ -24,8 +25,8 @@ export interface WrittenGroup {
   readonly message: CommittedWrites;
 }
 
-/** Runs one command, in whichever way. */
-type RunCommand = (queued: QueuedCommand, counters: Set<ChangeCounter>) => QueuedAnswer | Outcome;
+/** Runs a part of a group: all commands or one of them, or a task. */
+type RunPart = <T>(run: () => T) => T | Failure;
 
 /** Writes groups of commands and tasks: each group in one transaction, with one sync. */
 export class GroupWriter {
@@ -43,27 +44,31 @@ export class GroupWriter {
    * Commits a group. A command or task that is refused, or fails alone, leaves the others alone; returns what became of
    * each. Throws when the group fails as a whole, and nothing of it has been done then.
    *
-   * A savepoint for each command would cost a fifth of the time. So they are run without; and when one fails, once more
-   * with savepoints.
+   * A savepoint for each part would cost a good part of a batch's time. So they are run without; and when one fails, once
+   * more, each part in a savepoint of its own.
    */
   commit(commands: readonly QueuedCommand[], tasks: readonly Task[]): WrittenGroup {
     this.#file.assertUnmoved();
     try {
-      return this.#commit(commands, tasks, this.#runCommand);
+      return this.#commit(commands.length === 0 ? [] : [commands], tasks, this.#runWithAll);
     } catch (error) {
-      if (!(error instanceof FailedCommand)) {
+      if (!(error instanceof FailedPart)) {
         throw error;
       }
-      return this.#commit(commands, tasks, this.#runCommandInSavepoint);
+      return this.#commit(
+        commands.map((command) => [command]),
+        tasks,
+        this.#runApart,
+      );
     }
   }
 
-  #commit(commands: readonly QueuedCommand[], tasks: readonly Task[], runCommand: RunCommand): WrittenGroup {
+  #commit(parts: readonly (readonly QueuedCommand[])[], tasks: readonly Task[], runPart: RunPart): WrittenGroup {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
     const done = this.#connection.atomically(() => {
-      const results = commands.map((queued) => runCommand(queued, counters));
-      const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters);
+      const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
+      const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
@@ -73,8 +78,8 @@ export class GroupWriter {
     const syncMs = performance.now() - workedAtMs;
     const { answers, commandOutcomes, outcomes = [], petIds = [], head = lastRevision(answers) } = done;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
-    const totals = { commandCount: commands.length, lineage: lineageOf(this.#connection), revision: head };
-    const size = commands.length + tasks.filter(({ name }) => name !== "changeTokens").length;
+    const totals = { commandCount: answers.length, lineage: lineageOf(this.#connection), revision: head };
+    const size = answers.length + tasks.filter(({ name }) => name !== "changeTokens").length;
     const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
     return {
       answers,
@@ -82,51 +87,51 @@ export class GroupWriter {
     };
   }
 
-  readonly #runCommand: RunCommand = ({ command, context }, counters) => {
+  readonly #runWithAll: RunPart = (run) => {
     try {
-      return toResult(changeStock(this.#connection, command, context), counters);
+      return run();
     } catch (error) {
-      if (error instanceof DomainError) {
-        return toRefusal(error);
+      throw this.#connection.inTransaction ? new FailedPart("a part has failed", { cause: error }) : error;
+    }
+  };
+
+  /** A failed statement leaves the other parts alone, unless SQLite has rolled the whole transaction back. */
+  readonly #runApart: RunPart = (run) => {
+    try {
+      return this.#connection.atomically(run);
+    } catch (error) {
+      if (!this.#connection.inTransaction) {
+        throw error;
       }
-      throw this.#connection.inTransaction ? new FailedCommand("a command has failed", { cause: error }) : error;
+      return toFailure(error);
     }
   };
 
-  readonly #runCommandInSavepoint: RunCommand = ({ command, context }, counters) => {
-    try {
-      return this.#connection.atomically(() => toResult(changeStock(this.#connection, command, context), counters));
-    } catch (error) {
-      return error instanceof DomainError ? toRefusal(error) : this.#toOwnFailure(error);
-    }
-  };
+  #runCommands(commands: readonly QueuedCommand[], counters: Set<ChangeCounter>): (QueuedAnswer | Outcome)[] {
+    const connection = this.#connection;
+    const petIds = commands.map(({ command }) => command.petId);
+    const stockWrites = new StockWrites(connection, petIds);
+    const results = commands.map(({ command, context }) =>
+      resultOrRefusal(() => toResult(changeStock(command, { connection, writes: stockWrites, context }), counters)),
+    );
+    stockWrites.flush();
+    return results;
+  }
 
-  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>) {
+  #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, runPart: RunPart) {
     const head = headOf(this.#connection);
-    const outcomes = tasks.map((task) => this.#runTask(task, counters));
+    const outcomes = tasks.map((task) => runPart(() => this.#runTask(task, counters)));
     const petIds = changedPetsSince(this.#connection, head);
     return { outcomes, petIds, head: Number(head) + petIds.length };
   }
 
   #runTask(task: Task, counters: Set<ChangeCounter>): Outcome {
-    try {
-      if (task.name === "changeTokens") {
-        return { value: this.#changes.tokens() };
-      }
-      const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
-      counters.add(writeCounters[task.name]);
-      return this.#connection.atomically(() => valueOrRefusal(() => write(this.#connection, ...task.args)));
-    } catch (error) {
-      return this.#toOwnFailure(error);
+    if (task.name === "changeTokens") {
+      return { value: this.#changes.tokens() };
     }
-  }
-
-  /** A failed statement leaves the others of its group alone, unless SQLite has rolled the whole transaction back. */
-  #toOwnFailure(error: unknown): Failure {
-    if (!this.#connection.inTransaction) {
-      throw error;
-    }
-    return toFailure(error);
+    const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
+    counters.add(writeCounters[task.name]);
+    return resultOrRefusal(() => ({ value: write(this.#connection, ...task.args) }));
   }
 }
 
@@ -137,8 +142,8 @@ function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
     .map((row) => row.pet_id);
 }
 
-/** A command has failed, and may have left half of its work behind. */
-class FailedCommand extends Error {}
+/** A part of a group has failed, and may have left half of its work behind. */
+class FailedPart extends Error {}
 
 function toResult(result: CommandResult, counters: Set<ChangeCounter>): QueuedAnswer | Outcome {
   switch (result.outcome) {
@@ -170,9 +175,9 @@ function toAnswers(results: readonly (QueuedAnswer | Outcome)[]): {
 }
 
 /** What a refusal has noted, such as which holds are over, stays. */
-function valueOrRefusal(write: () => unknown): Outcome {
+function resultOrRefusal<T>(run: () => T): T | Refusal {
   try {
-    return { value: write() };
+    return run();
   } catch (error) {
     if (error instanceof DomainError) {
       return toRefusal(error);

@@ -25,7 +25,7 @@ export class TextRing {
     return this.#used % this.#bytes.length;
   }
 
-  /** Makes room for texts of so many UTF-16 code units, one behind the other. False when there is none. */
+  /** Makes room for texts of so many UTF-16 code units, one after the other. False when there is none. */
   reserve(units: number): boolean {
     const needed = units * bytesPerUnit;
     const left = this.#bytes.length - this.place;

@@ -3,9 +3,9 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import { type StockCommand, type StockEntry, stockRefusalError } from "../../../domain/stock.ts";
-import type { BatchOutcome, CommittedChanges, WriteContext, Written } from "../../../domain/stock-store.ts";
-import type { ChangeTokens } from "../../../domain/store.ts";
-import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
+import type { BatchOutcome, CommittedChanges, WriteContext, Written } from "../../../domain/store/stock-store.ts";
+import type { ChangeTokens } from "../../../domain/store/store.ts";
+import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import { outcomeFromAnswer } from "./command-answer.ts";
@@ -99,7 +99,7 @@ export class Writer {
     return this.#do({ name, args });
   }
 
-  /** Reads the change tokens behind all writes that were asked for before. Rejects with `UNAVAILABLE`. */
+  /** Reads the change tokens after all writes that were asked for before. Rejects with `UNAVAILABLE`. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#do({ name: "changeTokens" });
   }

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../../domain/errors.ts";
-import type { CommittedGroup } from "../../../domain/store-maintenance.ts";
+import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
 import type { Connection } from "../connection.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
@@ -7,6 +7,14 @@ import { createKey } from "../keys.ts";
 import { deleteOutdated } from "../retention.ts";
 import { changeStockInBatch, changeStockOrThrow } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhookSecret,
+  saveProgress,
+} from "../webhooks.ts";
 import type { ChangeCounter } from "./change-counters.ts";
 
 /**
@@ -26,6 +34,12 @@ export const writes = {
   commitHold,
   releaseHold,
   deleteOutdated,
+  createWebhook,
+  deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhookSecret,
+  saveProgress,
 };
 
 /** The counter that each write adds to, even where it changes nothing. The history numbers the changes of stock. */
@@ -42,6 +56,12 @@ export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   commitHold: "others",
   releaseHold: "others",
   deleteOutdated: "others",
+  createWebhook: "webhooks",
+  deleteWebhook: "webhooks",
+  pauseWebhook: "webhooks",
+  resumeWebhook: "webhooks",
+  rotateWebhookSecret: "webhooks",
+  saveProgress: "others",
 };
 
 export type Writes = typeof writes;
@@ -91,7 +111,7 @@ export interface OtherOutcomes {
   /** Those of the commands whose answers do not fit into the queue, in their order. */
   readonly commandOutcomes: readonly Outcome[];
   readonly tasks: readonly Outcome[];
-  /** The pets that tasks have changed, in the order of the changes, which are behind those of the commands. */
+  /** The pets that tasks have changed, in the order of the changes, which come after those of the commands. */
   readonly petIds: readonly bigint[];
 }
 

@@ -1,0 +1,82 @@
+import type { WriteContext } from "../../domain/store/stock-store.ts";
+import type { StockWrite } from "../stored-stock.ts";
+import type { Connection, Value } from "./connection.ts";
+import { headOf } from "./history-bounds.ts";
+import { findStocks, StoredStock } from "./stock.ts";
+
+/** Every 128th change of a pet has a mark, from which readers find the changes before it. */
+export const changesPerMark = 128;
+
+/**
+ * Writes of stock within one transaction, with their history. They are gathered, and `flush` makes them: so what
+ * is refused before has nothing to undo, and needs no savepoint. Until then only this object knows of them.
+ */
+export class StockWrites {
+  readonly #connection: Connection;
+  readonly #known: Map<bigint, StoredStock>;
+  readonly #changed = new Set<bigint>();
+  readonly #changes: Value[][] = [];
+  readonly #marks: StoredStock[] = [];
+  #head: bigint | undefined;
+
+  /** Reads the stock of all pets that will be asked for. Throws `DamagedRowError`. */
+  constructor(connection: Connection, petIds: readonly bigint[]) {
+    this.#connection = connection;
+    this.#known = new Map(findStocks(connection, petIds).map((stock) => [stock.petId, stock]));
+  }
+
+  /** The stock of a pet after the writes so far. Undefined when there is no such pet. */
+  find(petId: bigint): StoredStock | undefined {
+    return this.#known.get(petId);
+  }
+
+  /** Notes that something else has written what is held of a pet. */
+  setHeld(stock: StoredStock, held: bigint): void {
+    const { petId, quantity, status, revision, changes, lineage } = stock;
+    this.#known.set(petId, new StoredStock({ petId, quantity, status, revision, changes, held, lineage }));
+  }
+
+  /** Sets a new stock count, and returns what will be stored then. */
+  write(
+    { petId, quantity: before, status, held, revision: previous, changes, lineage }: StoredStock,
+    { kind, quantity, reason, reference }: StockWrite,
+    { keyId, requestId, nowMs }: WriteContext,
+  ): StoredStock {
+    this.#head ??= headOf(this.#connection);
+    const note = [kind, reason ?? null, reference ?? null, keyId, requestId, BigInt(nowMs)];
+    const revision = this.#head + BigInt(this.#changes.push([petId, previous, before, quantity, ...note]));
+    const written = new StoredStock({ petId, quantity, status, held, revision, changes: changes + 1n, lineage });
+    this.#known.set(petId, written);
+    this.#changed.add(petId);
+    if (written.changes % BigInt(changesPerMark) === 0n) {
+      this.#marks.push(written);
+    }
+    return written;
+  }
+
+  /** Makes the writes. It is the last call. */
+  flush(): void {
+    for (const change of this.#changes) {
+      // Its revision is one above the highest, which is never deleted: so SQLite numbers them without a gap.
+      this.#connection.run(
+        `INSERT INTO changes
+           (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...change,
+      );
+    }
+    for (const petId of this.#changed) {
+      const { quantity, revision, changes } = this.#known.get(petId) as StoredStock;
+      this.#connection.run(
+        `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
+        quantity,
+        revision,
+        changes,
+        petId,
+      );
+    }
+    for (const { petId, revision } of this.#marks) {
+      this.#connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
+    }
+  }
+}
