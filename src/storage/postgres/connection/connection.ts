@@ -1,0 +1,300 @@
+import pg from "pg";
+import { storeUnavailable } from "../../../domain/errors.ts";
+import type { DatabaseAddress } from "./database-url.ts";
+import { decodeText, decodeTexts, encodeText } from "./text.ts";
+
+/** A value of a statement. Integers of 64 bits are read as bigint. */
+export type Value =
+  | bigint
+  | number
+  | string
+  | boolean
+  | Uint8Array
+  | null
+  | readonly (bigint | number | string | null)[];
+
+/** What runs statements. */
+export interface Queryable {
+  /** Runs one statement, which is prepared once for each connection. Returns its rows. */
+  query<Row = unknown>(sql: string, ...values: Value[]): Promise<Row[]>;
+}
+
+/** How long to wait for a connection, in milliseconds. */
+export const connectTimeoutMs = 5_000;
+
+/** The connection is gone, or was cut because the database has not answered in time. */
+export class LostConnectionError extends Error {
+  override readonly name = "LostConnectionError";
+}
+
+/**
+ * A connection to a database. Statements that are sent without waiting for one another share a round trip; a failed one
+ * leaves the later ones to run, unless a transaction is open.
+ */
+export class Connection implements Queryable {
+  readonly #client: pg.Client;
+  readonly #lost = Promise.withResolvers<Error>();
+  #isLost = false;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.on("error", (error) => this.#lose(error));
+    client.on("end", () => this.#lose(new Error("the database has closed the connection")));
+  }
+
+  /** Throws the driver's and the system's errors. With `isPipelined` false the connection can take `COPY`. */
+  static async open(
+    address: DatabaseAddress,
+    { isPipelined = true, timeoutMs = connectTimeoutMs } = {},
+  ): Promise<Connection> {
+    const deadline = performance.now() + timeoutMs;
+    try {
+      return await Connection.#connect(address, { isPipelined, timeoutMs });
+    } catch (error) {
+      const restMs = deadline - performance.now();
+      if (!address.isTlsOptional || !mayBeForTls(error) || restMs <= 0) {
+        throw error;
+      }
+      return await Connection.#connect({ ...address, tls: false }, { isPipelined, timeoutMs: restMs });
+    }
+  }
+
+  static async #connect(
+    address: DatabaseAddress,
+    { isPipelined, timeoutMs }: { readonly isPipelined: boolean; readonly timeoutMs: number },
+  ): Promise<Connection> {
+    const client = new pg.Client({
+      host: address.host,
+      port: address.port,
+      user: address.user,
+      password: address.password ?? "",
+      database: address.database,
+      ssl: address.tls,
+      types,
+      pipeline: isPipelined,
+      connectionTimeoutMillis: timeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5_000,
+      application_name: address.applicationName,
+    } as pg.ClientConfig);
+    const connection = new Connection(client);
+    // The connect timeout of the driver ends with the socket's connection: a server that hangs takes longer.
+    const timer = setTimeout(() => connection.cut(), timeoutMs);
+    try {
+      await client.connect();
+      await client.query(sessionSettings);
+      return connection;
+    } catch (error) {
+      connection.cut();
+      throw error instanceof pg.DatabaseError ? error : new LostConnectionError(reasonOf(error), { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** The id of the server's process, by which another connection can end it. */
+  get processId(): number {
+    return (this.#client as unknown as { readonly processID: number }).processID;
+  }
+
+  /** For `COPY`, which takes a stream. */
+  get client(): pg.Client {
+    return this.#client;
+  }
+
+  /** Calls back once when the connection is lost. */
+  onLost(listener: (error: Error) => void): void {
+    void this.#lost.promise.then(listener);
+  }
+
+  /** Calls back with the text of each notification that the connection listens to. */
+  onNotification(listener: (text: string | undefined) => void): void {
+    this.#client.on("notification", ({ payload }) => listener(payload));
+  }
+
+  async query<Row = unknown>(sql: string, ...values: Value[]): Promise<Row[]> {
+    return (await this.#run({ name: nameOf(sql), text: sql, values: values.map(encode) })).rows as Row[];
+  }
+
+  /** Runs statements without values, such as those of a migration. */
+  async script(sql: string): Promise<void> {
+    await this.#run({ text: sql });
+  }
+
+  /** Runs a statement without values. Returns what PostgreSQL says that it was, such as `COMMIT`. */
+  async command(sql: string): Promise<string> {
+    return (await this.#run({ text: sql })).command;
+  }
+
+  /** Runs work in a transaction, which is rolled back when that throws. */
+  async transaction<T>(work: () => Promise<T>, begin = "BEGIN"): Promise<T> {
+    // The work's first statement is sent without waiting for this one.
+    const begun = this.command(begin);
+    begun.catch(() => {});
+    try {
+      const value = await work();
+      await begun;
+      await this.commit();
+      return value;
+    } catch (error) {
+      await this.command("ROLLBACK").catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Commits a transaction. Throws where it was rolled back, because one of its statements has failed. */
+  async commit(): Promise<void> {
+    const command = await this.command("COMMIT");
+    if (command !== "COMMIT") {
+      throw new Error(`the transaction was not committed: ${command}`);
+    }
+  }
+
+  /** Cuts the connection: whatever waits for it rejects. */
+  cut(reason = "the database has not answered in time"): void {
+    this.#lose(new Error(reason));
+    const { connection } = this.#client as unknown as { readonly connection: { readonly stream: { destroy(): void } } };
+    connection.stream.destroy();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isLost) {
+      const timer = setTimeout(() => this.cut(), 1_000);
+      await this.#client.end().catch(() => {});
+      clearTimeout(timer);
+    }
+  }
+
+  async #run(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (this.#isLost) {
+      throw new LostConnectionError("the connection is lost");
+    }
+    try {
+      return await this.#client.query(query);
+    } catch (error) {
+      throw error instanceof pg.DatabaseError ? error : new LostConnectionError(reasonOf(error), { cause: error });
+    }
+  }
+
+  #lose(error: Error): void {
+    this.#isLost = true;
+    this.#lost.resolve(error);
+  }
+}
+
+/*
+ * A server that is gone must not keep the others waiting: PostgreSQL ends its transactions, and a statement that waits
+ * for a lock notices that its client has gone. All statements are short: to compile one (`jit`) takes a hundred times as
+ * long as to run it.
+ */
+const sessionSettings = `
+  SET idle_in_transaction_session_timeout = '5s';
+  SET lock_timeout = '5s';
+  SET client_connection_check_interval = '1s';
+  SET tcp_keepalives_idle = 5;
+  SET tcp_keepalives_interval = 2;
+  SET tcp_keepalives_count = 2;
+  SET jit = off;
+  SET default_transaction_isolation = 'read committed';
+  SET TimeZone = 'UTC'`;
+
+const int64 = 20;
+const text = 25;
+const textArray = 1009;
+const int64Array = 1016;
+
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
+    switch (oid) {
+      case int64:
+        return BigInt;
+      case text:
+        return decodeText;
+      case textArray:
+        return (value) => decodeTexts(parseArray(oid, value) as string[]);
+      case int64Array:
+        return (value) => (parseArray(oid, value) as string[]).map(BigInt);
+      default:
+        return pg.types.getTypeParser(oid, format as "text");
+    }
+  },
+};
+
+function parseArray(oid: number, value: string): unknown {
+  return pg.types.getTypeParser(oid, "text")(value);
+}
+
+function encode(value: Value): unknown {
+  if (typeof value === "string") {
+    return encodeText(value);
+  }
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => (typeof item === "string" ? encodeText(item) : item));
+  }
+  return value;
+}
+
+const names = new Map<string, string>();
+
+/** The name under which a statement is prepared. */
+function nameOf(sql: string): string {
+  let name = names.get(sql);
+  if (name === undefined) {
+    name = `petstore_${names.size}`;
+    names.set(sql, name);
+  }
+  return name;
+}
+
+/**
+ * Whether a connection may fail because it speaks TLS: the server has none, or lets this user in only without
+ * (`hostnossl`).
+ *
+ * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html, invalid_authorization_specification
+ */
+function mayBeForTls(error: unknown): boolean {
+  return error instanceof LostConnectionError || sqlStateOf(error) === "28000";
+}
+
+/** An error's message; the first one of several, as of a host with several addresses. */
+function reasonOf(error: unknown): string {
+  const { message, errors } = error as AggregateError;
+  return message !== "" || errors === undefined ? message : (errors[0] as Error).message;
+}
+
+/**
+ * The classes of errors by which a database says that it is busy, full, failing or going down, as opposed to wrong SQL.
+ *
+ * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+ */
+const mediumFails = /^(08|25006|25P03|40|53|55|57|58|F0|XX)/;
+
+/** Turns an error of the driver into `UNAVAILABLE` where the database fails. Returns other errors as they are. */
+export function fromDriverError(error: unknown): unknown {
+  return isDatabaseFailure(error) ? storeUnavailable(error) : error;
+}
+
+/** Whether the database is busy, full or failing, or cannot be reached. */
+export function isDatabaseFailure(error: unknown): boolean {
+  return error instanceof LostConnectionError || mediumFails.test(sqlStateOf(error) ?? "");
+}
+
+/** Whether a transaction has met another one, and is to be tried again. */
+export function isConflict(error: unknown): boolean {
+  return /^(40001|40P01)$/.test(sqlStateOf(error) ?? "");
+}
+
+/** PostgreSQL's code of an error; undefined for an error that is not PostgreSQL's. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** PostgreSQL's code of the error that a value is there already, which must be unique. */
+export const uniqueViolation = "23505";

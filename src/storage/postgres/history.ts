@@ -1,0 +1,146 @@
+import { petNotFound } from "../../domain/errors.ts";
+import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../domain/history.ts";
+import { maxInt64, minInt64 } from "../../domain/ranges.ts";
+import type { Queryable } from "./connection/connection.ts";
+
+interface ChangeRow {
+  readonly revision: bigint;
+  readonly pet_id: bigint;
+  readonly before: bigint | null;
+  readonly after: bigint;
+  readonly kind: ChangeKind;
+  readonly reason: string | null;
+  readonly reference: string | null;
+  readonly key_id: string | null;
+  readonly request_id: string | null;
+  readonly occurred_at_ms: bigint;
+}
+
+const columns = "revision, pet_id, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms";
+
+/** Reads what a time bound means to whole milliseconds, which may be infinite. */
+export function firstKeptMs(keptSinceMs: number): bigint {
+  if (!Number.isFinite(keptSinceMs)) {
+    return keptSinceMs > 0 ? maxInt64 : minInt64;
+  }
+  return BigInt(Math.ceil(keptSinceMs));
+}
+
+/**
+ * How far the history goes, of which changes before a time are no longer part. The first change that was made at the
+ * time or after it is found by bisection: clocks that were set back may have left changes out of the order of time.
+ */
+export async function historyBounds(connection: Queryable, keptSinceMs: number): Promise<HistoryBounds> {
+  const [row] = await connection.query<HistoryBounds>(
+    `WITH RECURSIVE search (low, high) AS (
+       SELECT coalesce((SELECT min(changes.revision) FROM changes), 1), head.revision + 1 FROM head
+       UNION ALL
+       SELECT CASE WHEN is_before THEN middle + 1 ELSE low END, CASE WHEN is_before THEN high ELSE middle END
+       FROM (
+         SELECT low, high, (low + high) / 2 AS middle,
+           coalesce((SELECT occurred_at_ms FROM changes WHERE revision = (low + high) / 2) < $1, true) AS is_before
+         FROM search WHERE low < high
+       ) AS probe
+     )
+     SELECT lineage, revision AS head, (SELECT low FROM search WHERE low >= high) AS oldest FROM head`,
+    firstKeptMs(keptSinceMs),
+  );
+  return row as HistoryBounds;
+}
+
+/** How many changes one search goes through at most: a few milliseconds' work. It returns what it has found by then. */
+const maxSearched = 10_000;
+
+/** Throws `PET_NOT_FOUND`. */
+export async function listChanges(connection: Queryable, query: ChangeQuery): Promise<ChangePage> {
+  const petIds = [...new Set(query.petIds)];
+  const [unknownPet, { changes, reached }] = await Promise.all([
+    findUnknownPet(connection, petIds),
+    search(connection, query, petIds),
+  ]);
+  if (unknownPet !== undefined) {
+    throw petNotFound(unknownPet);
+  }
+  return { changes, searchedTo: changes.length === query.limit ? changes.at(-1)?.revision : reached };
+}
+
+/** Returns the first pet that there is not. */
+async function findUnknownPet(connection: Queryable, petIds: readonly bigint[]): Promise<bigint | undefined> {
+  if (petIds.length === 0) {
+    return undefined;
+  }
+  const [unknown] = await connection.query<{ id: bigint }>(
+    `SELECT id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
+     WHERE NOT EXISTS (SELECT 1 FROM stock WHERE pet_id = id) ORDER BY place LIMIT 1`,
+    petIds,
+  );
+  return unknown?.id;
+}
+
+/** How many changes a search has gone through, and where it has come; beside a change that it has found, or none. */
+interface SearchRow {
+  readonly searched: bigint;
+  readonly reached: bigint | null;
+}
+
+interface Search {
+  readonly changes: readonly StockChange[];
+  /** The last revision that was searched; undefined where the history was searched to its end. */
+  readonly reached: bigint | undefined;
+}
+
+/**
+ * Goes through the next changes, and returns those that match. Of each pet as many changes are read as are wanted of all
+ * of them: so the first ones are among them.
+ */
+async function search(
+  connection: Queryable,
+  { after, before = maxInt64, crossing, newestFirst, limit }: ChangeQuery,
+  petIds: readonly bigint[],
+): Promise<Search> {
+  const order = newestFirst ? "DESC" : "ASC";
+  const most = crossing === undefined ? Math.min(limit, maxSearched) : maxSearched;
+  const next = (ofPet: string) =>
+    `SELECT ${columns} FROM changes WHERE ${ofPet} revision > $1 AND revision < $2 ORDER BY revision ${order} LIMIT $3`;
+  const nextOfPets = `SELECT each.* FROM unnest($6::bigint[]) AS pet (wanted) CROSS JOIN LATERAL (${next("pet_id = wanted AND")})
+    AS each ORDER BY revision ${order} LIMIT $3`;
+  const rows = await connection.query<SearchRow & Partial<ChangeRow>>(
+    `WITH next AS MATERIALIZED (${petIds.length === 0 ? next("") : nextOfPets})
+     SELECT * FROM (SELECT count(*) AS searched, ${newestFirst ? "min" : "max"}(revision) AS reached FROM next) AS search
+     LEFT JOIN LATERAL (
+       SELECT * FROM next WHERE $4::bigint IS NULL OR (before > $4 AND after <= $4) ORDER BY revision ${order} LIMIT $5
+     ) AS found ON true
+     ORDER BY revision ${order}`,
+    after,
+    before,
+    BigInt(most),
+    crossing ?? null,
+    BigInt(limit),
+    ...(petIds.length === 0 ? [] : [petIds]),
+  );
+  const { searched, reached } = rows[0] as SearchRow;
+  return {
+    changes: rows.filter(isFound).map(changeFromRow),
+    reached: searched < most ? undefined : (reached ?? undefined),
+  };
+}
+
+/** Where nothing was found, the one row has no change. */
+function isFound(row: SearchRow & Partial<ChangeRow>): row is SearchRow & ChangeRow {
+  return row.revision !== null;
+}
+
+function changeFromRow(row: ChangeRow): StockChange {
+  return {
+    revision: row.revision,
+    petId: row.pet_id,
+    before: row.before ?? undefined,
+    after: row.after,
+    kind: row.kind,
+    reason: row.reason ?? undefined,
+    reference: row.reference ?? undefined,
+    keyId: row.key_id ?? undefined,
+    requestId: row.request_id ?? undefined,
+    occurredAtMs: Number(row.occurred_at_ms),
+  };
+}

@@ -1,0 +1,118 @@
+import type { FoundKey, Key, Plan, Quota, Scope } from "../../domain/key.ts";
+import type { KeyCounts, KeyCreation } from "../../domain/store/key-store.ts";
+import { fromNullable, toNullable } from "../nullable.ts";
+import type { Queryable } from "./connection/connection.ts";
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly per_minute: bigint | null;
+  readonly per_day: bigint | null;
+  readonly scopes: string[];
+  readonly created_at_ms: bigint;
+  readonly expires_at_ms: bigint | null;
+  readonly last_used_at_ms: bigint | null;
+  readonly revoked_at_ms: bigint | null;
+  readonly unbans: bigint;
+}
+
+const columns = `keys.id, keys.name, keys.plan, keys.per_minute, keys.per_day, keys.scopes, keys.created_at_ms,
+  keys.expires_at_ms, keys.revoked_at_ms, keys.unbans, usage.last_used_at_ms`;
+
+/** Inserts a key with its secret, both or none of them. */
+export async function createKey(connection: Queryable, key: Key, secretHash: Uint8Array): Promise<KeyCreation> {
+  const inserted = await connection.query(
+    `WITH key AS (
+       INSERT INTO keys (id, name, plan, per_minute, per_day, scopes, created_at_ms, expires_at_ms, revoked_at_ms, unbans)
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 WHERE NOT EXISTS (SELECT 1 FROM secrets WHERE hash = $11)
+       ON CONFLICT (id) DO NOTHING RETURNING id
+     )
+     INSERT INTO secrets (hash, key_id) SELECT $11, id FROM key RETURNING key_id`,
+    key.id,
+    key.name,
+    key.plan,
+    toNullable(key.customQuota?.perMinute),
+    toNullable(key.customQuota?.perDay),
+    key.scopes,
+    BigInt(key.createdAtMs),
+    toNullable(key.expiresAtMs),
+    toNullable(key.revokedAtMs),
+    BigInt(key.unbans),
+    secretHash,
+  );
+  return inserted.length === 0 ? "taken" : "created";
+}
+
+/** Whether a key has a secret, live or not. */
+export async function hasSecret(connection: Queryable, secretHash: Uint8Array): Promise<boolean> {
+  return (await connection.query(`SELECT 1 FROM secrets WHERE hash = $1`, secretHash)).length > 0;
+}
+
+/** Finds the key of a secret, live or not. */
+export async function findKey(connection: Queryable, secretHash: Uint8Array): Promise<FoundKey | undefined> {
+  const [row] = await connection.query<KeyRow & { secret_expires_at_ms: bigint | null }>(
+    `SELECT ${columns}, secrets.expires_at_ms AS secret_expires_at_ms
+     FROM secrets JOIN keys ON keys.id = secrets.key_id LEFT JOIN usage ON usage.key_id = keys.id
+     WHERE secrets.hash = $1`,
+    secretHash,
+  );
+  return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
+}
+
+export async function getKey(connection: Queryable, id: string): Promise<Key | undefined> {
+  const [row] = await connection.query<KeyRow>(
+    `SELECT ${columns} FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE keys.id = $1`,
+    id,
+  );
+  return row && keyFromRow(row);
+}
+
+export async function listKeys(connection: Queryable): Promise<Key[]> {
+  const rows = await connection.query<KeyRow>(
+    `SELECT ${columns} FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY keys.number`,
+  );
+  return rows.map(keyFromRow);
+}
+
+export async function listOldSecretEnds(connection: Queryable, id: string, atMs: number): Promise<number[]> {
+  const rows = await connection.query<{ readonly end_ms: bigint }>(
+    `SELECT least(secrets.expires_at_ms, keys.expires_at_ms) AS end_ms
+     FROM secrets JOIN keys ON keys.id = secrets.key_id
+     WHERE key_id = $1 AND revoked_at_ms IS NULL AND secrets.expires_at_ms IS NOT NULL
+       AND least(secrets.expires_at_ms, keys.expires_at_ms) > $2
+     ORDER BY end_ms`,
+    id,
+    BigInt(atMs),
+  );
+  return rows.map(({ end_ms: endMs }) => Number(endMs));
+}
+
+export async function countKeys(connection: Queryable, atMs: number): Promise<KeyCounts> {
+  const rows = await connection.query<{ readonly plan: Plan; readonly live: bigint }>(
+    `SELECT plan, count(*) AS live FROM keys
+     WHERE revoked_at_ms IS NULL AND coalesce(expires_at_ms > $1, true) GROUP BY plan`,
+    BigInt(atMs),
+  );
+  const counts = rows.map(({ plan, live }): [Plan, number] => [plan, Number(live)]);
+  return { free: 0, pro: 0, business: 0, enterprise: 0, ...Object.fromEntries(counts) };
+}
+
+function keyFromRow(row: KeyRow): Key {
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    customQuota: quotaFromRow(row),
+    scopes: row.scopes as Scope[],
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: fromNullable(row.expires_at_ms),
+    lastUsedAtMs: fromNullable(row.last_used_at_ms),
+    revokedAtMs: fromNullable(row.revoked_at_ms),
+    unbans: Number(row.unbans),
+  };
+}
+
+function quotaFromRow({ per_minute, per_day }: KeyRow): Quota | undefined {
+  return per_minute === null ? undefined : { perMinute: Number(per_minute), perDay: Number(per_day) };
+}

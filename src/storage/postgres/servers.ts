@@ -1,0 +1,188 @@
+import { setTimeout } from "node:timers/promises";
+import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/server-registry.ts";
+import { retireForgottenWriters } from "./change-counts.ts";
+import type { Connection, Queryable, Value } from "./connection/connection.ts";
+import { DatabaseClock } from "./connection/database-clock.ts";
+import { DatabaseError } from "./connection/database-error.ts";
+import { parseDatabaseUrl } from "./connection/database-url.ts";
+import type { Pool } from "./connection/pool.ts";
+import { identify, withConnection } from "./database.ts";
+import { registrationLock } from "./locks.ts";
+
+/** How often a server tells that it lives, in milliseconds. */
+const heartbeatMs = 1_000;
+
+/** A server that has told nothing for so long has ended. Its successor waits for that. */
+const silence = "6 seconds";
+
+/** Servers that have ended are forgotten after this time. */
+const remembered = "1 hour";
+
+interface RegisteringOptions extends RegistrationOptions {
+  readonly clock: DatabaseClock;
+}
+
+interface ServerRow {
+  readonly id: string;
+  readonly version: string;
+  readonly started_at_ms: bigint;
+  readonly last_seen_at_ms: bigint;
+}
+
+const columns = `id, version, (extract(epoch FROM started_at) * 1000)::bigint AS started_at_ms,
+  (extract(epoch FROM last_seen_at) * 1000)::bigint AS last_seen_at_ms`;
+
+const isAlive = `last_seen_at > clock_timestamp() - interval '${silence}'`;
+
+/** The servers that live or were killed lately, in the order of their starts. */
+export async function listServers(connection: Queryable): Promise<RegisteredServer[]> {
+  const rows = await connection.query<ServerRow>(
+    `SELECT ${columns} FROM servers WHERE last_seen_at > clock_timestamp() - interval '${remembered}' ORDER BY started_at, id`,
+  );
+  return rows.map(serverFromRow);
+}
+
+/** A server that uses the store. Undefined where all have ended; one that was killed counts for the time of a silence. */
+export async function findLivingServer(connection: Queryable): Promise<RegisteredServer | undefined> {
+  const [row] = await connection.query<ServerRow>(`SELECT ${columns} FROM servers WHERE ${isAlive} LIMIT 1`);
+  return row && serverFromRow(row);
+}
+
+/**
+ * As `listServers`, by the URL of the database. Unlike opening the store, this migrates nothing, and a replica answers
+ * it. Throws `DatabaseError`.
+ */
+export function listServersAt(url: string): Promise<RegisteredServer[]> {
+  const address = parseDatabaseUrl(url);
+  return withConnection(address, async (connection) => {
+    if ((await identify(connection, address)) === 0) {
+      throw new DatabaseError(`${address.shown}: there is no such store`);
+    }
+    return listServers(connection);
+  });
+}
+
+/**
+ * Registers a server under an id of its own. Where it or another one counts alone, the other one must have ended: so this
+ * waits for a heartbeat of that, or for the end of the time in which one must come. Throws `DatabaseError` where the
+ * other one lives.
+ */
+export async function registerServer(
+  pool: Pool,
+  { id, shown }: { readonly id: string; readonly shown: string },
+  options: RegistrationOptions,
+): Promise<ServerRegistration> {
+  const clock = new DatabaseClock();
+  let rival: RegisteredServer | undefined;
+  for (;;) {
+    const found = await pool.transaction((connection) => tryToRegister(connection, id, { ...options, clock }));
+    if (found === undefined) {
+      return keepAlive(pool, id, { ...options, clock });
+    }
+    if (rival?.id === found.id && found.lastSeenAtMs > rival.lastSeenAtMs) {
+      throw new DatabaseError(
+        `${shown}: server ${found.id} uses it already, and limits that are counted in memory take one server; end that one first`,
+      );
+    }
+    rival ??= found;
+    await setTimeout(heartbeatMs / 2);
+  }
+}
+
+/** Returns the server that stands in the way, or undefined where there is none any more. */
+async function tryToRegister(
+  connection: Connection,
+  id: string,
+  options: RegisteringOptions,
+): Promise<RegisteredServer | undefined> {
+  const { countsAlone } = options;
+  await connection.query(`SELECT pg_advisory_xact_lock($1)`, registrationLock);
+  const [rival] = await connection.query<ServerRow>(
+    `SELECT ${columns} FROM servers WHERE (counts_alone OR $1) AND ${isAlive} ORDER BY last_seen_at DESC LIMIT 1`,
+    countsAlone,
+  );
+  if (rival !== undefined) {
+    return serverFromRow(rival);
+  }
+  // A silent server that counts alone may only have been held up: without its row it knows that it must end.
+  await connection.query(
+    `DELETE FROM servers
+     WHERE ((counts_alone OR $1) AND NOT ${isAlive}) OR last_seen_at < clock_timestamp() - interval '${remembered}'`,
+    countsAlone,
+  );
+  await insertServer(connection, id, options);
+  await retireForgottenWriters(connection);
+  return undefined;
+}
+
+async function insertServer(
+  connection: Queryable,
+  id: string,
+  { version, countsAlone, clock }: RegisteringOptions,
+): Promise<void> {
+  await tell(
+    connection,
+    clock,
+    `INSERT INTO servers (id, version, counts_alone, started_at, last_seen_at)
+     VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp()) ON CONFLICT (id) DO NOTHING`,
+    id,
+    version,
+    countsAlone,
+  );
+}
+
+/** Tells that a server lives, and learns what time that was. Returns whether its row was written. */
+async function tell(connection: Queryable, clock: DatabaseClock, sql: string, ...values: Value[]): Promise<boolean> {
+  const askedAtMs = performance.now();
+  const [row] = await connection.query<{ shown_ms: number }>(
+    `${sql} RETURNING (extract(epoch FROM last_seen_at) * 1000)::float8 AS shown_ms`,
+    ...values,
+  );
+  if (row !== undefined) {
+    clock.learn(row.shown_ms, askedAtMs, performance.now());
+  }
+  return row !== undefined;
+}
+
+function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerRegistration {
+  const { countsAlone, replaced, clock } = options;
+  let isTelling = false;
+  async function tellAgain(): Promise<void> {
+    if (isTelling) {
+      return;
+    }
+    isTelling = true;
+    try {
+      const isKnown = await tell(pool, clock, `UPDATE servers SET last_seen_at = clock_timestamp() WHERE id = $1`, id);
+      if (!isKnown && countsAlone) {
+        clearInterval(timer);
+        replaced();
+      } else if (!isKnown) {
+        // It was silent for so long that it was forgotten, which does no harm to a server that shares what it counts.
+        await insertServer(pool, id, options);
+      }
+    } catch {
+      // The database is away. The next heartbeat tells.
+    } finally {
+      isTelling = false;
+    }
+  }
+  const timer = setInterval(() => void tellAgain(), heartbeatMs);
+  return {
+    id,
+    clock: clock.now,
+    async release() {
+      clearInterval(timer);
+      await pool.query(`DELETE FROM servers WHERE id = $1`, id).catch(() => {});
+    },
+  };
+}
+
+function serverFromRow(row: ServerRow): RegisteredServer {
+  return {
+    id: row.id,
+    version: row.version,
+    startedAtMs: Number(row.started_at_ms),
+    lastSeenAtMs: Number(row.last_seen_at_ms),
+  };
+}

@@ -1,0 +1,401 @@
+import { randomUUID } from "node:crypto";
+import { petNotFound, storeUnavailable } from "../../domain/errors.ts";
+import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
+import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
+import type { ImportResult, Imports } from "../../domain/import.ts";
+import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
+import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
+import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { ListQuery } from "../../domain/store/pet-store.ts";
+import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/server-registry.ts";
+import type {
+  BatchOutcome,
+  CommittedChanges,
+  HoldQuery,
+  InventoryQuery,
+  ListedHold,
+  WriteContext,
+  Written,
+} from "../../domain/store/stock-store.ts";
+import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../domain/store/store.ts";
+import type { CommittedGroup, StoreGauge } from "../../domain/store/store-maintenance.ts";
+import type { KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
+import type { ProgressStep } from "../../domain/store/webhook-store.ts";
+import type { Usage } from "../../domain/usage.ts";
+import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
+import { Lane } from "../../scheduling/lane.ts";
+import { abortable } from "../abortable.ts";
+import { anyWriter, countChanges, readChangeTokens, retireWriter } from "./change-counts.ts";
+import { type Connection, sqlStateOf, uniqueViolation } from "./connection/connection.ts";
+import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
+import { Pool } from "./connection/pool.ts";
+import { type PrepareOptions, prepareDatabase } from "./database.ts";
+import { exportRows } from "./export.ts";
+import { historyBounds, listChanges } from "./history.ts";
+import { findAvailability, getHold, listHolds } from "./holds.ts";
+import { importAll } from "./import/import.ts";
+import { listInventory } from "./inventory.ts";
+import { revokeKey, rotateKey, unbanKey, updateKey } from "./key-changes.ts";
+import { countKeys, createKey, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
+import { ChangeListener } from "./listener.ts";
+import { allOrders, countOrders, listOrders, orderFromRow } from "./orders.ts";
+import { allPets, countPets, getPet, stockedPetFromRow } from "./pets.ts";
+import { deleteOutdated, hasOutdated } from "./retention.ts";
+import { listServers, registerServer } from "./servers.ts";
+import { getUsage, listUsage, loadUsage, saveUsage } from "./usage.ts";
+import {
+  claimWebhooks,
+  createWebhook,
+  deleteWebhook,
+  disclaimWebhooks,
+  getWebhook,
+  listAttempts,
+  listWebhooks,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhookSecret,
+  saveProgress,
+  webhookClaimMs,
+} from "./webhooks.ts";
+import { GroupWriter } from "./writer/group-writer.ts";
+import {
+  changeStock,
+  changeStockInBatch,
+  commitHold,
+  createHold,
+  releaseHold,
+  type StockWriteTask,
+} from "./writer/stock-writes.ts";
+
+export interface PostgresStoreOptions extends PrepareOptions {
+  /** Hears of each group of writes that has been committed. */
+  readonly committed?: ((group: CommittedGroup) => void) | undefined;
+}
+
+/** Opens a store in a PostgreSQL database, whose tables are made or migrated first. Throws `DatabaseError`. */
+export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  const address = parseDatabaseUrl(url);
+  await prepareDatabase(address, options);
+  return new PostgresStore(address, options);
+}
+
+/** How many changes of batches are written at once: other writes wait for no more than that. */
+const changesAtOnce = 2_000;
+
+/** How many changes of batches wait: seconds of work. */
+const maxWaitingChanges = 100_000;
+
+/** How many writes of other things wait. */
+const maxWaitingWrites = 1_000;
+
+/** How many keys are looked up at once, and how many wait for that. */
+const [keyReadsAtOnce, maxWaitingKeyReads] = [3, 1_000];
+
+/** A store in a PostgreSQL database, which several servers may share. */
+export class PostgresStore implements Store {
+  readonly maintenance = undefined;
+  readonly webhookClaimMs = webhookClaimMs;
+  readonly gauges: readonly StoreGauge[] = [];
+  readonly #address: DatabaseAddress;
+  readonly #pool: Pool;
+  readonly #groups: GroupWriter;
+  #listener: ChangeListener | undefined;
+  /** Whose changes are told apart from those of others; and the server that is registered. */
+  readonly #writer = randomUUID();
+  readonly #batches = new Lane({
+    width: changesAtOnce,
+    most: maxWaitingChanges,
+    refusal: () => storeUnavailable(new Error("too many batches wait for the database")),
+  });
+
+  /** Made-up keys are looked up, too: they must not keep all connections busy. */
+  readonly #keyReads = new Lane({
+    width: keyReadsAtOnce,
+    most: maxWaitingKeyReads,
+    refusal: () => storeUnavailable(new Error("too many keys wait to be looked up")),
+  });
+
+  /** The writes besides those of stock and holds, one by one. */
+  readonly #rareWrites = new Lane({
+    width: 1,
+    most: maxWaitingWrites,
+    refusal: () => storeUnavailable(new Error("too many writes wait for the database")),
+  });
+
+  /** Takes the address of a prepared database: see `openPostgresStore`. */
+  constructor(address: DatabaseAddress, { committed }: PostgresStoreOptions) {
+    this.#address = address;
+    this.#pool = new Pool(address);
+    this.#groups = new GroupWriter(address, { writer: this.#writer, committed });
+  }
+
+  listInventory(query: InventoryQuery, options?: WaitOptions): Promise<InventoryItem[]> {
+    return abortable(() => listInventory(this.#pool, query), options);
+  }
+
+  async getEntry(petId: bigint): Promise<StockEntry> {
+    const [row] = await this.#pool.query<StockEntry>(
+      `SELECT stock.pet_id AS "petId", stock.quantity, stock.status, head.lineage || '-' || stock.revision AS version
+       FROM stock CROSS JOIN head WHERE stock.pet_id = $1`,
+      petId,
+    );
+    if (row === undefined) {
+      throw petNotFound(petId);
+    }
+    return row;
+  }
+
+  async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
+    const availability = await findAvailability(this.#pool, petId, nowMs);
+    if (availability === undefined) {
+      throw petNotFound(petId);
+    }
+    return availability;
+  }
+
+  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
+    return this.#write(changeStock(command, context), options);
+  }
+
+  changeStockInBatch(
+    commands: readonly StockCommand[],
+    atomic: boolean,
+    context: WriteContext,
+    options?: WaitOptions,
+  ): Promise<Written<readonly BatchOutcome[]>> {
+    const task = changeStockInBatch(commands, atomic, context);
+    return abortable(() => this.#batches.run(commands.length, () => this.#groups.run(task)), options);
+  }
+
+  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return this.#write(createHold(request, context), options);
+  }
+
+  getHold(id: string, nowMs: number): Promise<Hold> {
+    return getHold(this.#pool, id, nowMs);
+  }
+
+  listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]> {
+    return listHolds(this.#pool, query, nowMs);
+  }
+
+  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return this.#write(commitHold(ending, context), options);
+  }
+
+  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+    return this.#write(releaseHold(ending, context), options);
+  }
+
+  historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
+    return historyBounds(this.#pool, keptSinceMs);
+  }
+
+  listChanges(query: ChangeQuery): Promise<ChangePage> {
+    return listChanges(this.#pool, query);
+  }
+
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#groups.onChanges(listener);
+  }
+
+  /** Asks without a lock first: mostly there is nothing to delete. */
+  async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
+    return (
+      (await hasOutdated(this.#pool, keptSinceMs, nowMs)) &&
+      (await this.#pool.transaction((connection) => deleteOutdated(connection, keptSinceMs, nowMs)))
+    );
+  }
+
+  async getPet(id: bigint): Promise<Pet> {
+    const pet = await getPet(this.#pool, id);
+    if (pet === undefined) {
+      throw petNotFound(id);
+    }
+    return pet;
+  }
+
+  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
+    return exportRows(this.#address, allPets, stockedPetFromRow, options);
+  }
+
+  countPets(): Promise<number> {
+    return countPets(this.#pool);
+  }
+
+  listOrders(query: ListQuery<OrderStatus>, options?: WaitOptions): Promise<Order[]> {
+    return abortable(() => listOrders(this.#pool, query), options);
+  }
+
+  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
+    return exportRows(this.#address, allOrders, orderFromRow, options);
+  }
+
+  countOrders(): Promise<number> {
+    return countOrders(this.#pool);
+  }
+
+  importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
+    return importAll(this.#address, imports, nowMs);
+  }
+
+  createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation> {
+    const creation = this.#change("keys", (connection) => createKey(connection, key, secretHash));
+    // Another server may take the same secret at the same time.
+    return creation.catch((error: unknown) => {
+      if (sqlStateOf(error) === uniqueViolation) {
+        return "taken";
+      }
+      throw error;
+    });
+  }
+
+  findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
+    return this.#keyReads.run(1, () => findKey(this.#pool, secretHash));
+  }
+
+  getKey(id: string): Promise<Key | undefined> {
+    return getKey(this.#pool, id);
+  }
+
+  listKeys(): Promise<Key[]> {
+    return listKeys(this.#pool);
+  }
+
+  listOldSecretEnds(id: string, atMs: number): Promise<number[]> {
+    return listOldSecretEnds(this.#pool, id, atMs);
+  }
+
+  countKeys(atMs: number): Promise<KeyCounts> {
+    return countKeys(this.#pool, atMs);
+  }
+
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
+    return this.#change("keys", (connection) => rotateKey(connection, id, secretHash, oldSecretsExpireAtMs));
+  }
+
+  revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome> {
+    return this.#change("keys", (connection) => revokeKey(connection, id, revokedAtMs));
+  }
+
+  unbanKey(id: string): Promise<KeyOutcome> {
+    return this.#change("keys", (connection) => unbanKey(connection, id));
+  }
+
+  updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome> {
+    return this.#change("keys", (connection) => updateKey(connection, former, settings));
+  }
+
+  loadUsage(keyId: string): Promise<Usage | undefined> {
+    return loadUsage(this.#pool, keyId);
+  }
+
+  getUsage(keyId: string): Promise<KeyUsage | undefined> {
+    return getUsage(this.#pool, keyId);
+  }
+
+  listUsage(): Promise<KeyUsage[]> {
+    return listUsage(this.#pool);
+  }
+
+  saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>> {
+    return this.#change("usage", (connection) => saveUsage(connection, save));
+  }
+
+  createWebhook(webhook: Webhook): Promise<void> {
+    return this.#change("webhooks", (connection) => createWebhook(connection, webhook));
+  }
+
+  listWebhooks(): Promise<Webhook[]> {
+    return listWebhooks(this.#pool);
+  }
+
+  claimWebhooks(): Promise<Webhook[]> {
+    return claimWebhooks(this.#pool, this.#writer);
+  }
+
+  disclaimWebhooks(): Promise<void> {
+    return disclaimWebhooks(this.#pool, this.#writer);
+  }
+
+  getWebhook(id: string): Promise<Webhook | undefined> {
+    return getWebhook(this.#pool, id);
+  }
+
+  deleteWebhook(id: string): Promise<boolean> {
+    return this.#change("webhooks", (connection) => deleteWebhook(connection, id));
+  }
+
+  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
+    return this.#change("webhooks", (connection) => pauseWebhook(connection, id, reason, atMs));
+  }
+
+  resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {
+    return this.#change("webhooks", (connection) => resumeWebhook(connection, id, position));
+  }
+
+  rotateWebhookSecret(id: string, secret: string, formerEndsAtMs: number): Promise<Webhook | undefined> {
+    return this.#change("webhooks", (connection) => rotateWebhookSecret(connection, id, secret, formerEndsAtMs));
+  }
+
+  saveProgress(id: string, step: ProgressStep): Promise<boolean> {
+    return this.#rareWrites.run(1, () =>
+      this.#pool.transaction((connection) => saveProgress(connection, this.#writer, id, step)),
+    );
+  }
+
+  listAttempts(id: string, limit: number): Promise<DeliveryAttempt[]> {
+    return listAttempts(this.#pool, id, limit);
+  }
+
+  changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
+    return abortable(() => readChangeTokens(this.#pool, this.#writer), options);
+  }
+
+  /** Hears of them by a notification; with `listen=off` nobody does. */
+  onOthersChange(listener: () => void): void {
+    if (this.#address.listens) {
+      this.#listener ??= new ChangeListener(this.#address, this.#writer, listener);
+    }
+  }
+
+  async ready(options?: WaitOptions): Promise<void> {
+    await this.changeTokens(options);
+  }
+
+  listServers(): Promise<RegisteredServer[]> {
+    return listServers(this.#pool);
+  }
+
+  /** Throws `DatabaseError` while another server uses the store that may not use it together with this one. */
+  registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
+    return registerServer(this.#pool, { id: this.#writer, shown: this.#address.shown }, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.close();
+    await this.#batches.idle();
+    await this.#rareWrites.idle();
+    await this.#groups.close();
+    // Where the database is away, nothing is lost: the counts stay as they are.
+    await this.#pool.query(retireWriter, this.#writer, anyWriter).catch(() => {});
+    await this.#pool.close();
+  }
+
+  #write<T>(task: StockWriteTask<T>, options: WaitOptions | undefined): Promise<Written<T>> {
+    return options?.signal === undefined ? this.#groups.run(task) : abortable(() => this.#groups.run(task), options);
+  }
+
+  /** Changes something that servers keep in memory, in order, and counts that as a change of its topic. */
+  #change<T>(topic: ChangeTopic, write: (connection: Connection) => Promise<T>): Promise<T> {
+    const change = () =>
+      this.#pool.transaction(async (connection) => {
+        const value = await write(connection);
+        await countChanges(connection, this.#writer, topic, 1);
+        return value;
+      });
+    return this.#rareWrites.run(1, change);
+  }
+}

@@ -1,0 +1,246 @@
+import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
+import type { CommittedChanges, Written } from "../../../domain/store/stock-store.ts";
+import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
+import {
+  Connection,
+  connectTimeoutMs,
+  isConflict,
+  isDatabaseFailure,
+  LostConnectionError,
+} from "../connection/connection.ts";
+import type { DatabaseAddress } from "../connection/database-url.ts";
+import { flush, isDirty } from "./flush.ts";
+import { gather } from "./gather.ts";
+import type { StockWriteTask } from "./stock-writes.ts";
+import type { WorkingSet } from "./working-set.ts";
+
+/** How many rows a group reads at most, beyond its first write: twice what one batch may have. */
+const maxInGroup = 2_000;
+
+/** How many rows the writes that wait may read: seconds of work. */
+const maxWaiting = 100_000;
+
+/** How long a group may take, with the connection, in milliseconds. */
+const groupTimeoutMs = 5_000;
+
+/** When the database fails, writes that have waited for so long fail, too: each is told within 8 s. */
+const patienceMs = 2_000;
+
+/** How often a group is tried again that has met another transaction. */
+const maxRetries = 5;
+
+/** A caller that waits for its write. */
+interface Waiter {
+  readonly task: StockWriteTask<unknown>;
+  readonly weight: number;
+  readonly waitingSinceMs: number;
+  readonly resolve: (written: Written<never>) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** How a writer writes. */
+export interface GroupWriterOptions {
+  /** Whose changes these are: see `ChangeTokens`. */
+  readonly writer: string;
+  /** Hears of each group that has been committed. */
+  readonly committed?: ((group: CommittedGroup) => void) | undefined;
+}
+
+/**
+ * Writes stock and holds over one connection. The writes that arrive during a transaction are done together in the next
+ * one: it locks the head and reads what they need in one round trip, decides, and writes and commits in another.
+ *
+ * A transaction writes only when it knows that it has the lock. So a commit whose answer is lost comes before all writes
+ * of whoever gets the lock next, or never.
+ */
+export class GroupWriter {
+  readonly #address: DatabaseAddress;
+  readonly #options: GroupWriterOptions;
+  readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
+  #connection: Connection | undefined;
+  #waiters: Waiter[] = [];
+  #waitingWeight = 0;
+  #working: Promise<void> | undefined;
+
+  constructor(address: DatabaseAddress, options: GroupWriterOptions) {
+    this.#address = address;
+    this.#options = options;
+  }
+
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Does a write, and resolves when it is durable. Rejects with `UNAVAILABLE`, and with the errors of the write. */
+  run<T>(task: StockWriteTask<T>): Promise<Written<T>> {
+    const weight = task.needs.petIds.length + 1;
+    if (this.#waitingWeight + weight > maxWaiting && this.#waitingWeight > 0) {
+      return Promise.reject(storeUnavailable(new Error("too many writes wait for the database")));
+    }
+    return new Promise<Written<T>>((resolve, reject) => {
+      this.#waitingWeight += weight;
+      this.#waiters.push({ task, weight, waitingSinceMs: performance.now(), resolve, reject });
+      this.#working ??= this.#work();
+    });
+  }
+
+  /** Waits for the writes under way, and closes the connection. */
+  async close(): Promise<void> {
+    await this.#working;
+    await this.#connection?.close();
+  }
+
+  async #work(): Promise<void> {
+    // Writes of the same turn share the first group.
+    await Promise.resolve();
+    while (this.#waiters.length > 0) {
+      await this.#writeGroup(this.#takeGroup());
+    }
+    this.#working = undefined;
+  }
+
+  #takeGroup(): Waiter[] {
+    let weight = 0;
+    let count = 0;
+    while (
+      count < this.#waiters.length &&
+      (count === 0 || weight + (this.#waiters[count] as Waiter).weight <= maxInGroup)
+    ) {
+      weight += (this.#waiters[count] as Waiter).weight;
+      count += 1;
+    }
+    this.#waitingWeight -= weight;
+    return this.#waiters.splice(0, count);
+  }
+
+  /** A write that cannot be done leaves the others of its group alone: they are done one by one then. */
+  async #writeGroup(group: readonly Waiter[]): Promise<void> {
+    try {
+      await this.#commitWithin(group);
+    } catch (error) {
+      if (isDatabaseFailure(error)) {
+        failAll([...group, ...this.#takeImpatient()], storeUnavailable(error));
+      } else if (group.length > 1) {
+        for (const waiter of group) {
+          await this.#writeGroup([waiter]);
+        }
+      } else {
+        failAll(group, error);
+      }
+    }
+  }
+
+  #takeImpatient(): Waiter[] {
+    const since = performance.now() - patienceMs;
+    const count = this.#waiters.findLastIndex(({ waitingSinceMs }) => waitingSinceMs < since) + 1;
+    const impatient = this.#waiters.splice(0, count);
+    this.#waitingWeight -= impatient.reduce((sum, { weight }) => sum + weight, 0);
+    return impatient;
+  }
+
+  async #commitWithin(group: readonly Waiter[]): Promise<void> {
+    const deadline = performance.now() + groupTimeoutMs;
+    for (let tries = 1; ; tries += 1) {
+      const attempt = new Attempt();
+      const timer = setTimeout(() => this.#connection?.cut(), Math.max(0, deadline - performance.now()));
+      try {
+        await this.#commit(group, attempt, deadline);
+        return;
+      } catch (error) {
+        if (!attempt.isHarmless(error) || tries > maxRetries || performance.now() >= deadline) {
+          throw error;
+        }
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+
+  async #commit(group: readonly Waiter[], attempt: Attempt, deadline: number): Promise<void> {
+    const connection = await this.#connect(deadline);
+    attempt.isConnected = true;
+    const { set, settle, syncMs } = await this.#write(connection, group, attempt);
+    if (syncMs !== undefined) {
+      this.#options.committed?.({ size: group.length, syncMs });
+    }
+    this.#tell(set);
+    for (const each of settle) {
+      each();
+    }
+  }
+
+  /** Resolves once the group is committed. `syncMs` is how long that took; undefined where there was nothing to write. */
+  async #write(connection: Connection, group: readonly Waiter[], attempt: Attempt) {
+    const begun = connection.command("BEGIN");
+    begun.catch(() => {});
+    try {
+      const set = await gather(
+        connection,
+        group.map(({ task }) => task),
+      );
+      await begun;
+      const settle = group.map((waiter) => decide(waiter, set));
+      const decidedAtMs = performance.now();
+      if (!isDirty(set)) {
+        await connection.command("ROLLBACK");
+        return { set, settle, syncMs: undefined };
+      }
+      attempt.hasWritten = true;
+      await flush(connection, set, this.#options.writer);
+      return { set, settle, syncMs: performance.now() - decidedAtMs };
+    } catch (error) {
+      if (!connection.isLost) {
+        await connection.command("ROLLBACK").catch(() => {});
+      }
+      throw error;
+    }
+  }
+
+  async #connect(deadline: number): Promise<Connection> {
+    if (this.#connection === undefined || this.#connection.isLost) {
+      this.#connection = undefined;
+      const timeoutMs = Math.max(1, Math.min(connectTimeoutMs, deadline - performance.now()));
+      this.#connection = await Connection.open(this.#address, { timeoutMs });
+    }
+    return this.#connection;
+  }
+
+  #tell({ head, changes }: WorkingSet): void {
+    if (changes.length > 0) {
+      const told = { revision: head.revision, petIds: changes.map(({ petId }) => petId) };
+      for (const listener of this.#listeners) {
+        listener(told);
+      }
+    }
+  }
+}
+
+/** How far one try to commit a group has come. */
+class Attempt {
+  isConnected = false;
+  hasWritten = false;
+
+  /** Whether a failure has surely changed nothing, and another try may do better. */
+  isHarmless(error: unknown): boolean {
+    return isConflict(error) || (error instanceof LostConnectionError && this.isConnected && !this.hasWritten);
+  }
+}
+
+/** Decides on a write. Returns how its caller is to be told once the group is durable. */
+function decide({ task, resolve, reject }: Waiter, set: WorkingSet): () => void {
+  try {
+    const written = task.run(set) as Written<never>;
+    return () => resolve(written);
+  } catch (error) {
+    if (error instanceof DomainError) {
+      return () => reject(error);
+    }
+    throw error;
+  }
+}
+
+function failAll(waiters: readonly Waiter[], reason: unknown): void {
+  for (const { reject } of waiters) {
+    reject(reason);
+  }
+}

@@ -1,0 +1,189 @@
+import { holdNotFound } from "../../../domain/errors.ts";
+import {
+  assertHoldable,
+  decideCommit,
+  decideRelease,
+  type Hold,
+  type HoldEnding,
+  type HoldRequest,
+  holdAt,
+  holdStateAt,
+} from "../../../domain/hold.ts";
+import {
+  batchRefusalError,
+  decideStock,
+  dependsOnHolds,
+  type StockCommand,
+  type StockEntry,
+  type StockRefusal,
+  stockRefusalError,
+} from "../../../domain/stock.ts";
+import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store/stock-store.ts";
+import { entryOf } from "../../stored-stock.ts";
+import { findStillHeld, noteExpiredHold } from "./hold-expiry.ts";
+import { doOnce } from "./idempotency.ts";
+import type { StoredStock, WorkingSet } from "./working-set.ts";
+
+/** The rows that a write reads. */
+export interface Needs {
+  readonly petIds: readonly bigint[];
+  /** The pets whose overdue holds it judges by. */
+  readonly judgedPetIds: readonly bigint[];
+  /** The holds, with the stock of their pets. */
+  readonly holdIds: readonly string[];
+}
+
+/** One write of stock or holds. It decides on rows that a group has read. */
+export interface StockWriteTask<T> {
+  readonly context: WriteContext;
+  readonly needs: Needs;
+  /** Throws the domain's errors. */
+  readonly run: (set: WorkingSet) => Written<T>;
+}
+
+export function changeStock(command: StockCommand, context: WriteContext): StockWriteTask<StockEntry> {
+  return {
+    context,
+    needs: needsOf([command]),
+    run: (set) =>
+      doOnce(set, context, () => {
+        const result = carryOut(set, command, context);
+        if (result.outcome !== "done") {
+          throw stockRefusalError(command.petId, result);
+        }
+        return result.entry;
+      }),
+  };
+}
+
+/** With `atomic` it throws the error of the first refusal, and has changed nothing then. */
+export function changeStockInBatch(
+  commands: readonly StockCommand[],
+  atomic: boolean,
+  context: WriteContext,
+): StockWriteTask<readonly BatchOutcome[]> {
+  return {
+    context,
+    needs: needsOf(commands),
+    run: (set) =>
+      doOnce(set, context, () =>
+        atomic
+          ? set.atomically(() => commands.map((command, index) => carryOutOrThrow(set, command, context, index)))
+          : commands.map((command) => carryOut(set, command, context)),
+      ),
+  };
+}
+
+/** Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK`. */
+export function createHold(request: HoldRequest, context: WriteContext): StockWriteTask<Hold> {
+  const { holdId, petId, quantity, ttlMs, reference } = request;
+  const { nowMs, keyId } = context;
+  return {
+    context,
+    needs: { petIds: [petId], judgedPetIds: [petId], holdIds: [] },
+    run: (set) =>
+      doOnce(set, context, () => {
+        const stock = set.stockOf(petId);
+        const held = stock && findStillHeld(set, stock, { nowMs, heldAtMost: stock.quantity - quantity });
+        assertHoldable(request, stock, held ?? 0n);
+        const times = { createdAtMs: nowMs, expiresAtMs: nowMs + ttlMs };
+        return holdOnly(set.addHold({ id: holdId, petId, quantity, reference, state: "held", ...times, keyId }), nowMs);
+      }),
+  };
+}
+
+/** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`. */
+export function commitHold(ending: HoldEnding, context: WriteContext): StockWriteTask<Hold> {
+  return endingOf(ending, context, (set, hold) => {
+    const stock = set.stockOf(hold.petId);
+    if (stock === undefined) {
+      throw holdNotFound();
+    }
+    const quantity = decideCommit(hold, stock, context.nowMs);
+    if (quantity !== undefined) {
+      const { reason, reference = hold.reference } = ending;
+      set.endHold(hold.petId, hold, { state: "committed", endedAtMs: context.nowMs });
+      set.writeStock(set.stockOf(hold.petId) as StoredStock, { kind: "hold", quantity, reason, reference }, context);
+    }
+  });
+}
+
+/** Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`. */
+export function releaseHold(ending: HoldEnding, context: WriteContext): StockWriteTask<Hold> {
+  return endingOf(ending, context, (set, hold) => {
+    if (decideRelease(hold, context.nowMs)) {
+      set.endHold(hold.petId, hold, { state: "released", endedAtMs: context.nowMs });
+    }
+  });
+}
+
+function endingOf(
+  { holdId }: HoldEnding,
+  context: WriteContext,
+  end: (set: WorkingSet, hold: ListedHold) => void,
+): StockWriteTask<Hold> {
+  return {
+    context,
+    needs: { petIds: [], judgedPetIds: [], holdIds: [holdId] },
+    run: (set) =>
+      doOnce(set, context, () => {
+        const hold = findHold(set, holdId);
+        // What was found to be over once stays so.
+        if (hold.state === "held" && holdStateAt(hold, context.nowMs) !== "held") {
+          noteExpiredHold(set, hold.petId, hold);
+        }
+        end(set, hold);
+        return holdOnly(findHold(set, holdId), context.nowMs);
+      }),
+  };
+}
+
+/** Throws `HOLD_NOT_FOUND`. */
+function findHold(set: WorkingSet, id: string): ListedHold {
+  const hold = set.holdOf(id);
+  if (hold === undefined) {
+    throw holdNotFound();
+  }
+  return hold;
+}
+
+function holdOnly(listed: ListedHold, nowMs: number): Hold {
+  const { position: _, ...hold } = listed;
+  return holdAt(hold, nowMs);
+}
+
+function needsOf(commands: readonly StockCommand[]): Needs {
+  return {
+    petIds: commands.map(({ petId }) => petId),
+    judgedPetIds: commands.filter(dependsOnHolds).map(({ petId }) => petId),
+    holdIds: [],
+  };
+}
+
+function carryOutOrThrow(set: WorkingSet, command: StockCommand, context: WriteContext, index: number): BatchOutcome {
+  const result = carryOut(set, command, context);
+  if (result.outcome !== "done") {
+    throw batchRefusalError(index, command.petId, result);
+  }
+  return result;
+}
+
+type Done = Extract<BatchOutcome, { readonly outcome: "done" }>;
+
+function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext): Done | StockRefusal {
+  const stock = set.stockOf(command.petId);
+  const held =
+    stock && dependsOnHolds(command)
+      ? findStillHeld(set, stock, { nowMs: context.nowMs, heldAtMost: stock.quantity + command.delta })
+      : 0n;
+  const decision = decideStock(command, stock, held);
+  if (stock === undefined || decision.outcome !== "done") {
+    return decision as StockRefusal;
+  }
+  const { kind, reason, reference } = command;
+  const present = set.stockOf(command.petId) ?? stock;
+  return {
+    outcome: "done",
+    entry: entryOf(set.writeStock(present, { kind, quantity: decision.quantity, reason, reference }, context)),
+  };
+}

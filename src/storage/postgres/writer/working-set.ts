@@ -1,0 +1,263 @@
+import type { StockChange } from "../../../domain/history.ts";
+import type { HoldState } from "../../../domain/hold.ts";
+import type { IdempotencyRecord } from "../../../domain/idempotency.ts";
+import type { PetStatus } from "../../../domain/pet.ts";
+import type { StockEntry } from "../../../domain/stock.ts";
+import type { ListedHold, WriteContext } from "../../../domain/store/stock-store.ts";
+import { type StockWrite, versionOf } from "../../stored-stock.ts";
+
+/** Where the history is, and the positions of holds. */
+export interface Head {
+  readonly lineage: string;
+  readonly revision: bigint;
+  readonly holdPosition: bigint;
+}
+
+/** What is stored of a pet's stock. */
+export interface StoredStock extends StockEntry {
+  /** The sum of the holds that nothing has ended, or noted to be over. */
+  readonly held: bigint;
+}
+
+/** A hold that is stored as held, and that may be over. */
+export interface OpenHold {
+  readonly position: bigint;
+  readonly quantity: bigint;
+  readonly expiresAtMs: number;
+}
+
+/** The holds of a pet that are over at the time of the group. */
+export interface OverdueHolds {
+  /** The oldest of them. */
+  readonly oldest: readonly OpenHold[];
+  /** What the others hold together. */
+  readonly rest: bigint;
+}
+
+/** The record of an idempotency key, and the result. */
+export interface StoredRecord extends IdempotencyRecord {
+  readonly result: string;
+}
+
+/** A record to be written. */
+export interface NewRecord extends StoredRecord {
+  readonly keyId: string;
+  readonly key: string;
+}
+
+/** The end of a hold. */
+export interface HoldEnd {
+  readonly position: bigint;
+  readonly state: Exclude<HoldState, "held">;
+  readonly endedAtMs: number;
+}
+
+/** What a group has read under the lock of the head. */
+export interface Gathered {
+  /** The latest time of the group's writes. */
+  readonly nowMs: number;
+  readonly head: Head;
+  readonly stocks: Iterable<{ petId: bigint; quantity: bigint; revision: bigint; held: bigint; status: PetStatus }>;
+  readonly holds: Iterable<ListedHold>;
+  readonly overdue: ReadonlyMap<bigint, OverdueHolds>;
+  readonly records: ReadonlyMap<string, StoredRecord>;
+}
+
+/**
+ * The rows that a group of writes has read, as its writes leave them one after the other; and what is to be written of
+ * them in the end.
+ */
+export class WorkingSet {
+  readonly nowMs: number;
+  readonly lineage: string;
+  readonly changes: StockChange[] = [];
+  readonly newHolds: ListedHold[] = [];
+  readonly holdEnds: HoldEnd[] = [];
+  /** By key id and idempotency key. */
+  readonly newRecords = new Map<string, NewRecord>();
+  /** The pets whose stock is to be written. */
+  readonly changedPets = new Set<bigint>();
+  /** The pets of which all overdue holds are to be noted. */
+  readonly noteAllOf = new Set<bigint>();
+  /** The position of the newest hold before this group. */
+  readonly storedHoldPosition: bigint;
+  #head: Head;
+  readonly #stocks: Map<bigint, StoredStock>;
+  readonly #holds: Map<string, ListedHold>;
+  /** The ids of the known holds by position. */
+  readonly #holdIds: Map<bigint, string>;
+  readonly #overdue: Map<bigint, OverdueHolds>;
+  readonly #records: ReadonlyMap<string, StoredRecord>;
+  readonly #undo: (() => void)[] = [];
+
+  constructor({ nowMs, head, stocks, holds, overdue, records }: Gathered) {
+    this.nowMs = nowMs;
+    this.#head = head;
+    this.storedHoldPosition = head.holdPosition;
+    this.lineage = head.lineage;
+    this.#stocks = new Map(
+      Array.from(stocks, ({ revision, ...stock }) => [
+        stock.petId,
+        { ...stock, version: versionOf(head.lineage, revision) },
+      ]),
+    );
+    this.#holds = new Map(Array.from(holds, (hold) => [hold.id, hold]));
+    this.#holdIds = new Map(Array.from(this.#holds.values(), ({ position, id }) => [position, id]));
+    this.#overdue = new Map(overdue);
+    this.#records = records;
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  stockOf(petId: bigint): StoredStock | undefined {
+    return this.#stocks.get(petId);
+  }
+
+  holdOf(id: string): ListedHold | undefined {
+    return this.#holds.get(id);
+  }
+
+  recordOf(keyId: string, key: string): StoredRecord | undefined {
+    return this.newRecords.get(recordId(keyId, key)) ?? this.#records.get(recordId(keyId, key));
+  }
+
+  /** What has been read of a pet's holds that are over, with those that this group has made. */
+  overdueOf(petId: bigint): OverdueHolds {
+    return this.#overdue.get(petId) ?? { oldest: [], rest: 0n };
+  }
+
+  /** Writes a new stock count with its history. Returns what is stored then. */
+  writeStock(
+    stock: StoredStock,
+    { kind, quantity, reason, reference }: StockWrite,
+    context: WriteContext,
+  ): StoredStock {
+    const revision = this.#head.revision + 1n;
+    this.#setHead({ ...this.#head, revision });
+    this.#push(this.changes, {
+      revision,
+      petId: stock.petId,
+      before: stock.quantity,
+      after: quantity,
+      kind,
+      reason,
+      reference,
+      keyId: context.keyId,
+      requestId: context.requestId,
+      occurredAtMs: context.nowMs,
+    });
+    const written = { ...stock, quantity, version: versionOf(this.lineage, revision) };
+    this.#setStock(written);
+    return written;
+  }
+
+  /** Adds to what is held of a pet. */
+  addHeld(petId: bigint, quantity: bigint): void {
+    const stock = this.#stocks.get(petId);
+    if (stock !== undefined) {
+      this.#setStock({ ...stock, held: stock.held + quantity });
+    }
+  }
+
+  addHold(hold: Omit<ListedHold, "position">): ListedHold {
+    const holdPosition = this.#head.holdPosition + 1n;
+    this.#setHead({ ...this.#head, holdPosition });
+    const listed = { ...hold, position: holdPosition };
+    this.#push(this.newHolds, listed);
+    this.#set(this.#holds, hold.id, listed);
+    this.#set(this.#holdIds, holdPosition, hold.id);
+    this.addHeld(hold.petId, hold.quantity);
+    const { oldest, rest } = this.overdueOf(hold.petId);
+    this.#set(this.#overdue, hold.petId, { oldest: [...oldest, listed], rest });
+    return listed;
+  }
+
+  /** Ends a hold, which no longer holds anything then. */
+  endHold(petId: bigint, { position, quantity, expiresAtMs }: OpenHold, end: Omit<HoldEnd, "position">): void {
+    this.#push(this.holdEnds, { position, ...end });
+    this.addHeld(petId, -quantity);
+    const { oldest, rest } = this.overdueOf(petId);
+    const isOfRest = !this.#isAmongOldest({ petId, position }) && rest > 0n && expiresAtMs <= this.nowMs;
+    this.#set(this.#overdue, petId, {
+      oldest: oldest.filter((hold) => hold.position !== position),
+      rest: isOfRest ? rest - quantity : rest,
+    });
+    const id = this.#holdIds.get(position);
+    const hold = id === undefined ? undefined : this.#holds.get(id);
+    if (hold !== undefined) {
+      this.#set(this.#holds, hold.id, { ...hold, state: end.state });
+    }
+  }
+
+  /** Notes all overdue holds of a pet that are not among the oldest, and stores them without reading them. */
+  noteRest(petId: bigint): void {
+    for (const hold of this.#holds.values()) {
+      const isOverdue = hold.state === "held" && hold.expiresAtMs <= this.nowMs;
+      if (hold.petId === petId && isOverdue && !this.#isAmongOldest(hold)) {
+        this.endHold(petId, hold, { state: "expired", endedAtMs: hold.expiresAtMs });
+      }
+    }
+    const { oldest, rest } = this.overdueOf(petId);
+    this.noteAllOf.add(petId);
+    this.#undo.push(() => void this.noteAllOf.delete(petId));
+    this.addHeld(petId, -rest);
+    this.#set(this.#overdue, petId, { oldest, rest: 0n });
+  }
+
+  #isAmongOldest({ petId, position }: Pick<ListedHold, "petId" | "position">): boolean {
+    return this.overdueOf(petId).oldest.some((hold) => hold.position === position);
+  }
+
+  remember(record: NewRecord): void {
+    this.#set(this.newRecords, recordId(record.keyId, record.key), record);
+  }
+
+  /** Does some work, and takes back what it has done when it throws. */
+  atomically<T>(work: () => T): T {
+    const mark = this.#undo.length;
+    try {
+      return work();
+    } catch (error) {
+      while (this.#undo.length > mark) {
+        this.#undo.pop()?.();
+      }
+      throw error;
+    }
+  }
+
+  #setHead(head: Head): void {
+    const former = this.#head;
+    this.#head = head;
+    this.#undo.push(() => {
+      this.#head = former;
+    });
+  }
+
+  #setStock(stock: StoredStock): void {
+    this.#set(this.#stocks, stock.petId, stock);
+    this.changedPets.add(stock.petId);
+  }
+
+  #set<K, V>(map: Map<K, V>, key: K, value: V): void {
+    const former = map.get(key);
+    map.set(key, value);
+    this.#undo.push(() => {
+      if (former === undefined) {
+        map.delete(key);
+      } else {
+        map.set(key, former);
+      }
+    });
+  }
+
+  #push<T>(list: T[], item: T): void {
+    list.push(item);
+    this.#undo.push(() => void list.pop());
+  }
+}
+
+export function recordId(keyId: string, key: string): string {
+  return `${keyId}\n${key}`;
+}
