@@ -1,0 +1,149 @@
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { Webhook } from "../domain/webhook.ts";
+import { Lane } from "../scheduling/lane.ts";
+import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
+
+/** How many attempts are under way at once: first ones, and retries. Receivers that do not answer hold theirs for 10 s. */
+const attemptsAtOnce = 64;
+
+type LaneName = "reads" | "attempts" | "retries";
+
+/** What the dispatcher needs. */
+export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wait" | "random" | "store"> {
+  readonly store: DeliveryOptions["store"] & Pick<StockStore, "onChanges">;
+  /** Calls back when others may have changed the stock. */
+  readonly onStockChanged: (listener: () => void) => void;
+  /** Calls back when others may have changed webhooks, and once at the beginning. */
+  readonly onWebhooksChanged: (listener: () => void) => void;
+  /** Told where the webhooks cannot be read. They are read again at their next change. */
+  readonly report: (reason: unknown) => void;
+  /** For tests; the system's otherwise. */
+  readonly wait?: Wait;
+  readonly random?: () => number;
+}
+
+/** Delivers the changes of the stock to the webhooks that this server has claimed, each by a worker of its own. */
+export class WebhookDispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #delivery: DeliveryOptions;
+  readonly #workers = new Map<string, WebhookWorker>();
+  /** The ends of the workers whose webhooks are gone. */
+  readonly #endings = new Set<Promise<void>>();
+  readonly #renewal: NodeJS.Timeout | undefined;
+  /** Ends all workers when the claims have run out. */
+  #expiry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** The readings of the webhooks, one after the other. */
+  #loading: Promise<void> = Promise.resolve();
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#delivery = {
+      wait: systemWait,
+      random: Math.random,
+      ...options,
+      reads: createLane(1),
+      attempts: createLane(attemptsAtOnce),
+      retries: createLane(attemptsAtOnce),
+    };
+    options.store.onChanges(() => this.#wakeAll());
+    options.onStockChanged(() => this.#wakeAll());
+    options.onWebhooksChanged(() => this.#follow(true));
+    const { webhookClaimMs } = options.store;
+    if (webhookClaimMs !== Infinity) {
+      this.#renewal = setInterval(() => this.#follow(false), webhookClaimMs / 3).unref();
+    }
+  }
+
+  /** The workers of all webhooks that this server has claimed, paused ones included. */
+  get workers(): Iterable<WebhookWorker> {
+    return this.#workers.values();
+  }
+
+  /** Gives up attempts under way. They are made again, with the same changes, after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#renewal);
+    await this.#loading;
+    clearTimeout(this.#expiry);
+    this.#endAll();
+    await Promise.all(this.#endings);
+    // Claims that stay run out by themselves.
+    await this.#options.store.disclaimWebhooks().catch(this.#options.report);
+  }
+
+  #wakeAll(): void {
+    for (const worker of this.#workers.values()) {
+      worker.wake();
+    }
+  }
+
+  /** Claims the webhooks, and takes up new ones; where they may have changed, the others, too. */
+  #follow(mayHaveChanged: boolean): void {
+    this.#loading = this.#loading.then(() => this.#load(mayHaveChanged)).catch(this.#options.report);
+  }
+
+  async #load(mayHaveChanged: boolean): Promise<void> {
+    if (this.#isClosed) {
+      return;
+    }
+    const askedAtMs = performance.now();
+    const webhooks = await this.#options.store.claimWebhooks();
+    this.#expireIn(this.#options.store.webhookClaimMs - (performance.now() - askedAtMs));
+    const ids = new Set(webhooks.map(({ id }) => id));
+    for (const [id, worker] of this.#workers) {
+      if (!ids.has(id)) {
+        this.#end(id, worker);
+      }
+    }
+    for (const webhook of webhooks) {
+      this.#take(webhook, mayHaveChanged);
+    }
+  }
+
+  #expireIn(ms: number): void {
+    clearTimeout(this.#expiry);
+    if (ms !== Infinity) {
+      this.#expiry = setTimeout(() => this.#endAll(), Math.max(0, ms)).unref();
+    }
+  }
+
+  #endAll(): void {
+    for (const [id, worker] of this.#workers) {
+      this.#end(id, worker);
+    }
+  }
+
+  /** Others do not wait for its end. */
+  #end(id: string, worker: WebhookWorker): void {
+    this.#workers.delete(id);
+    const ending = worker.stop().finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
+  }
+
+  #take(webhook: Webhook, mayHaveChanged: boolean): void {
+    const worker = this.#workers.get(webhook.id);
+    if (worker === undefined) {
+      this.#workers.set(webhook.id, new WebhookWorker(webhook, this.#delivery));
+    } else if (mayHaveChanged) {
+      worker.reload();
+    }
+  }
+}
+
+function createLane(width: number): Lane {
+  return new Lane({ width, most: Infinity, refusal: () => new Error("no webhook is refused its turn") });
+}
+
+const systemWait: Wait = (ms, signal) =>
+  new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const timer = ms === Infinity ? undefined : setTimeout(resolve, ms).unref();
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });

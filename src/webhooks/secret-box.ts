@@ -1,0 +1,69 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+/** Marks a secret that is encrypted. Others stand in the store as they are. */
+const prefix = "aes256gcm:";
+
+const [nonceBytes, tagBytes] = [12, 16];
+
+/** A secret cannot be read: it is encrypted, and the key is missing or another one. */
+export class SealedSecretError extends Error {
+  override readonly name = "SealedSecretError";
+}
+
+/** Whether the store keeps a secret encrypted. */
+export function isSealed(stored: string): boolean {
+  return stored.startsWith(prefix);
+}
+
+/** Encrypts the signing secrets of webhooks for the store, so that a copy of the store alone does not give them away. */
+export class SecretBox {
+  readonly #key: Uint8Array | undefined;
+
+  /** `key` has 32 bytes. Without it, secrets are kept as they are. */
+  constructor(key: Uint8Array | undefined) {
+    this.#key = key;
+  }
+
+  /** What the store keeps of a secret. It belongs to the webhook, and to no other. */
+  seal(secret: string, webhookId: string): string {
+    if (this.#key === undefined) {
+      return secret;
+    }
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce).setAAD(Buffer.from(webhookId));
+    const sealed = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+    return prefix + Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64");
+  }
+
+  /** The secret that the store keeps. Throws `SealedSecretError`. */
+  open(stored: string, webhookId: string): string {
+    if (this.#key === undefined && isSealed(stored)) {
+      throw new SealedSecretError("its secret needs PETSTORE_SECRET_KEY");
+    }
+    const secret = this.openIfPossible(stored, webhookId);
+    if (secret === undefined) {
+      throw new SealedSecretError("it needs another PETSTORE_SECRET_KEY");
+    }
+    return secret;
+  }
+
+  /** The same; undefined where it cannot be read. */
+  openIfPossible(stored: string, webhookId: string): string | undefined {
+    if (!isSealed(stored)) {
+      return stored;
+    }
+    if (this.#key === undefined) {
+      return undefined;
+    }
+    const bytes = Buffer.from(stored.slice(prefix.length), "base64");
+    try {
+      const nonce = bytes.subarray(0, nonceBytes);
+      const decipher = createDecipheriv("aes-256-gcm", this.#key, nonce, { authTagLength: tagBytes })
+        .setAAD(Buffer.from(webhookId))
+        .setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      return decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");
+    } catch {
+      return undefined;
+    }
+  }
+}

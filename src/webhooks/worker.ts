@@ -1,0 +1,287 @@
+import { setImmediate } from "node:timers/promises";
+import type { ChangePage, HistoryBounds } from "../domain/history.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { WebhookStore } from "../domain/store/webhook-store.ts";
+import {
+  type DeliveryAttempt,
+  hasFailedTooLong,
+  maxDeliveredChanges,
+  msUntilAttempt,
+  newProgress,
+  type PauseReason,
+  progressAfterFailure,
+  type Webhook,
+  type WebhookProgress,
+} from "../domain/webhook.ts";
+import type { Lane } from "../scheduling/lane.ts";
+import {
+  type AttemptOptions,
+  attemptDelivery,
+  createDelivery,
+  type Delivery,
+  type EndedAttempt,
+  type WriteChange,
+} from "./delivery.ts";
+
+/** How long a worker waits after a failure of the store, or when it was overtaken, in milliseconds. */
+const storeRetryMs = 5_000;
+
+/** How often it is kept how far was searched, where nothing is delivered, in milliseconds. */
+const searchSaveMs = 60_000;
+
+/** Hears of deliveries. It must not throw. */
+export interface WebhookObserver {
+  attempted(webhook: Webhook, attempt: DeliveryAttempt): void;
+  paused(webhook: Webhook, reason: PauseReason): void;
+  /** The store could not be read or written. The worker tries again. */
+  storeFailed(webhook: Webhook, reason: unknown): void;
+}
+
+/** Waits some milliseconds, or until the signal aborts. Rejects never. */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** What deliveries need. */
+export interface DeliveryOptions extends AttemptOptions {
+  readonly store: WebhookStore & Pick<StockStore, "historyBounds" | "listChanges">;
+  readonly write: WriteChange;
+  /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
+  readonly keptSinceMs: () => number;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly wait: Wait;
+  readonly observer: WebhookObserver;
+  /** Lets one worker at a time read the store. */
+  readonly reads: Lane;
+  /** Bounds how many attempts of all webhooks are under way. */
+  readonly attempts: Lane;
+  /** The same for those that have failed before, so that they are no burden to others. */
+  readonly retries: Lane;
+}
+
+/** Delivers the changes to one webhook: in their order, one delivery after the other, until it is stopped. */
+export class WebhookWorker {
+  readonly #options: DeliveryOptions;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #webhook: Webhook;
+  /** From the position up to here the filter selects nothing, so the next search begins here. */
+  #searchedTo: bigint;
+  /** When the webhook was written last, in milliseconds since the Unix epoch. */
+  #savedAtMs = 0;
+  #isOutdated = false;
+  /** Whether new changes are of no interest: it is paused, or waits to try again. */
+  #isHeld = false;
+  /** Aborts to end a wait. */
+  #interrupt = new AbortController();
+  /** When the oldest change that waits for its delivery was made; undefined where none does. */
+  #pendingSinceMs: number | undefined;
+
+  constructor(webhook: Webhook, options: DeliveryOptions) {
+    this.#webhook = webhook;
+    this.#options = options;
+    this.#searchedTo = webhook.progress.position;
+    this.#running = this.#run();
+  }
+
+  get webhook(): Webhook {
+    return this.#webhook;
+  }
+
+  /** In milliseconds since the Unix epoch; undefined where nothing is to be delivered. */
+  get pendingSinceMs(): number | undefined {
+    return this.#pendingSinceMs;
+  }
+
+  /** Tells that a command may have changed the webhook. */
+  reload(): void {
+    this.#isOutdated = true;
+    this.#interrupt.abort();
+  }
+
+  /** Tells that there may be more to deliver. */
+  wake(): void {
+    if (!this.#isHeld) {
+      this.#interrupt.abort();
+    }
+  }
+
+  /** Gives up the attempt that is under way, which may have reached the receiver. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#interrupt.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#interrupt = new AbortController();
+      this.#isHeld = false;
+      const { signal } = this.#interrupt;
+      const waitMs = await this.#step().catch((reason: unknown) => {
+        if (!this.#stopping.signal.aborted) {
+          this.#options.observer.storeFailed(this.#webhook, reason);
+        }
+        return storeRetryMs;
+      });
+      if (waitMs > 0) {
+        await this.#options.wait(waitMs, signal);
+      }
+    }
+  }
+
+  /** Attempts one delivery, if one is due. Resolves to how long there is nothing to do, in milliseconds. */
+  async #step(): Promise<number> {
+    if (this.#isOutdated) {
+      await this.#inTurn(() => this.#readAgain());
+    }
+    const { paused, progress } = this.#webhook;
+    if (paused !== undefined) {
+      return this.#rest();
+    }
+    const dueInMs = msUntilAttempt(progress, this.#options.clock());
+    this.#isHeld = dueInMs > 0;
+    if (this.#isHeld && this.#pendingSinceMs !== undefined) {
+      return dueInMs;
+    }
+    const { bounds, page } = await this.#inTurn(() => this.#look());
+    if (page === undefined) {
+      await this.#pause("history");
+      return this.#rest();
+    }
+    this.#pendingSinceMs = page.changes[0]?.occurredAtMs;
+    if (page.changes.length > 0) {
+      return this.#isHeld ? dueInMs : await this.#deliver(page, bounds);
+    }
+    this.#searchedTo = page.searchedTo ?? bounds.head;
+    return page.searchedTo === undefined ? await this.#saveSearch() : 0;
+  }
+
+  #rest(): number {
+    this.#isHeld = true;
+    this.#pendingSinceMs = undefined;
+    return Infinity;
+  }
+
+  /** Reads the store in a turn of the event loop of its own: many webhooks hold up no calls. */
+  #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    return this.#options.reads.run(1, async () => {
+      await setImmediate();
+      return await read();
+    });
+  }
+
+  /** Between two attempts, so that none is made with half of a change. */
+  async #readAgain(): Promise<void> {
+    this.#isOutdated = false;
+    try {
+      const webhook = await this.#options.store.getWebhook(this.#webhook.id);
+      this.#webhook = webhook ?? this.#webhook;
+      this.#searchedTo = this.#webhook.progress.position;
+      this.#pendingSinceMs = undefined;
+    } catch (reason) {
+      this.#isOutdated = true;
+      throw reason;
+    }
+  }
+
+  /** Looks for what is to be delivered. Without a page, the next change may be gone. */
+  async #look(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
+    const { store, keptSinceMs } = this.#options;
+    const bounds = await store.historyBounds(keptSinceMs());
+    return this.#searchedTo + 1n < bounds.oldest ? { bounds } : { bounds, page: await this.#readPage() };
+  }
+
+  /** A delivery that was begun keeps its changes. */
+  #readPage(): Promise<ChangePage> {
+    const { filter, progress } = this.#webhook;
+    const { deliveringUpTo } = progress;
+    return this.#options.store.listChanges({
+      ...filter,
+      after: deliveringUpTo === undefined ? this.#searchedTo : progress.position,
+      before: deliveringUpTo === undefined ? undefined : deliveringUpTo + 1n,
+      newestFirst: false,
+      limit: maxDeliveredChanges,
+    });
+  }
+
+  /** Resolves to 0, as there may be more to deliver; or to a wait where a command or another server was first. */
+  async #deliver({ changes }: ChangePage, { lineage }: HistoryBounds): Promise<number> {
+    const { write, observer, clock } = this.#options;
+    const upTo = changes.at(-1)?.revision as bigint;
+    const begun = { ...newProgress(this.#searchedTo), deliveringUpTo: upTo };
+    if (this.#webhook.progress.deliveringUpTo === undefined && !(await this.#save(begun))) {
+      return storeRetryMs;
+    }
+    const webhook = this.#webhook;
+    const ended = await this.#attempt(createDelivery(webhook, changes, lineage, write));
+    if (ended === undefined) {
+      return 0;
+    }
+    const { attempt, retryAfterMs } = ended;
+    const failed = { nowMs: clock(), random: this.#options.random(), retryAfterMs };
+    const hasFailed = attempt.fault !== undefined;
+    const isSaved = await this.#save(
+      hasFailed ? progressAfterFailure(webhook.progress, failed) : newProgress(upTo),
+      attempt,
+    );
+    observer.attempted(webhook, attempt);
+    if (!isSaved) {
+      return storeRetryMs;
+    }
+    if (!hasFailed) {
+      this.#searchedTo = upTo;
+    } else if (hasFailedTooLong(this.#webhook.progress, clock())) {
+      await this.#pause("failures");
+    }
+    return 0;
+  }
+
+  /** Attempts a delivery when its turn has come. Undefined where a command has changed the webhook before. */
+  #attempt(delivery: Delivery): Promise<EndedAttempt | undefined> {
+    const { attempts, retries } = this.#options;
+    const lane = this.#webhook.progress.failures === 0 ? attempts : retries;
+    return lane.run(1, async () =>
+      this.#isOutdated
+        ? undefined
+        : await attemptDelivery(this.#webhook, delivery, this.#stopping.signal, this.#options),
+    );
+  }
+
+  /**
+   * Keeps how far was searched, every minute at most. Otherwise a webhook whose filter selects little would seem further
+   * behind than it is: after a restart, what it does not select might no longer be kept. Resolves to how long there is
+   * nothing to do.
+   */
+  async #saveSearch(): Promise<number> {
+    if (this.#searchedTo === this.#webhook.progress.position) {
+      return Infinity;
+    }
+    const dueInMs = this.#savedAtMs + searchSaveMs - this.#options.clock();
+    if (dueInMs > 0) {
+      return Math.min(dueInMs, searchSaveMs);
+    }
+    return (await this.#save(newProgress(this.#searchedTo))) ? Infinity : storeRetryMs;
+  }
+
+  /** Resolves to whether the webhook stood where this worker believes it to; else it is to be read again. */
+  async #save(to: WebhookProgress, attempt?: DeliveryAttempt): Promise<boolean> {
+    const { id, progress: from } = this.#webhook;
+    const isSaved = await this.#options.store.saveProgress(id, { from, to, attempt });
+    if (isSaved) {
+      this.#webhook = { ...this.#webhook, progress: to };
+      this.#savedAtMs = this.#options.clock();
+    } else {
+      this.#isOutdated = true;
+    }
+    return isSaved;
+  }
+
+  async #pause(reason: PauseReason): Promise<void> {
+    const { store, clock, observer } = this.#options;
+    const paused = await store.pauseWebhook(this.#webhook.id, reason, clock());
+    this.#webhook = paused ?? this.#webhook;
+    if (paused?.paused?.reason === reason) {
+      observer.paused(paused, reason);
+    }
+  }
+}
