@@ -6,10 +6,30 @@ import { clientNetwork } from "../http/client-address.ts";
 /** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */
 const maxNetworks = 100_000;
 
+/** The windows of networks, by `clientNetwork`. */
+export class NetworkWindows {
+  readonly #windows = new Map<string, Window>();
+
+  get(network: string): Window | undefined {
+    return this.#windows.get(network);
+  }
+
+  set(network: string, window: Window): void {
+    // Deleted and set, so that the map is in the order of the last requests.
+    this.#windows.delete(network);
+    this.#windows.set(network, window);
+    if (this.#windows.size > maxNetworks) {
+      this.#windows.delete(this.#windows.keys().next().value as string);
+    }
+  }
+}
+
 /** Counts requests without a valid key by the client's network, in memory alone. */
 export interface AnonymousRateLimiter {
   /** Decides on a request from an address, and charges it. */
-  decide(address: string): RateLimitDecision;
+  decideNow(address: string): RateLimitDecision;
+  /** The same. What counts in memory never has to ask. */
+  decide(address: string): Promise<RateLimitDecision>;
 }
 
 /**
@@ -24,19 +44,13 @@ export function createAnonymousRateLimiter(
   clock: () => number,
   decided?: (decision: RateLimitDecision) => void,
 ): AnonymousRateLimiter {
-  const windows = new Map<string, Window>();
-  return {
-    decide(address) {
-      const network = clientNetwork(address);
-      const decision = decideAnonymous(windows.get(network), clock());
-      // Deleted and set, so that the map is in the order of the last requests.
-      windows.delete(network);
-      windows.set(network, decision.window);
-      if (windows.size > maxNetworks) {
-        windows.delete(windows.keys().next().value as string);
-      }
-      decided?.(decision);
-      return decision;
-    },
-  };
+  const windows = new NetworkWindows();
+  function decideNow(address: string): RateLimitDecision {
+    const network = clientNetwork(address);
+    const decision = decideAnonymous(windows.get(network), clock());
+    windows.set(network, decision.window);
+    decided?.(decision);
+    return decision;
+  }
+  return { decideNow, decide: async (address) => decideNow(address) };
 }

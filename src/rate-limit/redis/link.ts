@@ -1,0 +1,167 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { UnusableValkeyError } from "../unusable-valkey.ts";
+import type { Connection, ScriptCall } from "./connection.ts";
+
+/** How long Valkey may take to answer before it counts as away, in milliseconds. Refusals are due within three seconds. */
+const answerMs = 1_500;
+
+/** How often Valkey is asked whether it is there, in milliseconds: without requests, too, it is known to be away. */
+const heartbeatMs = 1_000;
+
+/** How long the link waits between two attempts to connect, in milliseconds. Each takes `answerMs` at most. */
+const retryMs = 500;
+
+/** Is told of the link's state. */
+export interface LinkObserver {
+  /** Valkey does not answer any more, or did not at the start. */
+  away(reason: unknown): void;
+  /** Valkey answers, for the first time or again. */
+  here(connection: Connection): void;
+  /** How long a round trip took, in milliseconds. */
+  roundTrip(durationMs: number): void;
+}
+
+/** What a link needs. */
+export interface LinkOptions {
+  /** Opens a connection, and gives it up when the signal aborts. */
+  readonly open: (signal: AbortSignal) => Promise<Connection>;
+  readonly observer: LinkObserver;
+}
+
+/** Keeps a connection to Valkey, and knows when there is none. */
+export class ValkeyLink {
+  readonly #options: LinkOptions;
+  readonly #closed = new AbortController();
+  readonly #hereListeners: (() => void)[] = [];
+  #connection: Connection | undefined;
+  #connecting: Promise<void> | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** Connects, or goes on trying. Rejects with `UnusableValkeyError` where no attempt could help. */
+  async start(): Promise<void> {
+    try {
+      this.#use(await this.#open());
+    } catch (reason) {
+      if (reason instanceof UnusableValkeyError) {
+        throw reason;
+      }
+      this.#options.observer.away(reason);
+      this.#connecting = this.#connect(retryMs);
+    }
+    void this.#beat();
+  }
+
+  /** Whether Valkey answers, as far as is known. */
+  get isHere(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  /** Calls back each time Valkey is there again. */
+  onHere(listener: () => void): void {
+    this.#hereListeners.push(listener);
+  }
+
+  /** Runs scripts in one round trip. Rejects when Valkey is away. Nobody knows then whether they have run. */
+  async run(calls: readonly ScriptCall[]): Promise<readonly unknown[]> {
+    const connection = this.#connection;
+    if (connection === undefined) {
+      throw new Error("Valkey is away");
+    }
+    const startedAtMs = performance.now();
+    try {
+      const replies = await within(connection.run(calls));
+      this.#options.observer.roundTrip(performance.now() - startedAtMs);
+      return replies;
+    } catch (reason) {
+      this.#lose(connection, reason);
+      throw reason;
+    }
+  }
+
+  /** Ends the connection, and all attempts to have one. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#connection?.close();
+    this.#connection = undefined;
+    await this.#connecting;
+  }
+
+  #use(connection: Connection): void {
+    if (this.#closed.signal.aborted) {
+      connection.close();
+      return;
+    }
+    this.#connection = connection;
+    connection.lost.addEventListener("abort", () => this.#lose(connection, new Error("the connection was lost")));
+    this.#options.observer.here(connection);
+    for (const listener of this.#hereListeners) {
+      listener();
+    }
+  }
+
+  #lose(connection: Connection, reason: unknown): void {
+    if (this.#connection !== connection) {
+      return;
+    }
+    this.#connection = undefined;
+    connection.close();
+    if (!this.#closed.signal.aborted) {
+      this.#options.observer.away(reason);
+      this.#connecting = this.#connect(0);
+    }
+  }
+
+  /** Tries until it is connected. */
+  async #connect(firstPauseMs: number): Promise<void> {
+    const { signal } = this.#closed;
+    for (let pauseMs = firstPauseMs; !signal.aborted && this.#connection === undefined; pauseMs = retryMs) {
+      await wait(pauseMs, undefined, { ref: false, signal }).catch(() => {});
+      if (signal.aborted) {
+        return;
+      }
+      try {
+        this.#use(await this.#open());
+      } catch (reason) {
+        this.#options.observer.away(reason);
+      }
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    const attempt = new AbortController();
+    try {
+      return await within(this.#options.open(attempt.signal));
+    } catch (reason) {
+      attempt.abort();
+      throw reason;
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      await wait(heartbeatMs, undefined, { ref: false, signal }).catch(() => {});
+      const connection = this.#connection;
+      if (connection !== undefined) {
+        await within(connection.ping()).catch((reason: unknown) => this.#lose(connection, reason));
+      }
+    }
+  }
+}
+
+/** Waits for Valkey, but no longer than `answerMs`. */
+async function within<T>(answer: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    // A long turn of the event loop ends timers before it reads the answer that has arrived meanwhile.
+    setImmediate(() => reject(new Error(`no answer within ${answerMs} ms`)));
+  }, answerMs);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+import type { CountedUsage, UsageSave, UsageStore } from "../domain/store/usage-store.ts";
+import { mergeUsage, noUsage, type Usage, type UsageChange } from "../domain/usage.ts";
+
+/** The usage of one key in memory. */
+export interface CachedUsage {
+  readonly keyId: string;
+  /** What the store holds, as far as this server knows. */
+  base: Usage;
+  usage: Usage;
+  /** The usage over all servers as this one last saw it; undefined where it has not, or counts alone. */
+  shared?: Usage;
+  lastUsedAtMs: number;
+  /** When the key last called each deprecated method; undefined when it has called none since it was loaded. */
+  deprecatedCalls?: Map<string, number>;
+}
+
+/**
+ * Keeps the usage of keys in use, and saves what has changed. An entry that is not read between two calls of
+ * `forgetIdle` is dropped by the second, unless it is unsaved: so nobody has to search the whole cache.
+ */
+export class UsageCache {
+  readonly #store: UsageStore;
+  /** One for each run of a server: see `UsageSave`. */
+  readonly #server = randomUUID();
+  #saves = 0;
+  #current = new Map<string, CachedUsage>();
+  #previous = new Map<string, CachedUsage>();
+  #unsaved = new Map<string, CachedUsage>();
+  /** The save that the store has not taken yet. */
+  #pending: PendingSave | undefined;
+
+  constructor(store: UsageStore) {
+    this.#store = store;
+  }
+
+  /** Undefined when the usage of the key has to be loaded. */
+  find(keyId: string): CachedUsage | undefined {
+    const entry = this.#current.get(keyId);
+    if (entry !== undefined) {
+      return entry;
+    }
+    const older = this.#previous.get(keyId) ?? this.#unsaved.get(keyId) ?? this.#pending?.entries.get(keyId);
+    if (older !== undefined) {
+      this.#current.set(keyId, older);
+    }
+    return older;
+  }
+
+  /** Finds the usage of a key, or reads it from the store. Rejects when the store cannot be read. */
+  async load(keyId: string): Promise<CachedUsage> {
+    const cached = this.find(keyId);
+    if (cached !== undefined) {
+      return cached;
+    }
+    const base = (await this.#store.loadUsage(keyId)) ?? noUsage;
+    // Another request of the key may have loaded it meanwhile, and counted.
+    const found = this.find(keyId);
+    if (found !== undefined) {
+      return found;
+    }
+    return this.#add(keyId, base);
+  }
+
+  /**
+   * Adds what was counted elsewhere to a key's usage: `usage` became of `base` there. The key need not have been read
+   * from the store, which adds it to what it has.
+   */
+  note(keyId: string, change: UsageChange): void {
+    const entry = this.find(keyId) ?? this.#add(keyId, noUsage);
+    entry.usage = mergeUsage(entry.usage, change);
+    entry.shared = change.usage;
+    entry.lastUsedAtMs = change.atMs;
+    this.markChanged(entry);
+  }
+
+  #add(keyId: string, base: Usage): CachedUsage {
+    const entry = { keyId, base, usage: base, lastUsedAtMs: 0 };
+    this.#current.set(keyId, entry);
+    return entry;
+  }
+
+  /** Has the next save include an entry. */
+  markChanged(entry: CachedUsage): void {
+    this.#unsaved.set(entry.keyId, entry);
+  }
+
+  /** Records when a key has called a deprecated method, given by its full name. Ignores a key that is not in memory. */
+  noteDeprecatedCall(keyId: string, method: string, atMs: number): void {
+    const entry = this.find(keyId);
+    if (entry !== undefined) {
+      entry.deprecatedCalls ??= new Map();
+      entry.deprecatedCalls.set(method, atMs);
+      this.markChanged(entry);
+    }
+  }
+
+  forgetIdle(): void {
+    this.#previous = this.#current;
+    this.#current = new Map();
+  }
+
+  /**
+   * Saves what has changed by now. A save that has failed may have taken effect: it is repeated as it was, before the
+   * next.
+   */
+  async save(): Promise<void> {
+    await this.#sendPending();
+    if (this.#unsaved.size > 0) {
+      this.#pending = this.#takeUnsaved();
+      await this.#sendPending();
+    }
+  }
+
+  async #sendPending(): Promise<void> {
+    if (this.#pending === undefined) {
+      return;
+    }
+    const { entries, save } = this.#pending;
+    const differing = await this.#store.saveUsage(save);
+    for (const { keyId, usage } of save.usages) {
+      rebase(entries.get(keyId) as CachedUsage, usage, differing.get(keyId) ?? usage);
+    }
+    this.#pending = undefined;
+  }
+
+  #takeUnsaved(): PendingSave {
+    const entries = this.#unsaved;
+    this.#unsaved = new Map();
+    this.#saves += 1;
+    return {
+      entries,
+      save: { server: this.#server, number: this.#saves, usages: [...entries.values()].map(toCounted) },
+    };
+  }
+}
+
+interface PendingSave {
+  readonly entries: ReadonlyMap<string, CachedUsage>;
+  readonly save: UsageSave;
+}
+
+function toCounted({ keyId, base, usage, lastUsedAtMs, deprecatedCalls }: CachedUsage): CountedUsage {
+  return { keyId, base, usage, lastUsedAtMs, deprecatedCalls: deprecatedCalls && new Map(deprecatedCalls) };
+}
+
+/** Has an entry go on from what is stored now, with what was counted since the save was sent. */
+function rebase(entry: CachedUsage, sent: Usage, stored: Usage): void {
+  entry.usage = mergeUsage(stored, { base: sent, usage: entry.usage, atMs: entry.lastUsedAtMs });
+  entry.base = stored;
+}
