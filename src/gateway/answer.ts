@@ -2,14 +2,12 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Answer } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
-import type { ToError } from "../rpc/answer-call.ts";
-import type { StreamCallResponse, UnaryCallResponse } from "../rpc/call.ts";
+import type { UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding } from "./binding.ts";
 import { writeFieldHeaders } from "./field-headers.ts";
 import type { Fields } from "./fields/field-access.ts";
-import type { JsonWriter } from "./json/json-scalar.ts";
-import { acceptsNdjson, answerConditionally, codeAnswer } from "./negotiation.ts";
+import { answerConditionally, codeAnswer } from "./negotiation.ts";
 import type { RoutedRequest } from "./request.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */
@@ -65,31 +63,6 @@ async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
   }
 }
 
-/** A stream whose first message has come. */
-interface BegunStream {
-  readonly response: StreamCallResponse;
-  /** The headers of the answer. */
-  readonly header: HeaderList;
-  /** Converts any failure to an error that clients may see. */
-  readonly toError: ToError;
-  readonly errorBody: ErrorBody;
-}
-
-/** The answer that carries a stream. */
-export function streamAnswer(
-  { exchange, binding: { writeResponse } }: RoutedRequest,
-  { response: { message: messages, trailer }, header, toError, errorBody }: BegunStream,
-): Answer {
-  const toClientError = (reason: unknown) => toError(reason, exchange);
-  if (!acceptsNdjson(exchange.header("accept"))) {
-    header.set("content-type", "application/json");
-    return { status: 200, header, body: writeArray(messages, writeResponse, toClientError), trailer };
-  }
-  header.set("content-type", "application/x-ndjson");
-  const errorJson = (reason: unknown) => JSON.stringify(errorBody(toClientError(reason)).body);
-  return { status: 200, header, body: writeLines(messages, writeResponse, errorJson), trailer };
-}
-
 /** The answer to a request that has failed. */
 export function errorAnswer(error: ConnectError, header: HeaderList, errorBody: ErrorBody): Answer {
   const { status, body } = errorBody(error);
@@ -111,48 +84,4 @@ function joinTrailer(header: HeaderList, trailer: Headers): void {
       header.append(name, value);
     }
   });
-}
-
-/**
- * The messages as one JSON array. When the stream fails, the iterable throws the error that `toError` makes, and the
- * array stays open.
- */
-export async function* writeArray(
-  messages: AsyncIterable<unknown>,
-  write: JsonWriter,
-  toError: (reason: unknown) => Error,
-): AsyncGenerator<Uint8Array> {
-  let separator = "[";
-  try {
-    for await (const message of messages) {
-      yield encode(separator + write(message));
-      separator = ",";
-    }
-  } catch (reason) {
-    throw toError(reason);
-  }
-  yield encode(separator === "[" ? "[]" : "]");
-}
-
-/**
- * The messages as lines of JSON. When the stream fails, the last line is `{"error": …}`, as with grpc-gateway.
- */
-export async function* writeLines(
-  messages: AsyncIterable<unknown>,
-  write: JsonWriter,
-  errorJson: (error: unknown) => string,
-): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const message of messages) {
-      yield encode(`${write(message)}\n`);
-    }
-  } catch (error) {
-    yield encode(`{"error":${errorJson(error)}}\n`);
-  }
-}
-
-const encoder = new TextEncoder();
-
-function encode(text: string): Uint8Array {
-  return encoder.encode(text);
 }

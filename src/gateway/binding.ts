@@ -25,6 +25,13 @@ import {
   parsePathTemplate,
   type TemplateVariable,
 } from "./routes/path-template.ts";
+import {
+  createResumeReader,
+  createStreamFormats,
+  type EventsOf,
+  type ResumeReader,
+  type StreamFormats,
+} from "./stream-format.ts";
 
 /** A compiled rule: reads a request, and writes its answer. */
 export interface Binding {
@@ -41,6 +48,10 @@ export interface Binding {
   /** The status of a successful answer. */
   readonly status: number;
   readonly writeResponse: JsonWriter;
+  /** Undefined for a unary method. */
+  readonly formats: StreamFormats | undefined;
+  /** Undefined for a method without events. */
+  readonly readResume: ResumeReader | undefined;
   readonly paging: Paging | undefined;
 }
 
@@ -73,6 +84,7 @@ export interface Compilers {
   readonly writers: JsonWriters;
   readonly queries: QueryFieldSets;
   readonly headerOf: HeaderOf;
+  readonly eventsOf: EventsOf;
   /** The status of the successful answers of a method. */
   readonly successStatus: (method: DescMethod) => number;
 }
@@ -102,6 +114,8 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
   const inHeaders = requestHeaders.map(({ field }) => field.name);
   assertNotInHeaders([...inPath, rule.body], inHeaders);
   assertBodyWithout(rule, responseHeaders);
+  const writeResponse = bindResponse(rule, compilers.writers);
+  const events = compilers.eventsOf(rule.method);
   const query = bindQuery(rule, new Set([...inPath, rule.body, ...inHeaders]), compilers);
   return {
     endpoint,
@@ -113,9 +127,15 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
     requestHeaders,
     responseHeaders,
     status: compilers.successStatus(rule.method),
-    writeResponse: bindResponse(rule, compilers.writers),
+    writeResponse,
+    formats: isStream(rule.method) ? createStreamFormats(rule, writeResponse, events) : undefined,
+    readResume: events && createResumeReader(rule.method, events),
     paging: query && createPaging(rule, query.bound),
   };
+}
+
+function isStream({ methodKind }: DescMethod): boolean {
+  return methodKind === "server_streaming";
 }
 
 function bindVariable(variable: TemplateVariable, { method }: HttpRule, { policy }: Compilers): BoundVariable {

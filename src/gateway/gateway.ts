@@ -4,7 +4,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall, type ToError } from "../rpc/answer-call.ts";
 import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { readNotFound } from "../rpc/not-found-endpoint.ts";
-import { type ErrorBody, errorAnswer, optionsAnswer, streamAnswer, unaryAnswer } from "./answer.ts";
+import { type ErrorBody, errorAnswer, optionsAnswer, unaryAnswer } from "./answer.ts";
 import { type Binding, type Compilers, createBinding } from "./binding.ts";
 import type { HeaderOf } from "./field-headers.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
@@ -14,6 +14,8 @@ import { QueryFieldSets } from "./query/query.ts";
 import { type RoutedRequest, readRequest } from "./request.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
+import { streamAnswer } from "./stream-answer.ts";
+import type { EventsOf } from "./stream-format.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestErrors {
@@ -25,6 +27,8 @@ export interface GatewayOptions extends RestErrors {
   readonly maxBodyBytes: number;
   /** Says which text fields headers carry, of requests and of answers. Without it, none. */
   readonly headerOf?: HeaderOf;
+  /** Says which streams are told as Server-Sent Events. Without it, none. */
+  readonly eventsOf?: EventsOf;
   /** The status of the successful answers of a method. Without it, 200. */
   readonly successStatus?: (method: DescMethod) => number;
   /** Where the types in an `Any` are looked up; without it there are none. */
@@ -47,9 +51,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { notFoundEndpoint, maxBodyBytes, toError, errorBody } = options;
   return (exchange, contentFault) => {
     const match = routes.match(exchange.method, exchange.path);
-    if (match.route === undefined) {
-      const allow = allowed(match.methods);
-      const refusal = createRefusal(exchange, match.methods, allow);
+    if (match.route === undefined || (exchange.method === "HEAD" && match.route.formats !== undefined)) {
+      const allow = allowedAt(exchange.path, routes);
+      const refusal = createRefusal(exchange, allow);
       return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
     }
     const { route: binding, segments } = match;
@@ -59,10 +63,12 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function createRoutes(options: GatewayOptions): RouteTrie<Binding> {
-  const { endpoints, json, registry, headerOf = () => undefined, successStatus = () => 200 } = options;
+  const { endpoints, json, registry, successStatus = () => 200 } = options;
+  const { headerOf = () => undefined, eventsOf = () => undefined } = options;
   const compilers: Compilers = {
     policy: json,
     headerOf,
+    eventsOf,
     successStatus,
     readers: new JsonReaders(json, registry),
     writers: new JsonWriters(json, registry),
@@ -86,9 +92,9 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
   }
 }
 
-/** Why no route takes a request; undefined for OPTIONS on a known path. */
-function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: string): ProtocolError | undefined {
-  if (methods.size === 0) {
+/** Why no route takes a request; undefined for OPTIONS on a known path. `allow` is empty for an unknown path. */
+function createRefusal(exchange: Exchange, allow: string): ProtocolError | undefined {
+  if (allow === "") {
     return new ProtocolError("unknown_route", "There is nothing at this path. See the API's reference for the paths.");
   }
   return exchange.method === "OPTIONS"
@@ -96,10 +102,17 @@ function createRefusal(exchange: Exchange, methods: ReadonlySet<string>, allow: 
     : new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { Allow: allow });
 }
 
-/** The value of `Allow`. Source: RFC 9110, 10.2.1. */
-function allowed(methods: ReadonlySet<string>): string {
-  const names = new Set(methods);
-  if (names.has("GET")) {
+/** A method that no route has, so that a match tells which ones the path has. */
+const noMethod = "";
+
+/** The value of `Allow` for a path; empty where it has no routes. A stream has no HEAD. Source: RFC 9110, 10.2.1. */
+function allowedAt(path: string, routes: RouteTrie<Binding>): string {
+  const match = routes.match(noMethod, path);
+  const names = new Set(match.route === undefined ? match.methods : []);
+  if (names.size === 0) {
+    return "";
+  }
+  if (names.has("GET") && routes.match("GET", path).route?.formats === undefined) {
     names.add("HEAD");
   }
   return [...names].sort().concat("OPTIONS").join(", ");
@@ -128,7 +141,7 @@ function routedCall(request: RoutedRequest, errors: RestErrors): ProtocolCall {
 }
 
 /** A request over REST that no route takes. `refusal` is undefined for OPTIONS on a known path. */
-export function notFoundCall(
+function notFoundCall(
   exchange: Exchange,
   { refusal, allow }: { readonly refusal: Error | undefined; readonly allow: string },
   errorBody: ErrorBody,

@@ -4,28 +4,19 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { byteLength, isStream } from "../http/send-body.ts";
 
 /**
- * Whether a request prefers newline-delimited JSON: `Accept` names `application/x-ndjson` with a quality above 0 that
- * is no lower than that of `application/json`. Wildcards do not count.
+ * The quality that `Accept` gives to the first of these types that it lists; 0 when it lists none. The most specific
+ * one comes first.
  *
  * Source: RFC 9110, 12.5.1
  */
-export function acceptsNdjson(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.toLowerCase().includes("application/x-ndjson")) {
-    return false;
-  }
+export function qualityOf(accept: string, types: readonly string[]): number {
   const ranges = parsePreferences(accept);
-  const ndjson = qualityOf(ranges, ["application/x-ndjson"]);
-  return ndjson > 0 && ndjson >= qualityOf(ranges, ["application/json", "application/*", "*/*"]);
-}
-
-/** The quality of the first of these types that is listed; 0 when none is. The most specific one comes first. */
-function qualityOf(ranges: readonly Preference[], types: readonly string[]): number {
   const found = types.map((type) => ranges.find(({ name }) => name === type)).find((range) => range !== undefined);
   return found?.quality ?? 0;
 }
 
 /** The content codings that answers can have, the best first. */
-export const contentCodings = ["br", "gzip"] as const;
+const contentCodings = ["br", "gzip"] as const;
 
 /** One of `contentCodings`. */
 export type ContentCoding = (typeof contentCodings)[number];
@@ -68,7 +59,7 @@ export interface Preference {
  *
  * Source: RFC 9110, 12.4.2
  */
-export function parsePreferences(header: string): Preference[] {
+function parsePreferences(header: string): Preference[] {
   return header.split(",").map(parsePreference);
 }
 

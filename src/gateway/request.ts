@@ -8,6 +8,7 @@ import { readFieldHeaders } from "./field-headers.ts";
 import { createFields, type Fields } from "./fields/field-access.ts";
 import { readQuery } from "./query/query.ts";
 import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
+import { chooseFormat } from "./stream-format.ts";
 
 /** A request with its binding, and the segments of its path. */
 export interface RoutedRequest {
@@ -29,6 +30,7 @@ export async function readRequest(
 ): Promise<MessageShape<DescMessage>> {
   const { exchange, binding, maxBodyBytes } = request;
   let bytes: Uint8Array | undefined;
+  assertAcceptable(request);
   if (binding.body !== undefined) {
     assertJsonBody(exchange);
     bytes = await exchange.readBody(maxBodyBytes, signal);
@@ -39,8 +41,16 @@ export async function readRequest(
   return readMessage(request, bytes) as unknown as MessageShape<DescMessage>;
 }
 
+/** Throws `not_acceptable` where `Accept` takes none of the formats of a stream. */
+function assertAcceptable({ exchange, binding: { formats } }: RoutedRequest): void {
+  if (formats !== undefined && chooseFormat(formats, exchange.header("accept")) === undefined) {
+    const types = [formats.events, formats.lines].flatMap((format) => format?.contentType ?? []).join(", ");
+    throw new ProtocolError("not_acceptable", `The answer is a stream. Accept one of: ${types}.`);
+  }
+}
+
 function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Fields {
-  const { body, query, requestHeaders, rule, variables } = binding;
+  const { body, query, requestHeaders, readResume, rule, variables } = binding;
   const fromPath = variables.map((variable) => readVariable(variable, segments));
   const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : createFields(rule.method.input);
   if (query !== undefined && exchange.query !== "") {
@@ -50,6 +60,7 @@ function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint
     set(message, fromPath[index]);
   }
   readFieldHeaders(requestHeaders, exchange, message);
+  readResume?.(exchange, message);
   return message;
 }
 

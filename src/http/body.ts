@@ -189,7 +189,7 @@ const bytesPerPiece = 512;
  * Whether a body comes in so many small pieces that it must be an attack. A piece of one byte takes some 400 bytes of
  * memory, and as much time as a packet.
  */
-export function isOverFragmented(pieces: number, bytes: number): boolean {
+function isOverFragmented(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / bytesPerPiece;
 }
 

@@ -82,6 +82,8 @@ export class CallRecord {
   code = "OK";
   /** Whether it is a stream, which lasts for as long as its client likes. */
   isStream = false;
+  /** Whether the server has ended the stream because it stops. */
+  isStopped = false;
   /** The id of the caller's key, if there is a valid one. */
   caller: string | undefined = undefined;
   /** The HTTP status; 0 until there is an answer. */

@@ -87,6 +87,10 @@ export class Http1Exchange extends BaseExchange {
       this.noteSent(0);
     } else {
       response.writeHead(status, raw);
+      if (this.record.isStream) {
+        // Its first message may be long in coming.
+        response.flushHeaders();
+      }
       this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
     }
     if (isUnread) {

@@ -41,7 +41,8 @@ export class Http2Exchange extends BaseExchange {
       listener();
     }
     stream.once("close", () => {
-      if (!stream.writableFinished) {
+      // Node ends the writing side of a stream that its client resets, so it counts as finished.
+      if (stream.aborted || !stream.writableFinished) {
         listener();
       }
     });
@@ -81,7 +82,10 @@ export class Http2Exchange extends BaseExchange {
       stream.end();
       this.noteSent(0);
     } else if (isStream(body) || isLarge(body)) {
-      resetIfStalled(stream);
+      // A stream goes on when its client reads again. It holds no answer meanwhile.
+      if (!this.record.isStream) {
+        resetIfStalled(stream);
+      }
       this.noteStreamed(await sendBody(stream, inPieces(body)), stream);
     } else {
       if ((length ?? 0) > maxHeldBytes) {

@@ -145,7 +145,7 @@ const idleMs = 65_000;
 const goAwayMs = 5_000;
 
 /** The open sessions of an HTTP/2 server, with how many streams each has open. */
-export class Http2Sessions {
+class Http2Sessions {
   readonly #streams = new Map<ServerHttp2Session, number>();
 
   /** Takes a new session, and closes it when it is idle, or some time after its client has said GOAWAY. */

@@ -9,6 +9,8 @@ export type ProtocolErrorKind =
   /** Something is served at this path, but not with this method. */
   | "method_not_allowed"
   | "unsupported_media_type"
+  /** The answer has none of the media types that the request accepts. */
+  | "not_acceptable"
   /** The body has an unknown compression. */
   | "unsupported_compression"
   /** The message has an unknown encoding, in a protocol without a status for that. */
@@ -47,6 +49,7 @@ const codes: Record<ProtocolErrorKind, Code> = {
   unknown_route: Code.Unimplemented,
   method_not_allowed: Code.Unimplemented,
   unsupported_media_type: Code.InvalidArgument,
+  not_acceptable: Code.InvalidArgument,
   unsupported_compression: Code.Unimplemented,
   unsupported_codec: Code.Unimplemented,
   cardinality: Code.Unimplemented,

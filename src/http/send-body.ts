@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Answer } from "./exchange.ts";
@@ -42,6 +41,19 @@ export function isLarge(body: string | Uint8Array | undefined): boolean {
   return byteLength(body) > pieceBytes;
 }
 
+/** Resolves when more can be written, or nothing any more. A stream may wait often, so nothing is left behind. */
+function drained(target: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      target.off("drain", settle);
+      target.off("close", settle);
+      resolve();
+    };
+    target.on("drain", settle);
+    target.on("close", settle);
+  });
+}
+
 /**
  * Writes a body and a trailer, and ends the target. Resolves to the number of bytes that were written, when all of them
  * have been handed to the system or the client has gone away. Pulls the body no faster than the client reads. If the
@@ -57,7 +69,7 @@ export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>
       }
       bytes += chunk.length;
       if (!target.write(chunk)) {
-        await Promise.race([once(target, "drain"), closed]);
+        await drained(target);
       }
     }
     if (trailer !== undefined && target instanceof ServerResponse) {

@@ -1,24 +1,32 @@
 import { createContextKey } from "@connectrpc/connect";
 import { apiKeyInvalid, apiKeyMissing, type DomainError, scopeMissing } from "../domain/errors.ts";
-import { type FoundKey, type Key, refusalOf } from "../domain/key.ts";
-import type { KeyFinder } from "../domain/key-store.ts";
+import { endOf, type FoundKey, type Key, refusalOf } from "../domain/key.ts";
+import type { KeyFinder } from "../domain/store/key-store.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 
 /** The caller: the holder of a valid key, or an anonymous one and why it is refused. */
-export type Caller = { readonly key: Key } | { readonly key: undefined; readonly refusal: unknown };
+export type Caller =
+  | {
+      readonly key: Key;
+      /** When the key ends, or the secret that it was found by, in milliseconds since the Unix epoch; or infinity. */
+      readonly endsAtMs: number;
+    }
+  | { readonly key: undefined; readonly refusal: unknown };
 
 /** Set by the auth interceptor. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
 
+/** Finds the caller by the lines of the header `Authorization`. It never rejects. */
+export type Identify = (lines: readonly string[]) => Promise<Caller>;
+
 /**
- * Identifies the caller by the bearer token. It refuses nobody: the limits interceptor counts anonymous requests before
- * it refuses them, and adds the headers.
+ * Makes the finder of callers by their bearer tokens.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
-export function authInterceptor(keys: KeyFinder, clock: () => number): CallInterceptor {
-  async function identify(lines: readonly string[]): Promise<Caller> {
+export function createIdentify(keys: KeyFinder, clock: () => number): Identify {
+  return async (lines) => {
     const token = bearerToken(lines);
     if (typeof token !== "string") {
       return anonymous(token.refusal);
@@ -28,7 +36,14 @@ export function authInterceptor(keys: KeyFinder, clock: () => number): CallInter
     } catch (refusal) {
       return anonymous(refusal);
     }
-  }
+  };
+}
+
+/**
+ * Identifies the caller. It refuses nobody: the limits interceptor counts anonymous requests before it refuses them, and
+ * adds the headers.
+ */
+export function authInterceptor(identify: Identify): CallInterceptor {
   return {
     wrap: (next) => async (call) => {
       const caller = await identify(call.headerLines("authorization"));
@@ -51,7 +66,7 @@ function bearerToken(lines: readonly string[]): string | { refusal: DomainError 
 
 function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
   const refusal = found === undefined ? apiKeyInvalid() : refusalOf(found, nowMs);
-  return found === undefined || refusal !== undefined ? anonymous(refusal) : { key: found.key };
+  return found === undefined || refusal !== undefined ? anonymous(refusal) : { key: found.key, endsAtMs: endOf(found) };
 }
 
 /** A caller whose key cannot be looked up is anonymous too: the answer owes the same headers. */

@@ -31,6 +31,7 @@ export const protocolCodes: Record<ProtocolErrorKind, ErrorCode> = {
   unknown_route: "ROUTE_NOT_FOUND",
   method_not_allowed: "METHOD_NOT_ALLOWED",
   unsupported_media_type: "MEDIA_TYPE_UNSUPPORTED",
+  not_acceptable: "NOT_ACCEPTABLE",
   unsupported_compression: "INVALID_REQUEST",
   unsupported_codec: "INVALID_REQUEST",
   cardinality: "INVALID_REQUEST",

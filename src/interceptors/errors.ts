@@ -14,7 +14,7 @@ export function createErrorReporter(report: (failure: Failure) => void): ToError
     const error = toConnectError(reason);
     const code = errorCodeOf(error);
     exchange.record.code = code;
-    if (code === "INTERNAL" || code === "UNAVAILABLE") {
+    if (code === "INTERNAL" || (code === "UNAVAILABLE" && !exchange.record.isStopped)) {
       report({ code, cause: error.cause, requestId: exchange.requestId });
     }
     return error;
@@ -99,7 +99,7 @@ type ErrorDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[nu
 /**
  * The details of an error: its code, the fields to blame, and when to try again. Source: google/rpc/error_details.proto
  */
-export function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError): ErrorDetail[] {
+function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError): ErrorDetail[] {
   const details: ErrorDetail[] = [errorInfo(code)];
   if (fieldViolations.length > 0) {
     details.push({ desc: BadRequestSchema, value: { fieldViolations: [...fieldViolations] } });

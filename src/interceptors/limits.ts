@@ -1,81 +1,108 @@
 import { createContextKey } from "@connectrpc/connect";
-import { apiKeyBanned, type DomainError, rateLimitExceeded } from "../domain/errors.ts";
+import { apiKeyBanned, type DomainError, KeyNotJudgedError, rateLimitExceeded } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/limits.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import type { HeaderList } from "../http/header-list.ts";
-import type { Call, CallHandler, CallInterceptor } from "../rpc/call.ts";
+import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
 
-/** Counts requests, and decides on each by those before it. */
+/**
+ * Counts requests, and decides on each by those before it. What ends in `Now` returns undefined where the counts have to
+ * be asked for: then the method beside it asks, and rejects with `UNAVAILABLE` where nobody answers. Nothing has been
+ * charged when a method returns undefined.
+ */
 export interface RateLimiter {
   readonly keys: {
-    /** Whether the counts of a key are in memory. They stay there until the end of the event loop's turn at least. */
-    isLoaded(key: Key): boolean;
-    /** Reads the counts of a key into memory. Rejects when they cannot be read. */
-    load(key: Key): Promise<void>;
-    /** Decides on a request that is made with a key, and charges it. The key's counts must be in memory. */
-    decide(key: Key): RateLimitDecision;
-    /** Describes the limits of a key, and charges nothing. The key's counts must be in memory. */
-    describe(key: Key): KeyLimits;
+    /** Decides on a request that is made with a key, and charges it. */
+    decideNow(key: Key): RateLimitDecision | undefined;
+    decide(key: Key): Promise<RateLimitDecision>;
+    /** Describes the limits of a key, and charges nothing. */
+    describeNow(key: Key): KeyLimits | undefined;
+    describe(key: Key): Promise<KeyLimits>;
   };
   readonly anonymous: {
     /** Decides on a request without a valid key by the client's address, and charges it. */
-    decide(address: string): RateLimitDecision;
+    decideNow(address: string): RateLimitDecision | undefined;
+    decide(address: string): Promise<RateLimitDecision>;
   };
 }
 
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
 export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });
 
+/** Set by an interceptor before this one for a call that is to be refused, and does not count. */
+export const uncountedRefusal = createContextKey<DomainError | undefined>(undefined, { description: "refusal" });
+
 /**
- * Holds callers to their limits, and puts the limits' headers on every answer. Anonymous callers end here: the answer
- * tells the limit of their address. Methods that are free of charge take any valid key.
+ * Holds callers to their limits, and puts the limits' headers on every answer. Anonymous callers end here. The answer
+ * tells the limit of their address, unless the store could not say whether their key is valid. Methods that are free of
+ * charge take any valid key.
  */
 export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterceptor {
   return {
     wrap(next, method) {
-      const proceed = isFree(method) ? describe : charge;
+      const counted = method.methodKind === "unary" ? charge : chargeUnlessRefused;
+      const proceed = isFree(method) ? describe : counted;
       return (call) => {
         const caller = call.contextValues.get(callerKey) as Caller;
-        if (caller.key === undefined) {
-          return Promise.reject(refuseAnonymous(call, caller.refusal));
+        if (caller.key === undefined && caller.refusal instanceof KeyNotJudgedError) {
+          return Promise.reject(caller.refusal);
         }
-        return keys.isLoaded(caller.key) ? proceed(call, caller.key, next) : loadThen(proceed, call, caller.key, next);
+        return caller.key === undefined ? refuseAnonymous(call, caller.refusal) : proceed(call, caller.key, next);
       };
     },
   };
 
   function charge(call: Call, key: Key, next: CallHandler) {
-    const decision = keys.decide(key);
-    appendLimits(call.answerHeader, decision);
-    const error = limitError(decision);
-    return error === undefined ? next(call) : Promise.reject(error);
+    const decision = keys.decideNow(key);
+    return decision === undefined
+      ? answered(call, keys.decide(key), (asked) => proceedIfAdmitted(call, asked, next))
+      : proceedIfAdmitted(call, decision, next);
+  }
+
+  function chargeUnlessRefused(call: Call, key: Key, next: CallHandler) {
+    const refusal = call.contextValues.get(uncountedRefusal);
+    return refusal === undefined ? charge(call, key, next) : describe(call, key, () => Promise.reject(refusal));
   }
 
   function describe(call: Call, key: Key, next: CallHandler) {
-    const limits = keys.describe(key);
-    call.contextValues.set(limitsKey, limits);
-    appendHeaderValues(call.answerHeader, limits.decision);
-    return next(call);
-  }
-
-  async function loadThen(proceed: typeof charge, call: Call, key: Key, next: CallHandler) {
-    try {
-      await keys.load(key);
-    } catch (reason) {
-      throw refuseAnonymous(call, reason);
-    }
-    return await proceed(call, key, next);
+    const limits = keys.describeNow(key);
+    return limits === undefined
+      ? answered(call, keys.describe(key), (asked) => proceedWithLimits(call, asked, next))
+      : proceedWithLimits(call, limits, next);
   }
 
   /** When the counts of its key cannot be read, a caller counts as anonymous, so that the answer has limit headers. */
-  function refuseAnonymous(call: Call, reason: unknown): unknown {
-    const decision = anonymous.decide(call.exchange.clientAddress);
-    appendLimits(call.answerHeader, decision);
-    return limitError(decision) ?? reason;
+  function answered<T>(call: Call, asked: Promise<T>, proceed: (answer: T) => Promise<CallResponse>) {
+    return asked.then(proceed, (reason: unknown) => refuseAnonymous(call, reason));
   }
+
+  function refuseAnonymous(call: Call, reason: unknown): Promise<never> {
+    const { clientAddress } = call.exchange;
+    const decision = anonymous.decideNow(clientAddress);
+    return decision === undefined
+      ? anonymous.decide(clientAddress).then((asked) => refuse(call, asked, reason))
+      : refuse(call, decision, reason);
+  }
+}
+
+function proceedIfAdmitted(call: Call, decision: RateLimitDecision, next: CallHandler) {
+  appendLimits(call.answerHeader, decision);
+  const error = limitError(decision);
+  return error === undefined ? next(call) : Promise.reject(error);
+}
+
+function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
+  call.contextValues.set(limitsKey, limits);
+  appendHeaderValues(call.answerHeader, limits.decision);
+  return next(call);
+}
+
+function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
+  appendLimits(call.answerHeader, decision);
+  return Promise.reject(limitError(decision) ?? reason);
 }
 
 /** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined where the request is admitted. */

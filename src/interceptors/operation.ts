@@ -1,5 +1,11 @@
 import { type DescField, type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
-import { Charge, header, type Operation, operation } from "../../gen/petstore/options/v1/options_pb.ts";
+import {
+  Charge,
+  type EventStream,
+  header,
+  type Operation,
+  operation,
+} from "../../gen/petstore/options/v1/options_pb.ts";
 
 /** Caches the options, which protobuf-es decodes on each access. `null` marks a method without them. */
 const operations = new WeakMap<DescMethod, Operation | null>();
@@ -24,6 +30,11 @@ function readOperation(method: DescMethod): Operation | null {
 /** The header that carries a field over REST, such as `If-Match`; undefined where none does. */
 export function headerOf(field: DescField): string | undefined {
   return hasOption(field, header) ? getOption(field, header) : undefined;
+}
+
+/** How a stream is told as Server-Sent Events; undefined for a method that is not. */
+export function eventsOf(method: DescMethod): EventStream | undefined {
+  return operationOf(method)?.events;
 }
 
 /** The HTTP status of a method's successful answers. */

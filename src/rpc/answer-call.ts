@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import { Call, type CallHead, type CallResponse, type StreamCallResponse } from "./call.ts";
+import { Call, type CallHead, type CallResponse } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** A call as its protocol reads and answers it. */
@@ -26,36 +26,16 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     const response = await endpoint.handle(call);
     header = response.header;
     if (response.stream) {
-      return await protocol.answer(await begun(response, call), joined(header, call.answerHeader));
+      exchange.record.isStream = true;
+    } else {
+      call.signals.deadline?.end();
     }
-    call.signals.deadline?.end();
     return await protocol.answer(response, joined(header, call.answerHeader));
   } catch (reason) {
     call.signals.deadline?.end();
     const error = toError(reason, exchange);
     return await protocol.fail(error, joined(header, call.answerHeader), call.responseTrailer);
   }
-}
-
-/**
- * Waits for the first message of a stream, so that an error before it is the answer, and headers can still be set. A
- * stream needs its deadline until it ends.
- */
-async function begun(response: StreamCallResponse, call: Call): Promise<StreamCallResponse> {
-  const iterator = response.message[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* resumed() {
-    try {
-      for (let item = first; item.done !== true; item = await iterator.next()) {
-        yield item.value;
-      }
-    } finally {
-      call.signals.deadline?.end();
-      // A stream that is given up must end its source too.
-      await iterator.return?.();
-    }
-  }
-  return { ...response, message: resumed() };
 }
 
 /** A new list: an interceptor may give the same headers to several calls. */

@@ -12,6 +12,7 @@ import { createLinkedAbortController } from "@connectrpc/connect/protocol";
 import type { Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import type { MessageGroup } from "./message-group.ts";
 import type { PreparedMessage } from "./prepared-message.ts";
 
 type AnyMessage = MessageShape<DescMessage>;
@@ -35,8 +36,10 @@ export interface UnaryCallResponse extends Pick<UnaryResponse, "stream" | "heade
   readonly message: AnyMessage | PreparedMessage;
 }
 
-/** The response to a streaming call: Connect's. */
-export type StreamCallResponse = Pick<StreamResponse, "stream" | "header" | "trailer" | "message">;
+/** The response to a streaming call. Unlike in Connect's, several of its messages may be one group. */
+export interface StreamCallResponse extends Pick<StreamResponse, "stream" | "header" | "trailer"> {
+  readonly message: AsyncIterable<AnyMessage | MessageGroup>;
+}
 
 /**
  * Answers a call. It rejects where the call fails, and never throws synchronously. A link with nothing to wait for gives
@@ -84,6 +87,10 @@ export class Call implements HandlerContext {
     this.exchange = head.exchange;
     this.head = head;
     this.signals = new CallSignals(head.exchange, head.timeoutMs);
+    if ((method as { readonly methodKind: string }).methodKind !== "unary") {
+      // Before any interceptor sees the signal: one may pass on another that is made of it.
+      void this.signals.ending;
+    }
   }
 
   get service() {
@@ -110,7 +117,7 @@ export class Call implements HandlerContext {
     return this.contextValues;
   }
 
-  /** Aborts at the deadline, and when the client goes away. */
+  /** Aborts at the deadline, when the client goes away, and when an interceptor ends the call. */
   get signal(): AbortSignal {
     return this.passedOn?.signal ?? this.signals.all;
   }
@@ -158,11 +165,12 @@ class CallValues implements ContextValues {
   }
 }
 
-/** What ends a call early: its deadline, and a client that goes away. */
-export class CallSignals {
+/** What ends a call early: its deadline, a client that goes away, and an interceptor that ends it. */
+class CallSignals {
   /** Undefined when there is none. */
   readonly deadline: Deadline | undefined;
   readonly #exchange: Exchange;
+  #ending: AbortController | undefined;
   #all: AbortSignal | undefined;
 
   /** `timeoutMs` runs from now on; undefined for no deadline. */
@@ -171,12 +179,18 @@ export class CallSignals {
     this.deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
   }
 
-  /** Aborts at the deadline, and when the client goes away. */
+  /** Ends the call when it is aborted. An interceptor asks for it before it passes the call on. */
+  get ending(): AbortController {
+    this.#ending ??= new AbortController();
+    return this.#ending;
+  }
+
+  /** Aborts at the deadline, when the client goes away, and when the call is ended. */
   get all(): AbortSignal {
     this.#all ??=
-      this.deadline === undefined
+      this.deadline === undefined && this.#ending === undefined
         ? this.#exchange.signal
-        : createLinkedAbortController(this.deadline.signal, this.#exchange.signal).signal;
+        : createLinkedAbortController(this.deadline?.signal, this.#ending?.signal, this.#exchange.signal).signal;
     return this.#all;
   }
 }

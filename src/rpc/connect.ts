@@ -42,7 +42,11 @@ function open({ exchange, contentType }: RpcRequest, { readMaxBytes, json, regis
       timeout.assertValid();
       return codec.decode(input, bytes);
     },
-    async answer(method, { trailer, message }, header) {
+    async answer(method, response, header) {
+      if (response.stream) {
+        throw new Error("a streaming call has no unary answer");
+      }
+      const { trailer, message } = response;
       const codec = request.codec();
       appendTrailer(header, trailer);
       header.set("content-type", codec === json ? "application/json" : "application/proto");
@@ -85,7 +89,7 @@ export interface ConnectRequest {
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-request */
-export function postRequest(exchange: Exchange, contentType: string | undefined, json: Codec): ConnectRequest {
+function postRequest(exchange: Exchange, contentType: string | undefined, json: Codec): ConnectRequest {
   const compression = callCompression(exchange, exchange.header("content-encoding"));
   return {
     compression,
@@ -97,7 +101,7 @@ export function postRequest(exchange: Exchange, contentType: string | undefined,
 }
 
 /** Source: https://connectrpc.com/docs/protocol/#unary-get-request */
-export function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
+function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
   const query = new URLSearchParams(exchange.query);
   const compression = callCompression(exchange, query.get("compression") ?? undefined);
   return {

@@ -12,6 +12,7 @@ import {
 import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import type { Call, CallHandler, CallInterceptor } from "./call.ts";
 import { applyConnectInterceptor } from "./connect-interceptors.ts";
+import { MessageGroup } from "./message-group.ts";
 import { PreparedMessage } from "./prepared-message.ts";
 
 /** An RPC that any protocol can call: its method, and the chain of interceptors that ends in its implementation. */
@@ -45,17 +46,25 @@ export interface EndpointOptions {
 }
 
 /**
- * The unary methods of a service. Unlike Connect's `ServiceImpl`, they see the call itself, and may answer with a
- * `PreparedMessage`.
+ * The methods of a service. Unlike in Connect's `ServiceImpl`, they see the call itself, a unary one may answer with a
+ * `PreparedMessage`, and a stream is promised: it is open once the promise resolves, and an error before that is the
+ * answer. It ends by throwing the reason of the call's signal once that aborts.
  */
-export type UnaryServiceImpl<S extends DescService> = {
+export type ServiceMethods<S extends DescService> = {
   [P in keyof S["method"]]: (
     request: MessageShape<S["method"][P]["input"]>,
     call: Call,
   ) => Promise<
-    MessageInitShape<S["method"][P]["output"]> | PreparedMessage<MessageShape<S["method"][P]["output"]> & Message>
+    S["method"][P] extends { readonly methodKind: "server_streaming" }
+      ? StreamOf<S["method"][P]["output"]>
+      : MessageInitShape<S["method"][P]["output"]> | PreparedMessage<MessageShape<S["method"][P]["output"]> & Message>
   >;
 };
+
+/** The messages of a stream. */
+type StreamOf<Desc extends DescMessage> = AsyncIterable<
+  MessageInitShape<Desc> | MessageGroup<MessageShape<Desc> & Message>
+>;
 
 /**
  * Makes an endpoint of an implementation. Interceptors are chained once, here.
@@ -78,16 +87,14 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
   return { method, name: isSynthetic ? undefined : rpcName(method), handle };
 }
 
-/** Makes an endpoint of each unary method of a service, and of none that streams. */
-export function createUnaryEndpoints<S extends DescService>(
+/** Makes an endpoint of each method of a service. */
+export function createEndpoints<S extends DescService>(
   service: S,
-  implementation: UnaryServiceImpl<S> | ServiceImpl<S>,
+  implementation: ServiceMethods<S> | ServiceImpl<S>,
   options: EndpointOptions,
-): UnaryEndpoint[] {
+): Endpoint[] {
   const { methods } = createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>);
-  return Object.values(methods)
-    .filter(({ kind }) => kind === "unary")
-    .map((spec) => createEndpoint(spec, options) as UnaryEndpoint);
+  return Object.values(methods).map((spec) => createEndpoint(spec, options));
 }
 
 function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHandler, method: DescMethod): CallHandler {
@@ -110,7 +117,7 @@ function readMessage({ passedOn, signals, head, original }: Call): Promise<Messa
 function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHandler {
   switch (spec.kind) {
     case "unary": {
-      const mustBeWhole = [...options.callInterceptors, ...options.messageInterceptors].some(isConnectInterceptor);
+      const mustBeWhole = hasConnectInterceptor(options);
       return async (call) => {
         const result: object = await spec.impl(call.message as Message, call);
         const { responseHeader: header, responseTrailer: trailer } = call;
@@ -125,27 +132,67 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
         return { stream: false, header, trailer, message: mustBeWhole ? await result.whole() : result };
       };
     }
-    case "server_streaming":
+    case "server_streaming": {
+      const mustBeWhole = hasConnectInterceptor(options);
       return async (call) => {
         const { responseHeader: header, responseTrailer: trailer } = call;
-        const message = messages(spec.method.output, spec.impl(call.message as Message, call));
+        const opening: StreamOf<DescMessage> | Promise<StreamOf<DescMessage>> = spec.impl(
+          call.message as Message,
+          call,
+        );
+        const stream = opening instanceof Promise ? await opening : await begun(opening);
+        const message = messages(spec.method.output, mustBeWhole ? takenApart(stream) : stream, call);
         return { stream: true, header, trailer, message };
       };
+    }
     default:
       throw new Error(`${spec.method.toString()}: only unary and server-streaming methods can be endpoints`);
   }
 }
 
-function isConnectInterceptor(interceptor: CallInterceptor | Interceptor): boolean {
-  return typeof interceptor === "function";
+function hasConnectInterceptor({ callInterceptors, messageInterceptors }: EndpointOptions): boolean {
+  return [...callInterceptors, ...messageInterceptors].some((interceptor) => typeof interceptor === "function");
 }
 
+/** Waits for the first message of a stream that nobody has promised, so that an error before it is the answer. */
+async function begun<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const iterator = stream[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* resumed() {
+    try {
+      for (let item = first; item.done !== true; item = await iterator.next()) {
+        yield item.value;
+      }
+    } finally {
+      // A stream that is given up must end its source too.
+      await iterator.return?.();
+    }
+  }
+  return resumed();
+}
+
+async function* takenApart(stream: StreamOf<DescMessage>): AsyncGenerator<MessageInitShape<DescMessage>> {
+  for await (const item of stream) {
+    if (item instanceof MessageGroup) {
+      yield* item.messages;
+    } else {
+      yield item;
+    }
+  }
+}
+
+/** The messages that a stream sends. It needs its deadline until it ends. */
 async function* messages(
   desc: DescMessage,
-  inits: AsyncIterable<MessageInitShape<DescMessage>>,
-): AsyncGenerator<Message> {
-  for await (const init of inits) {
-    yield create(desc, init);
+  stream: StreamOf<DescMessage>,
+  { signals }: Call,
+): AsyncGenerator<Message | MessageGroup> {
+  try {
+    for await (const item of stream) {
+      yield item instanceof MessageGroup ? item : create(desc, item);
+    }
+  } finally {
+    signals.deadline?.end();
   }
 }
 

@@ -1,14 +1,31 @@
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { bodyTooLarge } from "../http/body.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { CallCompression } from "./compression.ts";
 
 /** The size of an envelope's head, in bytes: a byte of flags, and the message's length as a big-endian uint32. */
 export const envelopeHeadBytes = 5;
 
+/** How the body of a request with one enveloped message is read. */
+export interface EnvelopeReading {
+  readonly compression: CallCompression;
+  /** The size of the largest message, in bytes, after decompression. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Reads the one message of a request. Throws what `openEnvelope` throws, `request_timeout`, or the signal's reason. */
+export async function readEnveloped(exchange: Exchange, reading: EnvelopeReading): Promise<Uint8Array> {
+  const { compression, maxBytes, signal } = reading;
+  compression.assertKnown();
+  const body = await exchange.readBody(maxBytes, signal, envelopeHeadBytes);
+  return await openEnvelope(body, compression, maxBytes);
+}
+
 /**
- * Takes the one message out of the body of a unary call over gRPC or gRPC-Web, and decompresses it.
- * Throws `cardinality`, `malformed`, `body_too_large`, `unnamed_compression` or `unsupported_compression`.
+ * Reads the only message in the body of a call over gRPC or gRPC-Web, and decompresses it. Throws `cardinality` for none
+ * or several, `malformed`, `body_too_large`, `unnamed_compression` or `unsupported_compression`.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */

@@ -1,4 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import {
   headerAcceptEncoding,
@@ -10,47 +11,65 @@ import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc
 import type { Answer } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { isStream } from "../http/send-body.ts";
 import { binaryCodec, type Codec, encodeMessage } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
-import { closeEnvelope, envelopeHeadBytes, openEnvelope } from "./envelope.ts";
+import { closeEnvelope, readEnveloped } from "./envelope.ts";
 import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import { streamBody } from "./stream-body.ts";
 import { readTimeout } from "./timeout.ts";
 
 /**
- * Unary calls over gRPC.
+ * Calls over gRPC.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 export const grpcProtocol: RpcProtocol = {
   name: "grpc",
   open(request, format) {
-    return openEnveloped(request, format, (header, body, trailer) => ({ status: 200, header, body, trailer }));
+    return openEnveloped(request, format, {
+      answer: (header, body, trailer) => ({ status: 200, header, body, trailer }),
+      endOfStream: () => undefined,
+    });
   },
 };
 
 /**
- * Unary calls over gRPC-Web: gRPC, with the trailer as a last envelope of the body.
+ * Calls over gRPC-Web: gRPC, with the trailer as a last envelope of the body.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
  */
 export const grpcWebProtocol: RpcProtocol = {
   name: "grpc-web",
   open(request, format) {
-    return openEnveloped(request, format, (header, message, trailer) => {
-      const body = Buffer.concat([message, closeEnvelope(trailerSerialize(trailer), trailerFlag)]);
-      return { status: 200, header, body };
+    return openEnveloped(request, format, {
+      answer(header, body, trailer) {
+        return isStream(body)
+          ? { status: 200, header, body }
+          : { status: 200, header, body: Buffer.concat([body, trailerEnvelope(trailer)]) };
+      },
+      endOfStream: trailerEnvelope,
     });
   },
 };
 
-/** Makes the answer of a call that has succeeded, of its message in an envelope, and its trailer with the status. */
-type MakeAnswer = (header: HeaderList, message: Uint8Array, trailer: Headers) => Answer;
+function trailerEnvelope(trailer: Headers): Uint8Array {
+  return closeEnvelope(trailerSerialize(trailer), trailerFlag);
+}
+
+/** Where the trailer goes. That of a stream is complete when its body has ended. */
+interface TrailerPlace {
+  /** Makes the answer of a call, of its messages in envelopes, and its trailer. */
+  answer(header: HeaderList, body: Uint8Array | AsyncIterable<Uint8Array>, trailer: Headers): Answer;
+  /** What the body of a stream ends with, by its complete trailer. */
+  endOfStream(trailer: Headers): Uint8Array | undefined;
+}
 
 /** What gRPC and gRPC-Web share: all but the place of the trailer. */
 function openEnveloped(
   { exchange, contentType = "" }: RpcRequest,
   { readMaxBytes, json }: RpcFormat,
-  makeAnswer: MakeAnswer,
+  place: TrailerPlace,
 ): OpenedCall {
   const codec = codecOf(contentType, json);
   const timeout = readTimeout(exchange.header("grpc-timeout"), parseTimeout);
@@ -62,19 +81,25 @@ function openEnveloped(
       if (codec === undefined) {
         throw new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
       }
-      compression.assertKnown();
-      const body = await exchange.readBody(readMaxBytes, signal, envelopeHeadBytes);
+      const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
-      return codec.decode(input, await openEnvelope(body, compression, readMaxBytes));
+      return codec.decode(input, message);
     },
-    async answer(method, { trailer, message }, header) {
-      const { body, name } = await compression.compress(await encodeMessage(codec as Codec, method.output, message));
+    async answer({ output }, response, header, toClientError) {
+      const { trailer } = response;
       header.set("content-type", contentType);
+      if (response.stream) {
+        const end = (error: ConnectError | undefined) => place.endOfStream(setTrailerStatus(trailer, error));
+        const format = { output, codec: codec as Codec, toClientError, end };
+        return place.answer(header, streamBody(response.message, format), trailer);
+      }
+      const encoded = await encodeMessage(codec as Codec, output, response.message);
+      const { body, name } = await compression.compress(encoded);
       if (name !== undefined) {
         header.set(headerEncoding, name);
       }
       const envelope = closeEnvelope(body, name === undefined ? 0 : compressedFlag);
-      return makeAnswer(header, envelope, setTrailerStatus(trailer, undefined));
+      return place.answer(header, envelope, setTrailerStatus(trailer, undefined));
     },
     /** The one block of headers is the trailer, too. Clients that would read it twice get each of its fields once. */
     async fail(error, metadata, trailer) {

@@ -3,17 +3,17 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall, type ToError } from "./answer-call.ts";
-import type { UnaryCallResponse } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
-import { rpcPath, type UnaryEndpoint } from "./endpoint.ts";
+import { connectStreamProtocol } from "./connect-stream.ts";
+import { type Endpoint, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import { readNotFound } from "./not-found-endpoint.ts";
 import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */
 export interface RpcOptions {
-  readonly endpoints: readonly UnaryEndpoint[];
+  readonly endpoints: readonly Endpoint[];
   /** Answers OPTIONS, and refuses requests that no method takes. */
   readonly notFoundEndpoint: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
@@ -73,12 +73,14 @@ interface Serving extends RpcOptions {
   readonly format: RpcFormat;
 }
 
-function serve(request: RpcRequest, endpoint: UnaryEndpoint, { format, toError }: Serving): Promise<Answer> {
-  const opened = request.protocol.open(request, format);
-  return answerCall(endpoint, rpcCall(request, endpoint, opened), toError);
+function serve(request: RpcRequest, endpoint: Endpoint, serving: Serving): Promise<Answer> {
+  const { protocol } = request;
+  const isConnectStream = protocol === connectProtocol && endpoint.method.methodKind !== "unary";
+  const opened = (isConnectStream ? connectStreamProtocol : protocol).open(request, serving.format);
+  return answerCall(endpoint, rpcCall(request, endpoint, opened, serving), serving.toError);
 }
 
-function rpcCall(request: RpcRequest, { method }: UnaryEndpoint, opened: OpenedCall): ProtocolCall {
+function rpcCall(request: RpcRequest, { method }: Endpoint, opened: OpenedCall, { toError }: Serving): ProtocolCall {
   const { exchange, protocol, contentFault } = request;
   return {
     exchange,
@@ -91,7 +93,7 @@ function rpcCall(request: RpcRequest, { method }: UnaryEndpoint, opened: OpenedC
       }
       return message;
     },
-    answer: (response, header) => opened.answer(method, response as UnaryCallResponse, header),
+    answer: (response, header) => opened.answer(method, response, header, (reason) => toError(reason, exchange)),
     fail: (error, header, trailer) => opened.fail(error, header, trailer),
   };
 }
@@ -99,7 +101,7 @@ function rpcCall(request: RpcRequest, { method }: UnaryEndpoint, opened: OpenedC
 function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
   const opened = request.protocol.open(request, format);
-  const call = rpcCall(request, notFoundEndpoint, opened);
+  const call = rpcCall(request, notFoundEndpoint, opened, serving);
   return answerCall(notFoundEndpoint, { ...call, timeoutMs: undefined, read: () => readNotFound(refusal) }, toError);
 }
 
@@ -107,7 +109,7 @@ function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): 
 function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
   const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
-  const call = rpcCall(request, notFoundEndpoint, connectProtocol.open(request, format));
+  const call = rpcCall(request, notFoundEndpoint, connectProtocol.open(request, format), serving);
   return answerCall(
     notFoundEndpoint,
     {
@@ -130,10 +132,12 @@ function protocolOf(contentType = ""): RpcProtocol {
   return /^application\/grpc(\+[^;]*)?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
 }
 
-/** POST, and over Connect also GET and HEAD where the method has no side effects. */
-function allowedMethods({ method }: UnaryEndpoint, protocol: RpcProtocol): readonly string[] {
-  const isSafe = protocol === connectProtocol && method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  return isSafe ? ["GET", "HEAD", "POST", "OPTIONS"] : ["POST", "OPTIONS"];
+/** POST, and over Connect also GET and HEAD where the method is unary and has no side effects. */
+function allowedMethods({ method }: Endpoint, protocol: RpcProtocol): readonly string[] {
+  const isSafe = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  return isSafe && protocol === connectProtocol && method.methodKind === "unary"
+    ? ["GET", "HEAD", "POST", "OPTIONS"]
+    : ["POST", "OPTIONS"];
 }
 
 function unknownRoute(): ProtocolError {

@@ -1,9 +1,9 @@
-import type { DescMessage, DescMethodUnary, MessageShape, Registry } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, MessageShape, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { ProtocolError } from "../http/protocol-error.ts";
-import type { UnaryCallResponse } from "./call.ts";
+import type { CallResponse } from "./call.ts";
 import type { Codec } from "./codec.ts";
 
 /** How messages are read and written in every protocol. */
@@ -26,7 +26,7 @@ export interface RpcRequest {
   readonly contentFault: ProtocolError | undefined;
 }
 
-/** A wire format of unary calls: how a request is read, and how its answer is written. */
+/** A wire format of calls with one request: how a request is read, and how its answer is written. */
 export interface RpcProtocol {
   /** The name that interceptors see. */
   readonly name: string;
@@ -34,14 +34,19 @@ export interface RpcProtocol {
   open(request: RpcRequest, format: RpcFormat): OpenedCall;
 }
 
-/** A unary call whose headers have been read. */
+/** A call whose headers have been read. */
 export interface OpenedCall {
   /** From the headers on, in milliseconds; undefined for none. */
   readonly timeoutMs: number | undefined;
   /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
   read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined): Promise<MessageShape<Desc>>;
-  /** Makes the answer with a response. `header` is the answer's own. */
-  answer(method: DescMethodUnary, response: UnaryCallResponse, header: HeaderList): Promise<Answer>;
+  /** Makes the answer with a response. `header` is the answer's own. `toClientError` converts the failure of a stream. */
+  answer(
+    method: DescMethod,
+    response: CallResponse,
+    header: HeaderList,
+    toClientError: (reason: unknown) => ConnectError,
+  ): Promise<Answer>;
   /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
   fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }

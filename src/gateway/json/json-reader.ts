@@ -183,7 +183,7 @@ export function readList(json: unknown, read: JsonReader): unknown[] {
 }
 
 /** The reader of a map, whose keys are of this scalar type. */
-export function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReader {
+function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReader {
   const readKey = createTextReader(mapKey, true);
   return (json) => {
     // `Object.fromEntries` takes `__proto__` for a key; an assignment would not.
@@ -196,7 +196,7 @@ export function createMapReader(mapKey: ScalarType, read: JsonReader): JsonReade
 }
 
 /** Reads the value of a key. Faults get the key before their path. */
-export function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknown {
+function readWithin<T>(key: string, part: T, read: (part: T) => unknown): unknown {
   try {
     return read(part);
   } catch (error) {
@@ -205,7 +205,7 @@ export function readWithin<T>(key: string, part: T, read: (part: T) => unknown):
 }
 
 /** Throws `ContentFault` for anything but an object. */
-export function readObject(json: unknown): Record<string, unknown> {
+function readObject(json: unknown): Record<string, unknown> {
   if (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof JsonNumber) {
     throw new ContentFault("must be an object");
   }

@@ -18,7 +18,7 @@ const four = `%(?:F0%[9AB][0-9A-F]|F[1-3]${tail}|F4%8[0-9A-F])${tail}${tail}`;
 const encodedText = new RegExp(`^(?:${[unescaped, one, two, three, four].join("|")})*$`, "i");
 
 /** Whether `percentDecode` accepts the text. Unlike an error for each of many texts, this is fast. */
-export function isPercentEncoded(text: string): boolean {
+function isPercentEncoded(text: string): boolean {
   return plain.test(text) || encodedText.test(text);
 }
 

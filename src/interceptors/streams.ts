@@ -1,0 +1,241 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { DomainError, scopeMissing, serverStopping, tooManyStreams, tooManyStreamsInAll } from "../domain/errors.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Call, CallHandler, CallInterceptor, CallResponse, StreamCallResponse } from "../rpc/call.ts";
+import { type Caller, callerKey, type Identify } from "./auth.ts";
+import { uncountedRefusal } from "./limits.ts";
+import { operationOf } from "./operation.ts";
+
+/** How many streams a key may have open. Source: docs/contract.md#watching */
+export const maxStreamsOfKey = 32;
+
+/** How many streams may be open in all: they take some 300 MB. */
+const maxInAll = 8_192;
+
+/** How often it is looked whether a key has expired, in milliseconds. A stream ends within a second of its key. */
+const expiryCheckMs = 500;
+
+/** How long a client that does not read has to take the end of its stream, in milliseconds. */
+const lastReadMs = 500;
+
+/** A place for a stream of a key. */
+export interface StreamPlace {
+  /** Gives it back. */
+  leave(): void;
+}
+
+/** The places for streams of keys, which several servers share. */
+export interface StreamPlaces {
+  /**
+   * Takes a place for a stream of a key. Resolves to undefined where the key has `max` already, over all servers.
+   * Rejects with `UNAVAILABLE` where nobody can tell.
+   */
+  take(keyId: string, max: number): Promise<StreamPlace | undefined>;
+}
+
+/** What the streams of keys are held to. */
+export interface KeyStreamsOptions {
+  readonly identify: Identify;
+  /** Calls back when keys may have changed. */
+  readonly onKeysChanged: (listener: () => void) => void;
+  readonly clock: () => number;
+  /** Aborts when the server stops serving. */
+  readonly stopping: AbortSignal;
+  /** Undefined where no other server has streams of the same keys. */
+  readonly places: StreamPlaces | undefined;
+}
+
+/** A stream from its opening to its end. */
+interface OpenStream {
+  readonly call: Call;
+  /** The scope that it needs; empty for none. */
+  readonly scope: string;
+  caller: Caller;
+}
+
+/**
+ * Counts the open streams of each key, and ends them: with their key, when the key loses the scope, and when the server
+ * stops.
+ *
+ * It comes between `auth` and `limits`: a stream past the most of its key is refused without being counted.
+ */
+export class KeyStreams implements CallInterceptor {
+  readonly #options: KeyStreamsOptions;
+  readonly #open = new Set<OpenStream>();
+  readonly #byKey = new Map<string, number>();
+  #opened = 0;
+  #refused = 0;
+  #expiryCheck: NodeJS.Timeout | undefined;
+
+  constructor(options: KeyStreamsOptions) {
+    this.#options = options;
+    options.onKeysChanged(() => void this.#identifyAgain());
+    options.stopping.addEventListener("abort", () => this.#stop());
+  }
+
+  /** How many streams are open and may be, how many keys have all that they may, how many were opened and refused. */
+  get counts() {
+    const keysAtMost = [...this.#byKey.values()].filter((open) => open >= maxStreamsOfKey).length;
+    return { open: this.#open.size, most: maxInAll, keysAtMost, opened: this.#opened, refused: this.#refused };
+  }
+
+  wrap(next: CallHandler, method: DescMethod): CallHandler {
+    return method.methodKind === "unary" ? next : (call) => this.#answer(call, next);
+  }
+
+  async #answer(call: Call, next: CallHandler): Promise<CallResponse> {
+    const caller = call.contextValues.get(callerKey);
+    if (caller?.key === undefined) {
+      return await next(call);
+    }
+    const { id } = caller.key;
+    const refusal = this.#refusalOf(id);
+    if (refusal !== undefined) {
+      return await this.#refuse(call, refusal, next);
+    }
+    // It counts here before other servers are asked: of many that open at a time, none slips through.
+    const leaveHere = this.#enter({ call, caller, scope: operationOf(call.method)?.scope ?? "" }, id);
+    const place = await this.#takePlace(id);
+    if (place instanceof DomainError) {
+      leaveHere();
+      return await this.#refuse(call, place, next);
+    }
+    const leave = () => {
+      leaveHere();
+      place?.leave();
+    };
+    try {
+      return this.#leavingAtEnd((await next(call)) as StreamCallResponse, call.exchange, leave);
+    } catch (reason) {
+      leave();
+      throw reason;
+    }
+  }
+
+  async #refuse(call: Call, refusal: DomainError, next: CallHandler): Promise<CallResponse> {
+    this.#refused += 1;
+    call.contextValues.set(uncountedRefusal, refusal);
+    return await next(call);
+  }
+
+  /** Resolves to why there is no place; to undefined where servers do not share places. */
+  async #takePlace(keyId: string): Promise<StreamPlace | DomainError | undefined> {
+    const { places } = this.#options;
+    if (places === undefined) {
+      return undefined;
+    }
+    try {
+      return (await places.take(keyId, maxStreamsOfKey)) ?? tooManyStreams(maxStreamsOfKey);
+    } catch (reason) {
+      if (reason instanceof DomainError) {
+        return reason;
+      }
+      throw reason;
+    }
+  }
+
+  #refusalOf(keyId: string): DomainError | undefined {
+    if (this.#options.stopping.aborted) {
+      return serverStopping();
+    }
+    if ((this.#byKey.get(keyId) ?? 0) >= maxStreamsOfKey) {
+      return tooManyStreams(maxStreamsOfKey);
+    }
+    return this.#open.size >= maxInAll ? tooManyStreamsInAll() : undefined;
+  }
+
+  /** Returns what takes the stream out again, at its end or before. */
+  #enter(stream: OpenStream, keyId: string): () => void {
+    this.#open.add(stream);
+    this.#opened += 1;
+    this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + 1);
+    // It is made now, so that the implementation's signal has it.
+    void stream.call.signals.ending;
+    this.#expiryCheck ??= setInterval(() => this.#endExpired(), expiryCheckMs).unref();
+    return () => {
+      if (this.#open.delete(stream)) {
+        this.#leave(keyId);
+      }
+    };
+  }
+
+  #leave(keyId: string): void {
+    const open = (this.#byKey.get(keyId) ?? 1) - 1;
+    if (open === 0) {
+      this.#byKey.delete(keyId);
+    } else {
+      this.#byKey.set(keyId, open);
+    }
+    if (this.#open.size === 0) {
+      clearInterval(this.#expiryCheck);
+      this.#expiryCheck = undefined;
+    }
+  }
+
+  /** A stream ends when it has been sent, or when its client goes away: then it may never have been begun. */
+  #leavingAtEnd(response: StreamCallResponse, { signal }: Exchange, leave: () => void): StreamCallResponse {
+    if (signal.aborted) {
+      leave();
+    }
+    signal.addEventListener("abort", leave);
+    async function* leaving() {
+      try {
+        yield* response.message;
+      } finally {
+        leave();
+      }
+    }
+    return { ...response, message: leaving() };
+  }
+
+  /** Ends the streams whose keys are no longer valid, or no longer suffice. */
+  async #identifyAgain(): Promise<void> {
+    await Promise.all([...this.#open].map((stream) => this.#identify(stream)));
+  }
+
+  async #identify(stream: OpenStream): Promise<void> {
+    const caller = await this.#options.identify(stream.call.headerLines("authorization"));
+    if (caller.key === undefined) {
+      // A store that cannot be read says nothing of the key. It is asked again when it answers.
+      if (!isUnavailable(caller.refusal)) {
+        this.#end(stream, caller.refusal);
+      }
+      return;
+    }
+    stream.caller = caller;
+    const granted: readonly string[] = caller.key.scopes;
+    if (stream.scope !== "" && !granted.includes(stream.scope)) {
+      this.#end(stream, scopeMissing(stream.scope));
+    }
+  }
+
+  #endExpired(): void {
+    const nowMs = this.#options.clock();
+    for (const stream of this.#open) {
+      if (stream.caller.key !== undefined && nowMs >= stream.caller.endsAtMs) {
+        void this.#identify(stream);
+      }
+    }
+  }
+
+  #stop(): void {
+    for (const stream of this.#open) {
+      stream.call.exchange.record.isStopped = true;
+      this.#end(stream, serverStopping());
+    }
+  }
+
+  #end(stream: OpenStream, reason: unknown): void {
+    const { signals, exchange } = stream.call;
+    signals.ending.abort(reason);
+    setTimeout(() => {
+      if (this.#open.has(stream)) {
+        exchange.abort();
+      }
+    }, lastReadMs).unref();
+  }
+}
+
+function isUnavailable(refusal: unknown): boolean {
+  return (refusal as Partial<DomainError>).code === "UNAVAILABLE";
+}

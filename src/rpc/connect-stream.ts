@@ -1,0 +1,80 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import {
+  endStreamFlag,
+  endStreamToJson,
+  headerStreamAcceptEncoding,
+  headerStreamEncoding,
+  parseTimeout,
+} from "@connectrpc/connect/protocol-connect";
+import { ProtocolError } from "../http/protocol-error.ts";
+import { binaryCodec, type Codec } from "./codec.ts";
+import { CallCompression } from "./compression.ts";
+import { connectProtocol } from "./connect.ts";
+import { closeEnvelope, readEnveloped } from "./envelope.ts";
+import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import { streamBody } from "./stream-body.ts";
+import { readTimeout } from "./timeout.ts";
+
+/**
+ * Server-streaming calls over the Connect protocol.
+ *
+ * Source: https://connectrpc.com/docs/protocol/#streaming-rpcs
+ */
+export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open };
+
+function open(request: RpcRequest, format: RpcFormat): OpenedCall {
+  const { exchange, contentType = "" } = request;
+  const { readMaxBytes, json, registry } = format;
+  const codec = codecOf(contentType, json);
+  const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
+  if (codec === undefined) {
+    return unsupported(request, format);
+  }
+  const compression = new CallCompression(exchange, exchange.header(headerStreamEncoding), headerStreamAcceptEncoding);
+  const end = (trailer: Headers, error: ConnectError | undefined) =>
+    closeEnvelope(JSON.stringify(endStreamToJson(trailer, error, { registry })), endStreamFlag);
+
+  return {
+    timeoutMs: timeout.timeoutMs,
+    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined) {
+      const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
+      timeout.assertValid();
+      return codec.decode(input, message);
+    },
+    async answer({ output }, response, header, toClientError) {
+      if (!response.stream) {
+        throw new Error("a unary call has no streaming answer");
+      }
+      header.set("content-type", contentType);
+      const body = streamBody(response.message, {
+        output,
+        codec,
+        toClientError,
+        end: (error) => end(response.trailer, error),
+      });
+      return { status: 200, header, body };
+    },
+    async fail(error, header, trailer) {
+      header.set("content-type", contentType);
+      return { status: 200, header, body: end(trailer, error) };
+    },
+  };
+}
+
+/** HTTP tells of a content type that is none of the protocol's. */
+function unsupported(request: RpcRequest, format: RpcFormat): OpenedCall {
+  const types = "application/connect+proto, application/connect+json";
+  return {
+    ...connectProtocol.open(request, format),
+    async read() {
+      const accepted = { "accept-post": types };
+      throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, accepted);
+    },
+  };
+}
+
+function codecOf(contentType: string, json: Codec): Codec | undefined {
+  const name = /^application\/connect\+(proto|json)\s*(;|$)/i.exec(contentType)?.[1]?.toLowerCase();
+  return name === undefined ? undefined : name === "proto" ? binaryCodec : json;
+}
