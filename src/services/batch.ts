@@ -5,8 +5,8 @@ import type { InventoryService } from "../../gen/petstore/v1/inventory_service_p
 import type { DomainError } from "../domain/errors.ts";
 import { fromEtag } from "../domain/etag.ts";
 import { type StockCommand, stockRefusalError } from "../domain/stock.ts";
-import type { BatchOutcome, StockStore } from "../domain/stock-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { BatchOutcome, StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { inventoryItemToMessage } from "./inventory-message.ts";
 import type { StockWriter } from "./stock-writer.ts";
 
@@ -23,7 +23,7 @@ export function batchUpdateInventory({
   store,
   write,
   errorToMessage,
-}: BatchOptions): UnaryServiceImpl<typeof InventoryService>["batchUpdateInventory"] {
+}: BatchOptions): ServiceMethods<typeof InventoryService>["batchUpdateInventory"] {
   function toResult({ petId }: StockCommand, outcome: BatchOutcome) {
     return outcome.outcome === "done"
       ? { petId, item: inventoryItemToMessage(outcome.entry) }

@@ -180,7 +180,7 @@ export class CacheSegment {
     return { bytes, revision };
   }
 
-  /** The bytes of each page at a revision, and the list's closing bracket behind the last one. */
+  /** The bytes of each page at a revision, and the list's closing bracket after the last one. */
   async *#pieces(revision: bigint, append: Append): AsyncGenerator<Uint8Array> {
     for (let index = 0; index < this.#pages.length || !this.#arePagesKnown; index += 1) {
       const page = this.#pages[index];
@@ -204,7 +204,7 @@ export class CacheSegment {
     return bytes;
   }
 
-  /** Makes the page behind the last one. Where several readers do so at once, they make the same one. */
+  /** Makes the page after the last one. Where several readers do so at once, they make the same one. */
   async #makeNext(revision: bigint, append: Append): Promise<Uint8Array> {
     const after = this.end;
     const items = await this.#source.read({ after, limit: pageLength, asOf: revision });

@@ -2,8 +2,8 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { InventoryService, ListStockChangesRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { type AnsweredChanges, readChangePage } from "../domain/change-page.ts";
 import { issueCursor, type StockChange } from "../domain/history.ts";
-import type { StockStore } from "../domain/stock-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { changeKindMessages } from "./enum-maps.ts";
 
 /** What the history needs. */
@@ -17,7 +17,7 @@ export interface HistoryServiceOptions {
 export function listStockChanges({
   store,
   keptSinceMs,
-}: HistoryServiceOptions): UnaryServiceImpl<typeof InventoryService>["listStockChanges"] {
+}: HistoryServiceOptions): ServiceMethods<typeof InventoryService>["listStockChanges"] {
   return async (request) => {
     const { crossing, newestFirst, after, pageSize, pageToken } = request;
     const petIds = await petsOf(store, request);
@@ -45,7 +45,8 @@ async function petsOf(
   return petId.includes(pet) ? [pet] : undefined;
 }
 
-function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
+/** A change as clients see it. `lineage` is that of the history, which its cursor carries. */
+export function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
   const { kind, occurredAtMs, ...same } = change;
   return {
     ...same,

@@ -4,8 +4,8 @@ import { type Duration, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type HoldService, ListHoldsResponseSchema } from "../../gen/petstore/v1/hold_service_pb.ts";
 import { invalidRequest } from "../domain/errors.ts";
 import { defaultHoldMs, type Hold } from "../domain/hold.ts";
-import type { ListedHold, StockStore } from "../domain/stock-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { ListedHold, StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { holdStateFromMessage, holdStateMessages } from "./enum-maps.ts";
 import { answerList } from "./list.ts";
 import type { StockWriter } from "./stock-writer.ts";
@@ -18,7 +18,7 @@ export interface HoldServiceOptions {
 }
 
 /** The RPCs of holds on stock. */
-export function holdService({ store, write, clock }: HoldServiceOptions): UnaryServiceImpl<typeof HoldService> {
+export function holdService({ store, write, clock }: HoldServiceOptions): ServiceMethods<typeof HoldService> {
   return {
     async createHold({ petId, quantity, ttl, reference }, call) {
       const request = {

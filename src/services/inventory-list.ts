@@ -7,8 +7,8 @@ import {
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { issueCursor } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
-import type { StockStore } from "../domain/stock-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 import { petStatusFromMessage } from "./enum-maps.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
@@ -16,7 +16,7 @@ import { inventoryItemToMessage } from "./inventory-message.ts";
 import { answerList } from "./list.ts";
 import type { StockRevision } from "./stock-revision.ts";
 
-type ListInventory = UnaryServiceImpl<typeof InventoryService>["listInventory"];
+type ListInventory = ServiceMethods<typeof InventoryService>["listInventory"];
 
 /** What lists of the inventory need. */
 export interface InventoryListOptions {
@@ -31,7 +31,7 @@ export interface InventoryListOptions {
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
   return async ({ pageSize, pageToken, status }) => {
     const isPage = pageSize !== undefined;
-    const { lineage, revision } = await (isPage ? stock.lastKnown() : stock.caughtUp());
+    const { lineage, revision } = await stock.caughtUp();
     const asOf = isPage ? undefined : revision;
     const cursor = issueCursor(lineage, revision);
     const statuses = status.map(petStatusFromMessage);

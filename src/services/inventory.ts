@@ -5,25 +5,31 @@ import type {
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { parseIfMatch } from "../domain/etag.ts";
 import type { StockCommand } from "../domain/stock.ts";
-import type { StockStore } from "../domain/stock-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { type BatchOptions, batchUpdateInventory } from "./batch.ts";
 import { type HistoryServiceOptions, listStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
 import { entryToMessage } from "./inventory-message.ts";
+import { type WatchOptions, watchStockChanges } from "./watch.ts";
 
 /** What the inventory needs. */
-export interface InventoryServiceOptions extends InventoryListOptions, HistoryServiceOptions, BatchOptions {
+export interface InventoryServiceOptions
+  extends InventoryListOptions,
+    HistoryServiceOptions,
+    BatchOptions,
+    WatchOptions {
   readonly store: StockStore;
   readonly clock: () => number;
 }
 
 /** The RPCs of the inventory. */
-export function inventoryService(options: InventoryServiceOptions): UnaryServiceImpl<typeof InventoryService> {
+export function inventoryService(options: InventoryServiceOptions): ServiceMethods<typeof InventoryService> {
   const { store, write, clock } = options;
   return {
     listInventory: listInventory(options),
     listStockChanges: listStockChanges(options),
+    watchStockChanges: watchStockChanges(options),
     batchUpdateInventory: batchUpdateInventory(options),
 
     async getInventory({ petId }) {

@@ -2,13 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ListOrdersResponseSchema, type StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Order } from "../domain/order.ts";
-import type { OrderStore } from "../domain/pet-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { OrderStore } from "../domain/store/pet-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { orderStatusFromMessage, orderStatusMessages } from "./enum-maps.ts";
 import { answerList } from "./list.ts";
 
 /** The RPCs of the store's orders. */
-export function storeService(store: OrderStore): UnaryServiceImpl<typeof StoreService> {
+export function storeService(store: OrderStore): ServiceMethods<typeof StoreService> {
   return {
     async listOrders({ pageSize, pageToken, status }) {
       const statuses = status.map(orderStatusFromMessage);

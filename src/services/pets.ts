@@ -1,10 +1,10 @@
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
-import type { PetStore } from "../domain/pet-store.ts";
-import type { UnaryServiceImpl } from "../rpc/endpoint.ts";
+import type { PetStore } from "../domain/store/pet-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { petStatusMessages } from "./enum-maps.ts";
 
 /** The RPCs of the pets. */
-export function petService(store: PetStore): UnaryServiceImpl<typeof PetService> {
+export function petService(store: PetStore): ServiceMethods<typeof PetService> {
   return {
     async getPet({ petId }) {
       const { id, name, category, photoUrls, tags, status } = await store.getPet(petId);

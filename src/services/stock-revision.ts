@@ -1,4 +1,4 @@
-import type { StockStore } from "../domain/stock-store.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
 
 /** The most changes of others that are read one by one. Past it, all of the stock counts as changed. */
 const maxRead = 1_000;
@@ -25,6 +25,9 @@ export interface StockListener {
 export class StockRevision {
   readonly #store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">;
   readonly #listener: StockListener;
+  /** Whether other servers may have changed the stock at any time: then each list is made after a look at the store. */
+  readonly #isShared: boolean;
+  readonly #onAdvance: ((revision: bigint) => void)[] = [];
   #lineage: string | undefined;
   #revision = -1n;
   /** How often others may have changed the stock, and how many of these times the store has been asked about. */
@@ -32,10 +35,27 @@ export class StockRevision {
   #caughtUpWith = 0;
   #catchingUp: Promise<void> | undefined;
 
-  constructor(store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">, listener: StockListener) {
+  constructor(
+    store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">,
+    listener: StockListener,
+    isShared = false,
+  ) {
     this.#store = store;
     this.#listener = listener;
-    store.onChanges(({ revision, petIds }) => this.#advance(revision, petIds));
+    this.#isShared = isShared;
+    store.onChanges(({ revision, petIds }) => {
+      if (isShared && revision - BigInt(petIds.length) > this.#revision) {
+        // Other servers have changed the stock in between: that is read first.
+        this.invalidate();
+      } else {
+        this.#advance(revision, petIds);
+      }
+    });
+  }
+
+  /** Calls back with each revision that the server comes to, after the listener. */
+  onAdvance(listener: (revision: bigint) => void): void {
+    this.#onAdvance.push(listener);
   }
 
   /** Where the server is, with what it knows already. It asks the store only when it knows nothing. */
@@ -45,6 +65,9 @@ export class StockRevision {
 
   /** Where the server is, once it knows what others had changed before the call. Throws what the store throws. */
   async caughtUp(): Promise<StockPosition> {
+    if (this.#isShared) {
+      this.#invalidations += 1;
+    }
     const invalidations = this.#invalidations;
     while (this.#lineage === undefined || this.#caughtUpWith < invalidations) {
       this.#catchingUp ??= this.#catchUp();
@@ -90,12 +113,19 @@ export class StockRevision {
 
   /** Goes on to a revision. `petIds` are those of the revisions up to it; where some are missing, all has changed. */
   #advance(revision: bigint, petIds: readonly bigint[]): void {
-    if (revision <= this.#revision) {
+    const known = this.#revision;
+    if (revision <= known) {
       return;
     }
-    const before = revision - BigInt(petIds.length);
-    const known = this.#revision;
     this.#revision = revision;
+    this.#tell(revision, petIds, known);
+    for (const listener of this.#onAdvance) {
+      listener(revision);
+    }
+  }
+
+  #tell(revision: bigint, petIds: readonly bigint[], known: bigint): void {
+    const before = revision - BigInt(petIds.length);
     if (before > known) {
       this.#listener.allChanged(revision);
       return;

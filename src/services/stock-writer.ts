@@ -1,5 +1,5 @@
 import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
-import type { WriteContext, Written } from "../domain/stock-store.ts";
+import type { WriteContext, Written } from "../domain/store/stock-store.ts";
 import type { Call } from "../rpc/call.ts";
 
 /** Runs a write of the store for a call. Resolves to its result; rejects as the write does, and at the deadline. */

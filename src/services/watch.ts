@@ -1,0 +1,156 @@
+import type {
+  InventoryService,
+  WatchStockChangesRequest,
+  WatchStockChangesResponse,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { cursorExpired } from "../domain/errors.ts";
+import {
+  type ChangeQuery,
+  heartbeatMs,
+  issueCursor,
+  parseCursor,
+  type StockChange,
+  selects,
+} from "../domain/history.ts";
+import type { StockStore } from "../domain/store/stock-store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
+import { MessageGroup } from "../rpc/message-group.ts";
+import { type ChangeBlock, type StockFeed, toResponse } from "./stock-feed.ts";
+
+/** How many changes a reader that is behind reads at once. */
+const pageSize = 100;
+
+/** What the watching of changes needs. */
+export interface WatchOptions {
+  readonly store: Pick<StockStore, "historyBounds" | "listChanges" | "getEntry">;
+  readonly feed: StockFeed;
+  /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
+  readonly keptSinceMs: () => number;
+}
+
+type WatchStockChanges = ServiceMethods<typeof InventoryService>["watchStockChanges"];
+
+/** The RPC that streams the history: what was, then what comes. */
+export function watchStockChanges(options: WatchOptions): WatchStockChanges {
+  return async (request, { signal }) => follow(await openReader(request, options), options.feed, signal);
+}
+
+/** Sends what the reader reads, and waits for the feed where there is no more. Throws the reason of the signal. */
+async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSignal) {
+  let isHeartbeatDue = false;
+  const bell = new Bell();
+  const heartbeat = setInterval(() => {
+    isHeartbeatDue = true;
+    bell.ring();
+  }, heartbeatMs);
+  signal.addEventListener("abort", bell.ring);
+  try {
+    await feed.join(bell.ring);
+    while (true) {
+      signal.throwIfAborted();
+      if (isHeartbeatDue) {
+        isHeartbeatDue = false;
+        yield reader.heartbeat();
+      } else if (feed.hasReached(reader.position)) {
+        await bell.rung();
+      } else {
+        const group = await reader.read(feed.blockAfter(reader.position));
+        if (group.messages.length > 0) {
+          yield group;
+        }
+      }
+    }
+  } finally {
+    clearInterval(heartbeat);
+    signal.removeEventListener("abort", bell.ring);
+    feed.leave(bell.ring);
+  }
+}
+
+/** Wakes a stream that waits. */
+class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  readonly ring = (): void => {
+    this.#isRung = true;
+    this.#wake?.();
+  };
+
+  /** Resolves when the bell has been rung since the last time. */
+  async rung(): Promise<void> {
+    if (!this.#isRung) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#wake = undefined;
+    this.#isRung = false;
+  }
+}
+
+/** Throws `INVALID_REQUEST`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`. */
+async function openReader(request: WatchStockChangesRequest, { store, keptSinceMs }: WatchOptions) {
+  const { after, petId: petIds, crossing } = request;
+  const bounds = await store.historyBounds(keptSinceMs());
+  const position = after === undefined ? bounds.oldest - 1n : parseCursor(after, bounds);
+  await Promise.all(petIds.map((id) => store.getEntry(id)));
+  return new ChangeReader({ store, keptSinceMs, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
+}
+
+interface ReaderOptions extends Omit<WatchOptions, "feed"> {
+  readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
+  /** That of the history, which cursors carry. */
+  readonly lineage: string;
+}
+
+/** Reads the changes that one stream sends. It keeps none of them. */
+class ChangeReader {
+  readonly #options: ReaderOptions;
+  #position: bigint;
+
+  constructor(options: ReaderOptions, position: bigint) {
+    this.#options = options;
+    this.#position = position;
+  }
+
+  /** All selected changes up to this revision have been read. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  heartbeat() {
+    return { cursor: issueCursor(this.#options.lineage, this.#position) };
+  }
+
+  /** Reads on: in a block of the feed, or in the store where the feed is further. There may be none for this stream. */
+  async read(block: ChangeBlock | undefined): Promise<MessageGroup<WatchStockChangesResponse>> {
+    return block === undefined ? await this.#readStore() : this.#readBlock(block);
+  }
+
+  #readBlock({ after, upTo, changes, group }: ChangeBlock): MessageGroup<WatchStockChangesResponse> {
+    const { filter } = this.#options;
+    const former = this.#position;
+    this.#position = upTo;
+    if (former === after && filter.petIds.length === 0 && filter.crossing === undefined) {
+      return group;
+    }
+    const isFor = (change: StockChange) => change.revision > former && selects(filter, change);
+    return new MessageGroup(group.messages.filter((_, index) => isFor(changes[index] as StockChange)));
+  }
+
+  /** Throws `CURSOR_EXPIRED` where the next changes are no longer kept. */
+  async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
+    const { store, keptSinceMs, filter, lineage } = this.#options;
+    const { head, oldest } = await store.historyBounds(keptSinceMs());
+    if (this.#position + 1n < oldest) {
+      throw cursorExpired();
+    }
+    const query = { ...filter, after: this.#position, newestFirst: false, limit: pageSize };
+    const { changes, searchedTo } = await store.listChanges(query);
+    const isEnd = searchedTo === undefined && changes.length < pageSize;
+    const last = changes.at(-1)?.revision ?? this.#position;
+    this.#position = searchedTo ?? (isEnd && head > last ? head : last);
+    return new MessageGroup(changes.map((change) => toResponse(change, lineage)));
+  }
+}
