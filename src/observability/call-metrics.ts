@@ -28,7 +28,10 @@ interface Count {
   value: number;
 }
 
-/** Counts calls and their durations by protocol, method and outcome. Clients can choose none of these labels freely. */
+/**
+ * Counts calls by protocol, method and outcome, and the durations of those that are no streams. Clients can choose none of
+ * these labels freely.
+ */
 export class CallMetrics {
   readonly #methods: ReadonlySet<string>;
   readonly #series = new Map<string, Map<string, CallSeries>>();
@@ -53,7 +56,7 @@ export class CallMetrics {
     });
     addHistogram(metrics, {
       name: "petstore_call_duration_seconds",
-      help: "How long calls took, from the head of the request to the end of the answer.",
+      help: "How long calls took, from the head of the request to the end of the answer. Streams are not among them: they last for as long as their clients like.",
       labelNames: ["protocol", "method"],
       read: () => this.#all().map(({ labels, durations }) => ({ labels, value: durations })),
     });
@@ -69,7 +72,9 @@ export class CallMetrics {
     } else {
       count.value += 1;
     }
-    series.durations.observe(record.durationMs / 1_000);
+    if (!record.isStream) {
+      series.durations.observe(record.durationMs / 1_000);
+    }
     this.#calls += 1;
     if (isFailure) {
       (this.#failures.get(series.labels.method) as Count).value += 1;

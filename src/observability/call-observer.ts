@@ -62,7 +62,8 @@ const failures = new Set([
 /** The outcome of a call whose duration has been recorded. */
 export function outcomeOf(record: CallRecord): Outcome {
   const code = record.isWhole ? record.code : "INCOMPLETE";
-  const isFailure = failures.has(code) && !(code === "DEADLINE_EXCEEDED" && isClientsDeadline(record));
+  const isExpected = record.isStopped || (code === "DEADLINE_EXCEEDED" && isClientsDeadline(record));
+  const isFailure = failures.has(code) && !isExpected;
   return { code, isFailure };
 }
 
@@ -76,13 +77,14 @@ const slowMs = 1_000;
 
 /**
  * Logs each call in one line when it has ended: at `warn` if the service is to blame for its failure, at `info` if it
- * took more than a second, otherwise at `debug`. Of what a client has sent, a line has only the request's id, and the
- * path if it is no RPC: neither keys nor bodies. `traceId` returns the id of the current trace, if there is one.
+ * took more than a second and is no stream, otherwise at `debug`. Of what a client has sent, a line has only the
+ * request's id, and the path if it is no RPC: neither keys nor bodies. `traceId` returns the id of the current trace, if
+ * there is one.
  */
 export function createCallLog(logger: Logger, traceId: () => string | undefined): CallListener {
   return (call, { code, isFailure }) => {
-    const { durationMs } = call.record;
-    const level = isFailure ? "warn" : durationMs > slowMs ? "info" : "debug";
+    const { durationMs, isStream } = call.record;
+    const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";
     // Most calls are not logged: the rest is read of those that are.
     if (logger.isLevelEnabled(level)) {
       const { requestId, clientAddress, path } = call;

@@ -1,15 +1,5 @@
 import { mayHoldSecret } from "../domain/key-secret.ts";
-
-/** What is shown in place of a secret. */
-export const mask = "********";
-
-/** The text between `//` and `@`. The `file:` URLs of stack traces hold no name and no password. */
-const credentials = /(?<=\/\/)(?<!file:\/+).*@/g;
-
-/** A text in which the names and passwords of URLs are masked, whether or not the URLs are well-formed. */
-export function maskCredentials(text: string): string {
-  return text.replaceAll(credentials, `${mask}@`);
-}
+import { mask } from "../domain/masking.ts";
 
 /** The longest path that is shown whole, in characters. The longest path of the API is a third of it. */
 const maxLength = 200;

@@ -6,9 +6,12 @@ import { type CallObserver, createCallLog, createCallObserver } from "./call-obs
 import { addCounter, addGauge, Metrics } from "./instruments.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
-import { readStatus, type StatusOptions } from "./status.ts";
+import { SharedLimitMetrics } from "./shared-limit-metrics.ts";
+import { type Readiness, readStatus, type StatusOptions, storeSilence } from "./status.ts";
 import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metrics.ts";
+import { addStreamMetrics, type StreamCounts, StreamLagMetrics } from "./stream-metrics.ts";
 import type { Tracing } from "./tracing.ts";
+import { AttemptMetrics, type WatchedWebhook, WebhookGauges } from "./webhook-metrics.ts";
 
 /** What is known before the store is open. */
 export interface ObservabilityOptions {
@@ -27,12 +30,17 @@ export class Observability {
   readonly observer: CallObserver;
   readonly commits: CommitMetrics;
   readonly limits: LimitMetrics;
+  readonly sharedLimits: SharedLimitMetrics;
+  readonly streamLag: StreamLagMetrics;
+  readonly attempts: AttemptMetrics;
   readonly #options: ObservabilityOptions;
   readonly #startedAtMs: number;
   readonly #metrics = new Metrics();
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
   #watchedStore: WatchedStore | undefined;
+  #streams: (() => StreamCounts) | undefined;
+  #webhooks: WebhookGauges | undefined;
 
   constructor(options: ObservabilityOptions) {
     const { version, services, logger, tracing, clock } = options;
@@ -41,7 +49,10 @@ export class Observability {
     this.#calls = new CallMetrics(this.#metrics, services);
     this.#rate = new CallRate(() => this.#calls.total, clock);
     this.limits = new LimitMetrics(this.#metrics);
+    this.sharedLimits = new SharedLimitMetrics(this.#metrics, clock);
     this.commits = new CommitMetrics(this.#metrics);
+    this.streamLag = new StreamLagMetrics(this.#metrics);
+    this.attempts = new AttemptMetrics(this.#metrics);
     addProcessMetrics(this.#metrics, version);
     this.observer = createCallObserver([this.#calls.ended, createCallLog(logger, () => tracing?.traceId())]);
   }
@@ -52,8 +63,28 @@ export class Observability {
     addStoreMetrics(this.#metrics, store, this.#options.clock);
   }
 
+  /** Tells whether the store answers, by what `/readyz` says. */
+  watchReadiness(ask: () => Promise<Readiness>): void {
+    addGauge(this.#metrics, {
+      name: "petstore_store_away",
+      help: "1 while the store does not answer: calls end with UNAVAILABLE, and the server is not ready.",
+      labelNames: [],
+      read: async () => [{ labels: {}, value: (await ask()) === storeSilence ? 1 : 0 }],
+    });
+  }
+
   watchList(state: () => ListCacheState): void {
     addListMetrics(this.#metrics, state);
+  }
+
+  watchStreams(counts: () => StreamCounts): void {
+    this.#streams = counts;
+    addStreamMetrics(this.#metrics, counts);
+  }
+
+  watchWebhooks(read: () => Iterable<WatchedWebhook>): void {
+    this.#webhooks = new WebhookGauges(read, this.#options.clock);
+    this.#webhooks.addTo(this.#metrics);
   }
 
   /** Loads what the first scrape would wait for. */
@@ -77,6 +108,9 @@ export class Observability {
       calls: this.#calls,
       rate: this.#rate,
       limits: this.limits,
+      streams: this.#streams?.(),
+      webhooks: this.#webhooks?.summary,
+      sharedLimits: this.sharedLimits,
       store: this.#watchedStore as WatchedStore,
       nowMs: clock(),
     });

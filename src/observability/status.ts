@@ -1,14 +1,21 @@
 import type { Logger } from "pino";
-import type { StoreMaintenance } from "../domain/store-maintenance.ts";
+import type { RegisteredServer } from "../domain/store/server-registry.ts";
+import type { StoreMaintenance } from "../domain/store/store-maintenance.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
+import type { SharedLimitMetrics } from "./shared-limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
+import type { StreamCounts } from "./stream-metrics.ts";
+import type { WebhookGauges } from "./webhook-metrics.ts";
 
 /** Whether the server takes requests, and why it does not. */
-export type Readiness = "ready" | "stopping" | typeof storeSilence;
+export type Readiness = "ready" | "stopping" | typeof storeSilence | typeof limitsSilence;
 
 /** What is told of a store that does not answer. */
 export const storeSilence = "the store does not answer";
+
+/** What is told where requests are refused because nobody can count them. */
+export const limitsSilence = "limits cannot be counted";
 
 /** The parts of a status. */
 export interface StatusOptions {
@@ -21,6 +28,10 @@ export interface StatusOptions {
   readonly calls: CallMetrics;
   readonly rate: CallRate;
   readonly limits: LimitMetrics;
+  readonly sharedLimits: SharedLimitMetrics;
+  /** Undefined until the server serves, as are the webhooks. */
+  readonly streams: StreamCounts | undefined;
+  readonly webhooks: WebhookGauges["summary"] | undefined;
   readonly store: WatchedStore;
   readonly nowMs: number;
   readonly logger: Logger;
@@ -28,9 +39,12 @@ export interface StatusOptions {
 
 /** The running server at a glance, to be written as JSON. What the store does not answer is left out. */
 export async function readStatus(options: StatusOptions) {
-  const { version, startedAtMs, addresses, readiness, db, calls, rate, limits, store, nowMs, logger } = options;
+  const { version, startedAtMs, addresses, readiness, db, calls, rate, store, nowMs, logger } = options;
+  const { streams, webhooks } = options;
+  const shared = options.sharedLimits.status;
   const byPlan = await whileReachable(() => store.countKeys(nowMs));
   const files = await whileReachable(() => readFiles(store.maintenance));
+  const servers = await whileReachable(async () => store.listServers?.());
   const doesAnswer = readiness !== storeSilence && byPlan !== undefined && files !== undefined;
   return {
     version,
@@ -39,10 +53,22 @@ export async function readStatus(options: StatusOptions) {
     ready: readiness === "ready",
     db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeSilence }) },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
-    limits: limits.totals,
+    limits: { ...options.limits.totals, ...(shared && { shared }) },
+    ...(streams && { streams: statusOfStreams(streams) }),
+    ...(webhooks && { webhooks: { ...webhooks, lagSeconds: round(webhooks.lagSeconds) } }),
+    ...(servers !== undefined && { servers: servers.map(serverToJson) }),
     keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };
+}
+
+function statusOfStreams({ open, most, keysAtMost, refused }: StreamCounts) {
+  return { open, most, keysAtMost, refused };
+}
+
+function serverToJson({ id, version, startedAtMs, lastSeenAtMs }: RegisteredServer) {
+  const [startedAt, lastSeenAt] = [startedAtMs, lastSeenAtMs].map((ms) => new Date(ms).toISOString());
+  return { id, version, startedAt, lastSeenAt };
 }
 
 async function readFiles(maintenance: StoreMaintenance | undefined) {

@@ -1,6 +1,6 @@
 import { DomainError } from "../domain/errors.ts";
-import type { Store } from "../domain/store.ts";
-import type { BackupRecord, CommittedGroup } from "../domain/store-maintenance.ts";
+import type { Store } from "../domain/store/store.ts";
+import type { BackupRecord, CommittedGroup } from "../domain/store/store-maintenance.ts";
 import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
 /** Up to what the queue of updates holds. */
@@ -10,7 +10,7 @@ const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
 const syncBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** The part of a store that metrics and status ask. */
-export type WatchedStore = Pick<Store, "countKeys" | "gauges" | "maintenance">;
+export type WatchedStore = Pick<Store, "countKeys" | "gauges" | "maintenance" | "listServers">;
 
 const neverBackedUp: BackupRecord = { takenAtMs: 0, bytes: 0 };
 

@@ -42,8 +42,16 @@ export async function openApiPort(
     clientAddress: createClientAddress(config.trustedProxies),
     readRequestId: createRequestIdReader(mayHoldSecret),
   };
-  const api = createApi({ ...config, ...backend, clock: life.clock, logger });
+  const api = createApi({
+    ...config,
+    ...backend,
+    clock: life.clock,
+    stopping,
+    observeLag: observability.streamLag.distributed,
+    logger,
+  });
   observability.watchList(api.listCache);
+  observability.watchStreams(api.streams);
   const serviceNames = apiServices.map(({ typeName }) => typeName);
   const health = healthService({ serviceNames, stopping });
   const ownUrl = () => portUrl(config.tls === undefined ? "http" : "https", config.host, listener.address);

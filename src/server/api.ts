@@ -5,19 +5,20 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
-import type { KeyFinder } from "../domain/key-store.ts";
-import type { Store } from "../domain/store.ts";
+import type { KeyFinder } from "../domain/store/key-store.ts";
+import type { Store } from "../domain/store/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
-import { authInterceptor, scopesInterceptor } from "../interceptors/auth.ts";
+import { authInterceptor, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorToRest } from "../interceptors/errors.ts";
 import { idempotencyInterceptor } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
-import { headerOf, successStatus } from "../interceptors/operation.ts";
+import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts";
+import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/answer-call.ts";
-import { createUnaryEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
+import { createEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
@@ -41,11 +42,16 @@ export interface ApiOptions {
   readonly externalChanges: ExternalChangeWatcher;
   readonly keys: KeyFinder;
   readonly limiter: RateLimiter;
+  readonly streamPlaces: StreamPlaces | undefined;
   readonly noteDeprecatedCall: DeprecatedCallNote;
   readonly clock: () => number;
+  /** Aborts when the server stops serving. */
+  readonly stopping: AbortSignal;
   readonly logger: Logger;
   readonly maxBodyBytes: number;
   readonly historyRetentionMs: number;
+  /** Hears how long changes took until all streams had been handed them, in milliseconds. */
+  readonly observeLag: (lagMs: number) => void;
   readonly enforceSunset: boolean;
   /** See every call before its message is read; none by default. The first one is the outermost. */
   readonly callInterceptors?: readonly Interceptor[];
@@ -61,45 +67,31 @@ export interface Api {
   readonly toError: ToError;
   /** The state of the REST list cache. */
   readonly listCache: () => ListCacheState;
+  /** The streams of keys. */
+  readonly streams: () => KeyStreams["counts"];
   /** Loads what the first calls would otherwise wait for. */
   prepare(): Promise<unknown>;
 }
 
 /** Makes the API of a store. */
 export function createApi(options: ApiOptions): Api {
-  const { store, keys, limiter, clock, logger, maxBodyBytes, enforceSunset } = options;
+  const { store, logger, maxBodyBytes } = options;
   const toError = createErrorReporter(({ code, cause, requestId }) =>
     logger.error({ err: cause, code, requestId }, "a call failed"),
   );
-  const callInterceptors = [
-    ...(options.callInterceptors ?? []),
-    deprecationInterceptor(options.noteDeprecatedCall),
-    authInterceptor(keys, clock),
-    limitsInterceptor(limiter),
-    scopesInterceptor,
-  ];
-  const inputs = apiServices.flatMap(({ methods }) => methods.map(({ input }) => input));
-  const validation = createValidation(inputs);
-  const messageInterceptors = [
-    ...(options.messageInterceptors ?? []),
-    validation.interceptor,
-    idempotencyInterceptor,
-    ...(enforceSunset ? [sunsetInterceptor(clock)] : []),
-  ];
-
-  const interceptors: EndpointOptions = { callInterceptors, messageInterceptors };
+  const { interceptors, streams, validation } = createInterceptors(options);
   const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 
   const registry = createRegistry(...apiServices);
   const stock = createStockServices({ ...options, writers: new JsonWriters(restJson, registry) });
   const others = [
-    ...createUnaryEndpoints(PetService, petService(store), interceptors),
-    ...createUnaryEndpoints(StoreService, storeService(store), interceptors),
-    ...createUnaryEndpoints(HoldService, stock.holds, interceptors),
-    ...createUnaryEndpoints(LimitService, limitService(limitsKey), interceptors),
+    ...createEndpoints(PetService, petService(store), interceptors),
+    ...createEndpoints(StoreService, storeService(store), interceptors),
+    ...createEndpoints(HoldService, stock.holds, interceptors),
+    ...createEndpoints(LimitService, limitService(limitsKey), interceptors),
   ];
-  const rest = [...createUnaryEndpoints(InventoryService, stock.restInventory, interceptors), ...others];
-  const rpc = [...createUnaryEndpoints(InventoryService, stock.inventory, interceptors), ...others];
+  const rest = [...createEndpoints(InventoryService, stock.restInventory, interceptors), ...others];
+  const rpc = [...createEndpoints(InventoryService, stock.inventory, interceptors), ...others];
   return {
     rest: createGateway({
       endpoints: rest,
@@ -108,6 +100,7 @@ export function createApi(options: ApiOptions): Api {
       toError,
       errorBody: errorToRest,
       headerOf,
+      eventsOf,
       successStatus,
       maxBodyBytes,
       registry,
@@ -115,6 +108,38 @@ export function createApi(options: ApiOptions): Api {
     rpc: createRpcHandler({ endpoints: rpc, notFoundEndpoint, readMaxBytes: rpcMaxBytes, registry, toError }),
     toError,
     listCache: () => stock.listCache.state,
+    streams: () => streams.counts,
     prepare: validation.prepare,
   };
+}
+
+/** What happens to every call, in this order: see ARCHITECTURE.md. */
+function createInterceptors(options: ApiOptions) {
+  const { keys, limiter, clock, externalChanges, enforceSunset } = options;
+  const identify = createIdentify(keys, clock);
+  const streams = new KeyStreams({
+    identify,
+    onKeysChanged: (listener) => externalChanges.subscribe("keys", listener),
+    clock,
+    stopping: options.stopping,
+    places: options.streamPlaces,
+  });
+  const validation = createValidation(apiServices.flatMap(({ methods }) => methods.map(({ input }) => input)));
+  const interceptors: EndpointOptions = {
+    callInterceptors: [
+      ...(options.callInterceptors ?? []),
+      deprecationInterceptor(options.noteDeprecatedCall),
+      authInterceptor(identify),
+      streams,
+      limitsInterceptor(limiter),
+      scopesInterceptor,
+    ],
+    messageInterceptors: [
+      ...(options.messageInterceptors ?? []),
+      validation.interceptor,
+      idempotencyInterceptor,
+      ...(enforceSunset ? [sunsetInterceptor(clock)] : []),
+    ],
+  };
+  return { interceptors, streams, validation };
 }

@@ -1,8 +1,19 @@
 import type { BaseUrls } from "../reference/openapi/document.ts";
 
+/**
+ * What becomes of requests while Valkey is away: each server counts by itself from what it last knew, or all are refused
+ * with `UNAVAILABLE`.
+ */
+export const limitsFallbacks = ["local", "refuse"] as const;
+
+export type LimitsFallback = (typeof limitsFallbacks)[number];
+
+/** The setting `limits` of a server that counts in its own memory. */
+export const inMemory = "memory:";
+
 /** The settings of a server. The command line has their defaults. */
 export interface ServerConfig {
-  /** The store's file. */
+  /** Where the store is: its file, or the URL of a PostgreSQL database, which may hold a password. */
   readonly db: string;
   readonly host: string;
   /** 0 for any that is free. */
@@ -26,9 +37,16 @@ export interface ServerConfig {
   readonly shutdownGraceMs: number;
   /** Networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */
   readonly trustedProxies: readonly string[];
+  /** Where limits are counted: `inMemory`, or the URL of Valkey or Redis, which may hold a password. */
+  readonly limits: string;
+  readonly limitsFallback: LimitsFallback;
   /** Whether deprecated methods stop answering at their sunset. */
   readonly enforceSunset: boolean;
   /** How long changes of stock stay part of the history, in milliseconds; infinity for ever. */
   readonly historyRetentionMs: number;
+  /** Whether webhooks may be at addresses that are not public. */
+  readonly allowPrivateWebhooks: boolean;
+  /** Encrypts the secrets of webhooks in the store, in 32 bytes. Undefined where they are kept as they are. */
+  readonly secretKey: Uint8Array | undefined;
   readonly logLevel: string;
 }

@@ -3,7 +3,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
 import type { ToError } from "../rpc/answer-call.ts";
-import { createUnaryEndpoints } from "../rpc/endpoint.ts";
+import { createEndpoints } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 
@@ -25,7 +25,7 @@ export function createHealthCalls(implementation: ServiceImpl<typeof Health>, to
   };
   const options = { callInterceptors: [], messageInterceptors: [] };
   return createRpcHandler({
-    endpoints: createUnaryEndpoints(Health, implementation, options),
+    endpoints: createEndpoints(Health, implementation, options).filter(({ method }) => method.methodKind === "unary"),
     notFoundEndpoint: createNotFoundEndpoint(options),
     readMaxBytes,
     toError: toHealthError,

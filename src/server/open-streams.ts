@@ -1,4 +1,4 @@
-import { DomainError } from "../domain/errors.ts";
+import { DomainError, tooManyStreamsInAll } from "../domain/errors.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
 /** How many streams a network may have open. Opening one costs as much as some ten calls. */
@@ -8,7 +8,7 @@ const maxOfNetwork = 64;
 const maxInAll = 1_024;
 
 /** Whether a stream is admitted. */
-export interface StreamPlace {
+export interface StreamAdmission {
   /** Why it is refused; undefined where it is admitted. */
   readonly refusal: DomainError | undefined;
   /** To be called when the stream has ended. */
@@ -23,7 +23,7 @@ export class OpenStreams {
   #inAll = 0;
 
   /** Admits one more stream, unless its network or the server has too many. */
-  enter(address: string): StreamPlace {
+  enter(address: string): StreamAdmission {
     const network = clientNetwork(address);
     const open = this.#byNetwork.get(network) ?? 0;
     if (open >= maxOfNetwork) {
@@ -48,16 +48,11 @@ export class OpenStreams {
   }
 }
 
-function refused(refusal: DomainError): StreamPlace {
+function refused(refusal: DomainError): StreamAdmission {
   return { refusal, leave() {} };
 }
 
 /** A client has as many streams open as it may. */
 function tooManyStreams(): DomainError {
   return new DomainError("RATE_LIMIT_EXCEEDED", "Too many streams are open. Close those that are not needed.");
-}
-
-/** All clients together have as many streams open as the service takes. */
-function tooManyStreamsInAll(): DomainError {
-  return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
 }

@@ -1,26 +1,24 @@
-import type { Store } from "../domain/store.ts";
 import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";
 import { type OpsPage, plain } from "./ops-server.ts";
-import { createReadiness } from "./readiness.ts";
+import { createReadiness, type ReadinessOptions } from "./readiness.ts";
 
 /** What the operator's pages show and set. */
-export interface OpsPagesOptions {
+export interface OpsPagesOptions extends ReadinessOptions {
   readonly observability: Observability;
   readonly level: AdjustableLevel;
-  readonly store: Pick<Store, "ready">;
-  readonly stopping: AbortSignal;
   readonly addresses: () => { readonly url: string; readonly opsUrl: string };
 }
 
 /**
  * The pages of the operator's port: `/healthz` answers 200 while the process lives. `/readyz` answers 200 while the
- * server takes requests and its store answers, and 503 otherwise. `/metrics` is for Prometheus, `/status` for people's
+ * server takes requests, its store answers and its limits can be counted, and 503 otherwise. `/metrics` is for Prometheus, `/status` for people's
  * tools. `/log-level` shows and sets the level of the log.
  */
 export function createOpsPages(options: OpsPagesOptions): Record<string, OpsPage> {
-  const { observability, level, store, stopping, addresses } = options;
-  const askReadiness = createReadiness(store, stopping);
+  const { observability, level, addresses } = options;
+  const askReadiness = createReadiness(options);
+  observability.watchReadiness(askReadiness);
   return {
     "/healthz": { GET: () => plain(200, "ok") },
     "/readyz": {

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import type { Store } from "../domain/store.ts";
-import { type Readiness, storeSilence } from "../observability/status.ts";
+import type { Store } from "../domain/store/store.ts";
+import { limitsSilence, type Readiness, storeSilence } from "../observability/status.ts";
 
 /** How long a probe waits for the store, in milliseconds. Kubernetes gives up a probe after a second. */
 const probeMs = 500;
@@ -11,11 +11,19 @@ const probeMs = 500;
  */
 const patienceMs = 6_000;
 
+/** What readiness depends on. */
+export interface ReadinessOptions {
+  readonly store: Pick<Store, "ready">;
+  /** Whether requests can be counted, or may be admitted without. */
+  readonly canCount: () => boolean;
+  readonly stopping: AbortSignal;
+}
+
 /**
  * Tells whether the server is ready. One question to the store is open at a time; a probe that cannot wait for its
  * answer gets the one before.
  */
-export function createReadiness(store: Pick<Store, "ready">, stopping: AbortSignal): () => Promise<Readiness> {
+export function createReadiness({ store, canCount, stopping }: ReadinessOptions): () => Promise<Readiness> {
   let latest: Readiness = "ready";
   let asking: Promise<Readiness> | undefined;
 
@@ -31,6 +39,9 @@ export function createReadiness(store: Pick<Store, "ready">, stopping: AbortSign
   return async () => {
     if (stopping.aborted) {
       return "stopping";
+    }
+    if (!canCount()) {
+      return limitsSilence;
     }
     asking ??= ask();
     return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(() => latest)]);

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { DomainError } from "../domain/errors.ts";
+import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import { type Answer, CallRecord, type Exchange, makeRequestId, requestIdHeader } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
@@ -66,18 +68,38 @@ export function respondToParseError(
     return;
   }
   const clientAddress = socket.remoteAddress ?? "";
-  const decision = limiter.anonymous.decide(clientAddress);
-  const { status, header, body, code } = refusalAnswer(limitError(decision) ?? toProtocolError(error));
-  const requestId = makeRequestId();
-  appendLimits(header, decision);
-  header.set("content-length", String(body.length));
-  header.set("connection", "close");
-  header.set(requestIdHeader, requestId);
-  const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
-  const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
-  observer.ended({ record, requestId, clientAddress, path: undefined });
-  setTimeout(() => socket.destroy(), closeMs).unref();
+  void countAddress(limiter, clientAddress).then((decision) => {
+    const isCounted = !(decision instanceof DomainError);
+    const refusal = isCounted ? limitError(decision) : decision;
+    const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(error));
+    const requestId = makeRequestId();
+    if (isCounted) {
+      appendLimits(header, decision);
+    }
+    header.set("content-length", String(body.length));
+    header.set("connection", "close");
+    header.set(requestIdHeader, requestId);
+    const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+    const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
+    observer.ended({ record, requestId, clientAddress, path: undefined });
+    setTimeout(() => socket.destroy(), closeMs).unref();
+  });
+}
+
+/** Counts a request by its client's address. Resolves to `UNAVAILABLE` where nobody counts. */
+export async function countAddress(
+  { anonymous }: RateLimiter,
+  address: string,
+): Promise<RateLimitDecision | DomainError> {
+  try {
+    return anonymous.decideNow(address) ?? (await anonymous.decide(address));
+  } catch (reason) {
+    if (reason instanceof DomainError) {
+      return reason;
+    }
+    throw reason;
+  }
 }
 
 /** Why the request is refused, if its address is within its limit. */

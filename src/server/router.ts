@@ -1,3 +1,4 @@
+import { DomainError } from "../domain/errors.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { headersTooLarge, ProtocolError } from "../http/protocol-error.ts";
@@ -11,7 +12,7 @@ import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
-import { type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
+import { countAddress, type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
 
 /** The parts that answer requests. */
 export interface RouterOptions {
@@ -36,7 +37,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   async function answer(exchange: Exchange): Promise<Answer> {
     const { path } = exchange;
     if (exchange.headerBytes > maxHeaderBytes) {
-      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
+      return await countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
     }
     // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
     const contentFault = authorityFault(exchange.authority);
@@ -55,7 +56,7 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   }
 
   /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
-  function answerPreflight(exchange: Exchange, cors: Cors): Answer | undefined {
+  function answerPreflight(exchange: Exchange, cors: Cors): Promise<Answer> | undefined {
     cors.allow(exchange);
     return cors.isPreflight(exchange)
       ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
@@ -95,8 +96,11 @@ function nothingHere(): ProtocolError {
 }
 
 /** Counts a request outside of any call by the client's address, and refuses it past the limit. */
-function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Answer {
-  const decision = limiter.anonymous.decide(exchange.clientAddress);
+async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Promise<OwnAnswer> {
+  const decision = await countAddress(limiter, exchange.clientAddress);
+  if (decision instanceof DomainError) {
+    return refuse(exchange, decision);
+  }
   const error = limitError(decision);
   const counted = error === undefined ? answer() : refuse(exchange, error);
   appendLimits(counted.header, decision);

@@ -1,6 +1,8 @@
 /** What the parts of a server share from its start to its end: the clock, what is held, and how it stops. */
 export class ServerLife {
-  readonly clock = Date.now;
+  #clock = Date.now;
+  /** The time in milliseconds since the Unix epoch. */
+  readonly clock = (): number => this.#clock();
   /** Releases what the server holds, in the reverse order of its opening. */
   readonly held = new AsyncDisposableStack();
   readonly grace: ShutdownGrace;
@@ -9,6 +11,11 @@ export class ServerLife {
 
   constructor(shutdownGraceMs: number) {
     this.grace = new ShutdownGrace(shutdownGraceMs);
+  }
+
+  /** Goes by another clock from now on, which servers share. */
+  goBy(clock: () => number): void {
+    this.#clock = clock;
   }
 
   /** Aborts when the server is told to stop. */
@@ -34,7 +41,7 @@ export class ServerLife {
 }
 
 /** The time in which a server has to stop. All that has to be done by then shares it. */
-export class ShutdownGrace {
+class ShutdownGrace {
   readonly #lengthMs: number;
   #startedAtMs: number | undefined;
 

@@ -1,14 +1,17 @@
-import type { Store } from "../domain/store.ts";
-import type { ReportProgress } from "../domain/store-maintenance.ts";
+import { maskCredentials } from "../domain/masking.ts";
+import type { ReportProgress } from "../domain/store/store-maintenance.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { openApiPort } from "./api-port.ts";
-import { openBackend } from "./backend.ts";
+import { type Backend, openBackend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
 import { written } from "./logger.ts";
 import { createOpsPages } from "./ops-pages.ts";
 import { type OpsServer, serveOps } from "./ops-server.ts";
 import { ServerLife } from "./server-life.ts";
 import { portUrl, startTelemetry, type Telemetry } from "./telemetry.ts";
+import { startWebhooks } from "./webhooks.ts";
+
+export { UnusableValkeyError } from "../rate-limit/unusable-valkey.ts";
 
 /** How long the last answers and the last counters may take past the grace, in milliseconds. */
 const lastSaveMs = 3_000;
@@ -41,15 +44,17 @@ export interface RunningServer {
 
 /**
  * Starts a server, and resolves when it takes requests. Throws `StoreHeldError` when another server has the store,
- * `StoreFileError`, and the system's errors. Nothing is held then. `migrating` hears how far an older store is.
+ * `StoreFileError`, `DatabaseError`, `UnusableValkeyError` for what is to count the limits, and the system's errors. Nothing
+ * is held then. `migrating` hears how far an older store is.
  */
 export async function startServer(config: ServerConfig, migrating?: ReportProgress): Promise<RunningServer> {
   const life = new ServerLife(config.shutdownGraceMs);
   await using start = life.held;
   const telemetry = await startTelemetry(config, life);
-  const backend = openBackend(config, life, telemetry, migrating);
+  const backend = await openBackend(config, life, telemetry, migrating);
   const api = await openApiPort(config, life, telemetry, backend);
-  const ops = await openOpsPort(config, life, telemetry, { store: backend.store, url: api.url });
+  startWebhooks(config, life, telemetry, backend);
+  const ops = await openOpsPort(config, life, telemetry, { backend, url: api.url });
   const held = start.move();
 
   const { logger, level } = telemetry;
@@ -59,7 +64,7 @@ export async function startServer(config: ServerConfig, migrating?: ReportProgre
     url,
     opsUrl,
     broken: life.broken,
-    logStart: () => logger.info({ url, opsUrl, db: config.db }, "the server has started"),
+    logStart: () => logger.info({ url, opsUrl, db: maskCredentials(config.db) }, "the server has started"),
     async warmUp() {
       await api.prepare();
       await telemetry.observability.prepare();
@@ -82,7 +87,7 @@ async function openOpsPort(
   config: ServerConfig,
   life: ServerLife,
   telemetry: Telemetry,
-  { store, url }: { store: Store; url: string },
+  { backend, url }: { backend: Backend; url: string },
 ) {
   const { logger, level, observability, reportAcceptError } = telemetry;
   const ops: OpsServer = await serveOps({
@@ -91,7 +96,7 @@ async function openOpsPort(
     pages: createOpsPages({
       observability,
       level,
-      store,
+      ...backend,
       stopping: life.stopping,
       addresses: () => ({ url, opsUrl: portUrl("http", config.opsHost, ops.address) }),
     }),

@@ -2,8 +2,8 @@ import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
 import { keptSinceMs } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
-import type { WriteContext } from "../domain/stock-store.ts";
-import type { Store } from "../domain/store.ts";
+import type { WriteContext } from "../domain/store/stock-store.ts";
+import type { Store } from "../domain/store/store.ts";
 import type { JsonWriters } from "../gateway/json/json-writer.ts";
 import { callerKey } from "../interceptors/auth.ts";
 import { errorStatuses } from "../interceptors/error-codes.ts";
@@ -14,6 +14,7 @@ import { inventoryService } from "../services/inventory.ts";
 import { restListInventory } from "../services/inventory-list.ts";
 import { InventoryListCache } from "../services/inventory-list-cache.ts";
 import { inventoryItemToMessage } from "../services/inventory-message.ts";
+import { StockFeed } from "../services/stock-feed.ts";
 import { StockRevision } from "../services/stock-revision.ts";
 import { createStockWriter } from "../services/stock-writer.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
@@ -24,6 +25,8 @@ export interface StockServiceOptions {
   readonly externalChanges: ExternalChangeWatcher;
   readonly clock: () => number;
   readonly historyRetentionMs: number;
+  /** Hears how long changes took until all streams had been handed them, in milliseconds. */
+  readonly observeLag: (lagMs: number) => void;
   /** Writes messages in the JSON of REST. */
   readonly writers: JsonWriters;
 }
@@ -34,6 +37,7 @@ export function createStockServices({
   externalChanges,
   clock,
   historyRetentionMs,
+  observeLag,
   writers,
 }: StockServiceOptions) {
   const writeMessage = writers.message(InventoryItemSchema);
@@ -41,14 +45,16 @@ export function createStockServices({
     read: (range) => store.listInventory({ statuses: [], ...range }),
     write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
   });
-  const stock = new StockRevision(store, listCache);
+  const stock = new StockRevision(store, listCache, store.listServers !== undefined);
   const invalidate = () => stock.invalidate();
   externalChanges.subscribe("stock", invalidate);
+  const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
 
   const write = createStockWriter({ contextOf: (call) => writeContextOf(call, clock()), onUncertain: invalidate });
   const inventory = inventoryService({
     store,
     stock,
+    feed,
     write,
     clock,
     keptSinceMs: () => keptSinceMs(historyRetentionMs, clock()),

@@ -1,5 +1,6 @@
 import { type AddressInfo, isIPv6 } from "node:net";
 import manifest from "../../package.json" with { type: "json" };
+import { maskCredentials } from "../domain/masking.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
@@ -32,7 +33,14 @@ export async function startTelemetry(config: ServerConfig, { clock, held, grace 
   const tracing = await startTracing({ env: process.env, version, logger });
   held.defer(() => tracing?.close(grace.leftMs));
   const services = [...apiServices, ...toolServices];
-  const observability = new Observability({ version, db: config.db, services, logger, tracing, clock });
+  const observability = new Observability({
+    version,
+    db: maskCredentials(config.db),
+    services,
+    logger,
+    tracing,
+    clock,
+  });
   held.defer(() => observability.close());
   const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),

@@ -1,0 +1,61 @@
+import { create, createRegistry } from "@bufbuild/protobuf";
+import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
+import { keptSinceMs, type StockChange } from "../domain/history.ts";
+import { JsonWriters } from "../gateway/json/json-writer.ts";
+import { throttle } from "../scheduling/throttle.ts";
+import { changeToMessage } from "../services/history.ts";
+import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
+import { sendPost } from "../webhooks/post.ts";
+import { SecretBox } from "../webhooks/secret-box.ts";
+import type { WebhookObserver } from "../webhooks/worker.ts";
+import type { Backend } from "./backend.ts";
+import type { ServerConfig } from "./config.ts";
+import { restJson } from "./rest-json.ts";
+import type { ServerLife } from "./server-life.ts";
+import { failureReportMs, type Telemetry } from "./telemetry.ts";
+
+/** Begins to deliver changes of the stock to the webhooks, until the server is closed. */
+export function startWebhooks(
+  config: ServerConfig,
+  { clock, held }: ServerLife,
+  { observability, logger }: Telemetry,
+  { store, externalChanges }: Backend,
+): void {
+  const reportStore = throttle(failureReportMs, (reason) =>
+    logger.error({ err: reason }, "the store of the webhooks failed; the server tries again"),
+  );
+  const observer: WebhookObserver = {
+    attempted(webhook, attempt) {
+      observability.attempts.attempted(attempt);
+      const { deliveryId, changes, durationMs, status, fault } = attempt;
+      const line = { webhook: webhook.id, delivery: deliveryId, changes, durationMs, status, fault };
+      logger[fault === undefined ? "debug" : "warn"](line, "webhook");
+    },
+    paused({ id }, reason) {
+      const text = reason === "history" ? "its next change is no longer kept" : "it has failed for 3 days";
+      logger.error({ webhook: id, reason }, `a webhook is paused: ${text}`);
+    },
+    storeFailed: (_webhook, reason) => reportStore(reason),
+  };
+  const dispatcher = new WebhookDispatcher({
+    store,
+    send: sendPost,
+    secrets: new SecretBox(config.secretKey),
+    allowPrivate: config.allowPrivateWebhooks,
+    clock,
+    write: createChangeWriter(),
+    keptSinceMs: () => keptSinceMs(config.historyRetentionMs, clock()),
+    observer,
+    onStockChanged: (listener) => externalChanges.subscribe("stock", listener),
+    onWebhooksChanged: (listener) => externalChanges.subscribe("webhooks", listener),
+    report: reportStore,
+  });
+  observability.watchWebhooks(() => dispatcher.workers);
+  held.defer(() => dispatcher.close());
+}
+
+/** Writes changes in the JSON of REST. */
+function createChangeWriter(): (change: StockChange, lineage: string) => string {
+  const write = new JsonWriters(restJson, createRegistry()).message(StockChangeSchema);
+  return (change, lineage) => write(create(StockChangeSchema, changeToMessage(change, lineage)));
+}
