@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../test/browser/browser.ts";
-import { operation, sent, useKey } from "../test/browser/reference-page.ts";
+import { operation, sendButton, sent, useKey } from "../test/browser/reference-page.ts";
 import { projectRoot } from "../test/support/petstore.ts";
 import { startServer } from "../test/support/server.ts";
 
@@ -34,7 +34,10 @@ const views: Readonly<Record<string, View>> = {
   fault: { anchor: "update-inventory", act: mistake },
   schema: { anchor: "get-limits" },
   batch: { anchor: "batch-update-inventory" },
+  live: { anchor: "watch-stock-changes", act: watch },
   stock: { anchor: "changing-stock" },
+  watching: { anchor: "changing-stock-watching" },
+  webhooks: { anchor: "changing-stock-webhooks" },
   authentication: { anchor: "authentication" },
   limits: { anchor: "plans-and-limits" },
   errors: { anchor: "errors" },
@@ -75,6 +78,12 @@ async function refuse(page: Page, { mintSmallKey }: Stage): Promise<void> {
   if (status !== 429) {
     throw new Error(`the second request was answered ${status}`);
   }
+}
+
+async function watch(page: Page, { mintSmallKey }: Stage): Promise<void> {
+  await useKey(page, await mintSmallKey());
+  await sendButton(page, "watchStockChanges").click();
+  await operation(page, "watchStockChanges").locator(".feed li").first().waitFor();
 }
 
 async function mistake(page: Page, { mintSmallKey }: Stage): Promise<void> {

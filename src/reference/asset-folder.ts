@@ -22,7 +22,19 @@ const mediaTypes: Readonly<Record<string, string>> = {
 const cacheControl = "public, max-age=31536000, immutable";
 
 /** The style sheets, which are served as one, in this order: the theme is first. */
-const styles = ["theme", "layout", "header", "search", "prose", "code", "operation", "fields", "answer", "print"];
+const styles = [
+  "theme",
+  "layout",
+  "header",
+  "search",
+  "prose",
+  "code",
+  "operation",
+  "fields",
+  "answer",
+  "live",
+  "print",
+];
 
 /** The classic script that runs before the first paint. */
 export const earlyScript = "early.js";

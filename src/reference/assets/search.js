@@ -7,33 +7,15 @@ const maxResults = 12;
  * Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  */
 export function connectSearch() {
-  const dialog = document.createElement("dialog");
-  dialog.className = "search";
-  dialog.setAttribute("aria-label", "Search");
-  dialog.innerHTML =
-    '<input type="text" role="combobox" aria-label="Search operations, guides and error codes" aria-controls="found"' +
-    ' aria-expanded="true" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search operations, guides, error codes">' +
-    '<ul id="found" role="listbox" aria-label="Results"></ul><p class="none" role="status"></p>';
-  document.body.append(dialog);
+  const dialog = createDialog();
   const [input, list, none] = ["input", "ul", "p"].map((name) => dialog.querySelector(name));
+  const results = new Results(list, input);
   const places = listPlaces();
-  let chosen = 0;
 
   function show() {
     const found = search(places, input.value).slice(0, maxResults);
-    list.replaceChildren(...found.map(createResult));
     none.textContent = found.length === 0 ? `Nothing is called “${input.value}”.` : "";
-    choose(0);
-  }
-
-  function choose(index) {
-    const results = [...list.children];
-    chosen = results.length === 0 ? 0 : (index + results.length) % results.length;
-    for (const [i, result] of results.entries()) {
-      result.setAttribute("aria-selected", String(i === chosen));
-    }
-    results[chosen]?.scrollIntoView({ block: "nearest" });
-    input.setAttribute("aria-activedescendant", results[chosen]?.id ?? "");
+    results.show(found);
   }
 
   function open() {
@@ -56,10 +38,10 @@ export function connectSearch() {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move !== undefined) {
       event.preventDefault();
-      choose(chosen + move);
+      results.move(move);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      go(list.children[chosen]);
+      go(results.chosen);
     }
   });
   list.addEventListener("click", ({ target }) => go(target.closest("li")));
@@ -72,6 +54,54 @@ export function connectSearch() {
       open();
     }
   });
+}
+
+function createDialog() {
+  const dialog = document.createElement("dialog");
+  dialog.className = "search";
+  dialog.setAttribute("aria-label", "Search");
+  dialog.innerHTML =
+    '<input type="text" role="combobox" aria-label="Search operations, guides and error codes" aria-controls="found"' +
+    ' aria-expanded="true" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search operations, guides, error codes">' +
+    '<ul id="found" role="listbox" aria-label="Results"></ul><p class="none" role="status"></p>';
+  document.body.append(dialog);
+  return dialog;
+}
+
+/** The list of results, of which one is chosen. The input has the focus all the time. */
+class Results {
+  #list;
+  #input;
+  #index = 0;
+
+  constructor(list, input) {
+    this.#list = list;
+    this.#input = input;
+  }
+
+  /** Undefined where nothing was found. */
+  get chosen() {
+    return this.#list.children[this.#index];
+  }
+
+  show(found) {
+    this.#list.replaceChildren(...found.map(createResult));
+    this.#choose(0);
+  }
+
+  move(by) {
+    this.#choose(this.#index + by);
+  }
+
+  #choose(index) {
+    const results = [...this.#list.children];
+    this.#index = results.length === 0 ? 0 : (index + results.length) % results.length;
+    for (const [i, result] of results.entries()) {
+      result.setAttribute("aria-selected", String(i === this.#index));
+    }
+    this.chosen?.scrollIntoView({ block: "nearest" });
+    this.#input.setAttribute("aria-activedescendant", this.chosen?.id ?? "");
+  }
 }
 
 function isEntering(element) {

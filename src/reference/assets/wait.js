@@ -18,7 +18,11 @@ export function writeWait(seconds) {
 
 /** The time of day in a number of seconds, with the date if that is not today. */
 export function writeMoment(seconds) {
-  const moment = new Date(Date.now() + seconds * 1_000);
+  return writeTime(new Date(Date.now() + seconds * 1_000));
+}
+
+/** A time of day, with the date if that is not today. */
+export function writeTime(moment) {
   const isToday = moment.toDateString() === new Date().toDateString();
   return isToday ? moment.toLocaleTimeString() : moment.toLocaleString();
 }

@@ -11,6 +11,9 @@ import { writeLength, writeNumber } from "./amounts.ts";
 import { operationLink } from "./api-tables.ts";
 import type { DocsInput } from "./template-values.ts";
 
+/** A cursor for samples. */
+export const exampleCursor = "Ac16aWs_nAHXorQAAAAAAAAAEQ";
+
 /** The numbers and tables of the chapter on stock, as Markdown. */
 export function stockFacts({ document, operations }: DocsInput): Readonly<Record<string, string>> {
   const { InventoryChange, CreateHoldRequest, BatchUpdateInventoryRequest } = document.components.schemas;
@@ -48,7 +51,7 @@ export function stockSamples({ operations, baseUrl }: DocsInput): Readonly<Recor
     "sample-hold": shell([sample("Hold", "createHold"), sample("Commit", "commitHold")]),
     "sample-history": shell([
       sample("List", "listInventory"),
-      sample("Follow", "listStockChanges", { values: { after: ["Ac16aWs_nAHXorQAAAAAAAAAEQ"] } }),
+      sample("Follow", "listStockChanges", { values: { after: [exampleCursor] } }),
     ]),
   };
 }

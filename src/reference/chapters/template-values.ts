@@ -13,6 +13,8 @@ import { errorList, freeOperations, rpcTable, scopeTable, stabilityTable } from 
 import type { TemplateValues } from "./chapter.ts";
 import { banTable, fewestRefusals, limitHeaderTable, planTable } from "./limit-tables.ts";
 import { stockFacts, stockSamples } from "./stock-samples.ts";
+import { watchFacts, watchSamples } from "./watch-samples.ts";
+import { webhookFacts, webhookSamples } from "./webhook-samples.ts";
 
 /** The data from which the chapters are filled in. */
 export interface DocsInput {
@@ -45,6 +47,8 @@ export function templateValues(input: DocsInput): TemplateValues {
       "refusal-reset": String(refusal.resetSeconds),
       "refusal-time": refusal.resetTime,
       ...stockFacts(input),
+      ...watchFacts(),
+      ...webhookFacts(),
     },
     code: {
       servers: codeBlocks(
@@ -71,6 +75,8 @@ export function templateValues(input: DocsInput): TemplateValues {
       "sample-refusal": codeBlock(exceedingSample(listCall, refusal.limit), "sh"),
       "refusal-answer": codeBlock(refusal.answer, "http"),
       ...stockSamples(input),
+      ...watchSamples(input),
+      ...webhookSamples(input),
     },
     wide: { errors: errorList(document) },
   };

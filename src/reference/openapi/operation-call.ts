@@ -1,7 +1,7 @@
 import type { DescEnum, DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { type HttpRule, httpRules } from "../../gateway/routes/http-rule.ts";
-import { headerOf, operationOf } from "../../interceptors/operation.ts";
+import { eventsOf, headerOf, operationOf } from "../../interceptors/operation.ts";
 import {
   type CallableOperation,
   type CallInput,
@@ -28,6 +28,7 @@ export function callableOf(entry: OperationEntry): CallableOperation {
     request: messageShape(rpc.input),
     result: rpc.output.fields[0]?.localName ?? "",
     isPaged: rpc.output.fields.some(({ name }) => name === "next_page_token"),
+    isStream: eventsOf(rpc) !== undefined,
   };
 }
 
@@ -39,9 +40,14 @@ function ruleOf({ method, path, rpc }: OperationEntry): HttpRule | undefined {
   );
 }
 
+/** The header that carries a field over REST. That of the last event sets the field from which a stream goes on. */
+function headerOfField(field: DescField, rpc: DescMethod): string | undefined {
+  return field.name === eventsOf(rpc)?.resumeField ? "Last-Event-ID" : headerOf(field);
+}
+
 /** A header carries a field over REST; or it is one of the metadata of RPCs, too. */
 function callParameter({ name, in: place }: OpenApiParameter, rpc: DescMethod): CallParameter {
-  const field = rpc.input.fields.find((candidate) => headerOf(candidate) === name)?.jsonName;
+  const field = rpc.input.fields.find((candidate) => headerOfField(candidate, rpc) === name)?.jsonName;
   const isMetadata = place === "header" && field === undefined && operationOf(rpc)?.idempotencyKey === true;
   return { name, in: place, ...(field !== undefined && { field }), ...(isMetadata && { isMetadata }) };
 }

@@ -65,6 +65,8 @@ export interface OpenApiResponse {
       string,
       {
         readonly schema: OpenApiSchema;
+        /** Of each item of a stream. The first one is that of a stream that goes well. */
+        readonly "x-item-schema"?: { readonly oneOf: readonly [OpenApiSchema, ...OpenApiSchema[]] };
         readonly example?: unknown;
         readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
       }
@@ -112,6 +114,19 @@ export function responseOf(
   response: OpenApiResponse | OpenApiReference,
 ): OpenApiResponse {
   return "$ref" in response ? find(components.responses, response.$ref) : response;
+}
+
+/** The media type of a response that is JSON. */
+const json = "application/json";
+
+/** The schema of the JSON in a response, or of the JSON in each line of a stream; undefined for a response without. */
+export function contentSchema({ content = {} }: OpenApiResponse): OpenApiSchema | undefined {
+  return content[json]?.schema ?? content["application/x-ndjson"]?.["x-item-schema"]?.oneOf[0];
+}
+
+/** The example of a response: JSON, or the text of a stream; undefined for a response without. */
+export function contentExample({ content = {} }: OpenApiResponse): unknown {
+  return (content[json] ?? content["text/event-stream"])?.example;
 }
 
 /** A schema, with its reference resolved. The description of the reference takes precedence. */

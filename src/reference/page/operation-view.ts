@@ -1,11 +1,11 @@
 import { STATUS_CODES } from "node:http";
-import { isFree } from "../../interceptors/operation.ts";
+import { eventsOf, isFree } from "../../interceptors/operation.ts";
 import { escapeHtml } from "../assets/html.js";
 import { codeBlock, sampleTabs } from "../html/code-block.ts";
 import { inline, operationBadge, paragraphs } from "../html/inline-html.ts";
 import { callableOf, exampleCall, exampleInput } from "../openapi/operation-call.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import { type OpenApiDocument, responseOf } from "../openapi/view.ts";
+import { contentExample, contentSchema, type OpenApiDocument, responseOf } from "../openapi/view.ts";
 import { operationErrors } from "./operation-errors.ts";
 import { parameterLists, requestBody } from "./request-fields.ts";
 import { schemaFields } from "./schema-fields.ts";
@@ -79,7 +79,7 @@ function returns(document: OpenApiDocument, { operation }: OperationEntry): stri
     .filter(([status]) => Number(status) < 400)
     .map(([status, reference]) => {
       const response = responseOf(document, reference);
-      const schema = response.content?.["application/json"]?.schema;
+      const schema = contentSchema(response);
       const fields = schema === undefined ? "" : schemaFields(document, schema, "response");
       return `<div class="returned"><span class="status s${status[0]}">${status}</span> ${inline(response.description)}</div>${fields}`;
     });
@@ -87,9 +87,9 @@ function returns(document: OpenApiDocument, { operation }: OperationEntry): stri
 }
 
 function request(entry: OperationEntry, { baseUrl }: OperationContext): string {
-  const { id, method, path, operation } = entry;
+  const { id, method, path, operation, rpc } = entry;
   const send = operation["x-try-it-out"]
-    ? `<div class="bar send"><p class="sender" role="status"></p><button type="submit" form="${id}-form" class="primary">Send</button></div>`
+    ? `<div class="bar send"><p class="sender" role="status"></p><button type="submit" form="${id}-form" class="primary">${eventsOf(rpc) === undefined ? "Send" : "Watch"}</button></div>`
     : `<p class="bar untriable">This operation cannot be sent from this page.</p>`;
   return (
     `<div class="panel request"><div class="bar"><span class="method ${method.toLowerCase()}">${method}</span>` +
@@ -100,9 +100,12 @@ function request(entry: OperationEntry, { baseUrl }: OperationContext): string {
 /** The successful response, and a choice of all others as HTML. `assets/example.js` shows the one that is chosen. */
 function responseExample(document: OpenApiDocument, { id, operation }: OperationEntry): string {
   const examples = Object.entries(operation.responses).flatMap(([status, response]) => {
-    const media = responseOf(document, response).content?.["application/json"];
-    const own = media?.example === undefined ? [] : [{ status, name: "", body: media.example }];
-    const failures = Object.entries(media?.examples ?? {}).map(([name, { value }]) => ({ status, name, body: value }));
+    const resolved = responseOf(document, response);
+    const example = contentExample(resolved);
+    const own = example === undefined ? [] : [{ status, name: "", body: example }];
+    const failures = Object.entries(resolved.content?.["application/json"]?.examples ?? {}).map(
+      ([name, { value }]) => ({ status, name, body: value }),
+    );
     return [...own, ...failures];
   });
   const options = examples.map(
@@ -115,6 +118,7 @@ function responseExample(document: OpenApiDocument, { id, operation }: Operation
   );
 }
 
+/** The text of a stream is as it is sent. */
 function writeBody(body: unknown): string {
-  return JSON.stringify(body, undefined, 2);
+  return typeof body === "string" ? body.trimEnd() : JSON.stringify(body, undefined, 2);
 }

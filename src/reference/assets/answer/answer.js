@@ -3,40 +3,42 @@ import { createNotice } from "./notice.js";
 import { writeSize } from "./size.js";
 import { statusText } from "./status-text.js";
 
-/** Shows an answer in place of the example: status, duration, size, notice, headers and body. */
+/** Shows an answer in place of the example: status, duration if it is known, size, notice, headers and body. */
 export function showAnswer(section, answer, notice) {
   const { status, headers, text, durationMs } = answer;
-  const place = clearAnswer(section);
   const bar = element("div", "bar");
   const state = element("span", `status s${Math.floor(status / 100)}`, `${status} ${statusText(status)}`.trim());
-  const facts = element("span", "facts", `${Math.round(durationMs)} ms · ${writeSize(new Blob([text]).size)}`);
-  bar.append(state, facts, createClearButton(section));
-  place.append(bar, ...(notice === undefined ? [] : [createNotice(notice)]), createHeaders(headers));
-  if (text !== "") {
-    place.append(createBody(text, headers["content-type"] ?? ""));
-  }
-  reveal(section, place);
+  const size = writeSize(new Blob([text]).size);
+  const facts = durationMs === undefined ? size : `${Math.round(durationMs)} ms · ${size}`;
+  bar.append(state, element("span", "facts", facts), createClearButton(section));
+  revealAnswer(
+    section,
+    bar,
+    ...(notice === undefined ? [] : [createNotice(notice)]),
+    createHeaders(headers),
+    ...(text === "" ? [] : [createBody(text, headers["content-type"] ?? "")]),
+  );
 }
 
 /** Shows that there is no answer, and the possible reason. */
 export function showSilence(section, text) {
-  const place = clearAnswer(section);
   const bar = element("div", "bar");
   bar.append(element("span", "status s5", "No answer"), createClearButton(section));
-  place.append(bar, createNotice({ text }));
-  reveal(section, place);
+  revealAnswer(section, bar, createNotice({ text }));
 }
 
-/** Removes the answer. Returns its element. */
+/** Removes the answer. */
 export function clearAnswer(section) {
   const place = section.querySelector(".answer");
   place.replaceChildren();
   place.hidden = true;
   section.querySelector(".example").hidden = false;
-  return place;
 }
 
-function reveal(section, place) {
+/** Shows an answer by its parts, in place of the example or the former answer. */
+export function revealAnswer(section, ...parts) {
+  const place = section.querySelector(".answer");
+  place.replaceChildren(...parts);
   place.hidden = false;
   section.querySelector(".example").hidden = true;
   place.scrollIntoView({ block: "nearest" });

@@ -52,6 +52,19 @@ export class Api extends EventTarget {
     return answer;
   }
 
+  /**
+   * Opens a stream with the key in use, and updates its limits. Resolves to the `Response` when its headers have come.
+   * Throws `NoAnswer`.
+   */
+  async open(request, signal) {
+    const { key } = this;
+    const response = await startRequest(request, key, signal);
+    if (key === this.key) {
+      this.#learn({ status: response.status, headers: Object.fromEntries(response.headers) });
+    }
+    return response;
+  }
+
   #learn({ status, headers }) {
     this.windows = parseWindows(headers, Date.now()) ?? this.windows;
     const seconds = Number.parseInt(headers["retry-after"], 10);
@@ -67,20 +80,27 @@ export class Api extends EventTarget {
 }
 
 /** Sends a request with a key. The body is returned as text, because parsing would lose digits. Throws `NoAnswer`. */
-export async function sendRequest({ method, url, headers = [], body }, key) {
+export async function sendRequest(request, key) {
   const startedAtMs = performance.now();
+  const response = await startRequest(request, key);
+  const text = await response.text().catch(() => {
+    throw new NoAnswer(explainSilence(request.url));
+  });
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    text,
+    durationMs: performance.now() - startedAtMs,
+  };
+}
+
+/** Sends a request with a key. Resolves to the `Response` when its headers have come. Throws `NoAnswer`. */
+async function startRequest({ method, url, headers = [], body }, key, signal) {
   const authorization = key === undefined ? [] : [["Authorization", `Bearer ${key}`]];
   const mediaType = body === undefined ? [] : [["Content-Type", "application/json"]];
   const sent = [...headers, ...mediaType, ...authorization];
   try {
-    const response = await fetch(url, { method, headers: sent, body, cache: "no-store", credentials: "omit" });
-    const text = await response.text();
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      text,
-      durationMs: performance.now() - startedAtMs,
-    };
+    return await fetch(url, { method, headers: sent, body, signal, cache: "no-store", credentials: "omit" });
   } catch {
     throw new NoAnswer(explainSilence(url));
   }

@@ -14,6 +14,7 @@ import { createMessage } from "./message.js";
  * @property {import("./message.js").MessageShape} request
  * @property {string} result The first field of the answer's message.
  * @property {boolean} isPaged Whether the answer is one page of a list.
+ * @property {boolean} isStream Whether the answer is a stream of Server-Sent Events, or of lines of JSON.
  */
 
 /**
@@ -46,7 +47,11 @@ import { createMessage } from "./message.js";
  * @property {import("./message.js").SampleMessage} message
  * @property {string} result
  * @property {boolean} isPaged
+ * @property {boolean} isStream
  */
+
+/** The header that asks for a stream as lines of JSON, which are the easiest to read without a library. */
+export const acceptLines = /** @type {const} */ (["Accept", "application/x-ndjson"]);
 
 /** The environment variable from which every sample takes the API key. */
 export const keyVariable = "PETSTORE_API_KEY";
@@ -58,7 +63,7 @@ export const keyVariable = "PETSTORE_API_KEY";
  * @returns {SampleCall}
  */
 export function createCall(operation, input, baseUrl) {
-  const { method, rpc, result, isPaged, bodyField } = operation;
+  const { method, rpc, result, isPaged, isStream, bodyField } = operation;
   return {
     method,
     baseUrl,
@@ -73,6 +78,7 @@ export function createCall(operation, input, baseUrl) {
     message: createMessage(operation, input),
     result,
     isPaged,
+    isStream,
   };
 }
 

@@ -2,13 +2,13 @@
 import { authorization, headerOptions, joinLines, quote, quoteIfNeeded } from "./shell.js";
 
 /**
- * The call by curl. `--json` (curl 7.82) sends the body with its media type.
+ * The call by curl. `--json` (curl 7.82) sends the body with its media type; `-N` shows what comes at once.
  *
  * @param {import("./call.js").SampleCall} call
  */
-export function writeCurl({ method, url, headers, body }) {
+export function writeCurl({ method, url, headers, body, isStream }) {
   return joinLines([
-    `curl ${quoteIfNeeded(url)}`,
+    `curl ${isStream ? "-N " : ""}${quoteIfNeeded(url)}`,
     ...(method === "GET" ? [] : [`-X ${method}`]),
     authorization,
     ...headerOptions(headers),

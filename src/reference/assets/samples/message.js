@@ -54,7 +54,8 @@ export function createMessage({ parameters, bodyField, request }, { values, body
         : bodyField === "*"
           ? writeMembers("The body", parseWholeBody(body), request, enums)
           : [member(bodyField, writeValue(bodyField, parseBody(body), shapeOf(request, bodyField), enums))];
-    const { typescript, json } = writeObject([...fromParameters, ...fromBody]);
+    // Of two parameters for one field, the later one wins.
+    const { typescript, json } = writeObject([...new Map([...fromParameters, ...fromBody])]);
     return { typescript, json, enums: [...enums] };
   } catch (reason) {
     if (reason instanceof FieldFault) {

@@ -1,12 +1,12 @@
 // @ts-check
-import { keyVariable } from "./call.js";
+import { acceptLines, keyVariable } from "./call.js";
 
 /**
  * The call by Python's standard library, which keeps all digits of integers.
  *
  * @param {import("./call.js").SampleCall} call
  */
-export function writePython({ method, url, headers, body }) {
+export function writePython({ method, url, headers, body, isStream }) {
   return [
     "import json",
     "import os",
@@ -17,13 +17,17 @@ export function writePython({ method, url, headers, body }) {
     `    method="${method}",`,
     "    headers={",
     `        "Authorization": f"Bearer {os.environ['${keyVariable}']}",`,
-    ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${writeText(value)},`),
+    ...(isStream ? [acceptLines, ...headers] : headers).map(
+      ([name, value]) => `        ${JSON.stringify(name)}: ${writeText(value)},`,
+    ),
     ...(body === undefined ? [] : [`        "Content-Type": "application/json",`]),
     "    },",
     ...(body === undefined ? [] : [`    data=${writeText(body)}.encode(),`]),
     ")",
     "with urllib.request.urlopen(request) as response:",
-    "    print(json.load(response))",
+    ...(isStream
+      ? ["    for line in response:", "        if line.strip():", "            print(json.loads(line), flush=True)"]
+      : ["    print(json.load(response))"]),
   ].join("\n");
 }
 

@@ -37,10 +37,10 @@ export function writeTypeScript(call) {
 }
 
 /** @param {import("./call.js").SampleCall} call */
-function writeUse({ rpc, metadata, message, result, isPaged }) {
+function writeUse({ rpc, metadata, message, result, isPaged, isStream }) {
   const [service = "", name = ""] = rpc.slice(rpc.lastIndexOf(".") + 1).split("/");
   const method = name.charAt(0).toLowerCase() + name.slice(1);
-  if (isPaged) {
+  if (isPaged || isStream) {
     const item = result.replace(/s$/, "");
     const request = message.typescript === "{}" ? "" : message.typescript;
     return [`for await (const ${item} of petstore.${method}(${request})) {`, `  console.log(${item});`, "}"];

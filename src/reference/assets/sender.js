@@ -1,0 +1,58 @@
+import { clearAnswer, showSilence } from "./answer/answer.js";
+import { clearFaults, showFault } from "./answer/field-fault.js";
+import { showOutcome } from "./answer/outcome.js";
+import { NoAnswer } from "./key/api.js";
+import { askForKey } from "./key/key-bar.js";
+import { SendButton } from "./send-button.js";
+
+/** Sends an operation when the reader presses its button. */
+export class Sender {
+  #section;
+  #operation;
+  #api;
+  #button;
+  #isSending = false;
+
+  constructor(section, operation, api) {
+    this.#section = section;
+    this.#operation = operation;
+    this.#api = api;
+    this.#button = new SendButton(section, api);
+  }
+
+  /** Sends a call, if it is complete. Removes the former answer in any case. */
+  async send(call) {
+    if (this.#isSending || this.#button.pausedSeconds > 0) {
+      return;
+    }
+    clearFaults(this.#section);
+    clearAnswer(this.#section);
+    if (this.#api.key === undefined) {
+      askForKey("Enter your API key first.");
+      return;
+    }
+    const missing = this.#operation.parameters.find(
+      ({ name, in: place }) => place === "path" && call.url.includes(`{${name}}`),
+    );
+    if (missing !== undefined) {
+      showFault(this.#section, missing.name, `${missing.name} is needed: it is part of the path.`);
+      return;
+    }
+    this.#isSending = true;
+    this.#button.lock("Sending …");
+    await this.#receive(call);
+    this.#isSending = false;
+    this.#button.show();
+  }
+
+  async #receive(call) {
+    try {
+      showOutcome(this.#section, this.#operation, await this.#api.send(call));
+    } catch (reason) {
+      if (!(reason instanceof NoAnswer)) {
+        throw reason;
+      }
+      showSilence(this.#section, reason.message);
+    }
+  }
+}
