@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
-import { maskCredentials } from "../observability/masking.ts";
+import { maskCredentials } from "../domain/masking.ts";
 import { printable } from "./print/printable.ts";
 import { isStoreFileError } from "./store-file.ts";
 

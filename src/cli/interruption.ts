@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import type { ReportProgress } from "../domain/store-maintenance.ts";
+import type { ReportProgress } from "../domain/store/store-maintenance.ts";
 import { Failure } from "./failure.ts";
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -1,13 +1,14 @@
 import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { maskCredentials } from "../observability/masking.ts";
+import { maskCredentials } from "../domain/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { printable } from "./print/printable.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { createOption } from "./settings/option.ts";
-import { applySettingsFile } from "./settings/resolve.ts";
+import { createOption, flagOf, variableOf } from "./settings/option.ts";
+import { applySettingsFile, sourceOf } from "./settings/resolve.ts";
 import { fileName } from "./settings/value-type.ts";
 import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
+import { chooseStore } from "./store-location.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 
@@ -17,11 +18,13 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   config: async () => (await import("./commands/config.ts")).addConfig,
   status: async () => (await import("./commands/status.ts")).addStatus,
   keys: async () => (await import("./commands/keys/keys.ts")).addKeys,
+  webhooks: async () => (await import("./commands/webhooks/webhooks.ts")).addWebhooks,
   history: async () => (await import("./commands/history.ts")).addHistory,
   import: async () => (await import("./commands/import.ts")).addImport,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
   restore: async () => (await import("./commands/backup.ts")).addRestore,
+  copy: async () => (await import("./commands/copy.ts")).addCopy,
   check: async () => (await import("./commands/check.ts")).addCheck,
 };
 
@@ -64,6 +67,7 @@ function createProgram(signals: ServerSignals): Command {
     .description("Stock inventory for a pet store, over REST, Connect and gRPC.")
     .version(manifest.version)
     .addOption(createOption("db"))
+    .addOption(createOption("database"))
     .addOption(createConfigOption())
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(`petstore: ${oneLine(text)}\n`) })
@@ -74,7 +78,9 @@ function createProgram(signals: ServerSignals): Command {
       signals.release();
     }
     await applySettingsFile(command);
+    chooseStore(program);
     warnAboutUnknownVariables();
+    warnAboutShownSecret(command);
   });
   return program;
 }
@@ -91,6 +97,15 @@ function warnAboutUnknownVariables(): void {
   const unknown = describeUnknownVariables(process.env);
   if (unknown !== undefined) {
     process.stderr.write(`petstore: warning: ${unknown}\n`);
+  }
+}
+
+/** Whoever lists the machine's processes sees their flags. */
+function warnAboutShownSecret(command: Command): void {
+  const { kind } = sourceOf(command, "secretKey");
+  if (kind === "flag") {
+    const [flag, variable] = [flagOf("secretKey"), variableOf("secretKey")];
+    process.stderr.write(`petstore: warning: other users of this machine see ${flag}; set ${variable} instead\n`);
   }
 }
 

@@ -1,26 +1,37 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
-import type { Store } from "../domain/store.ts";
-import type { ReportProgress, StoreMaintenance } from "../domain/store-maintenance.ts";
+import { maskCredentials } from "../domain/masking.ts";
+import type { RegisteredServer } from "../domain/store/server-registry.ts";
+import type { Store } from "../domain/store/store.ts";
+import { isPostgresUrl } from "../domain/store/store-location.ts";
+import type { ReportProgress, StoreMaintenance } from "../domain/store/store-maintenance.ts";
+import { CopyError } from "../storage/copy/copy-error.ts";
+import { type CopiedCounts, copyStore as copyBetween } from "../storage/copy/copy-store.ts";
+import type { CopySource, CopyTarget } from "../storage/copy/sides.ts";
+import { DatabaseError } from "../storage/postgres/connection/database-error.ts";
+import { openSqliteSource } from "../storage/sqlite/copy/source.ts";
+import { SqliteTarget } from "../storage/sqlite/copy/target.ts";
 import { isOlderStore } from "../storage/sqlite/database.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
 import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
 import { previewImportInto } from "../storage/sqlite/import/import.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
-import { openSqliteStore, type SqliteStore } from "../storage/sqlite/store.ts";
+import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
+
+export type { CopiedCounts } from "../storage/copy/copy-store.ts";
+
+/*
+ * A store is in a file, or in a PostgreSQL database, whose URL takes the place of the file's name. The driver of that is
+ * loaded where it is needed: it takes as long as a small command.
+ */
 
 /** What a command does when the store is missing. */
 export type IfMissing = "create" | "refuse";
 
-/** Opens the store in a file, and closes it after use. Reports the creation of a store on stderr. */
+/** Opens the store, and closes it after use. Reports the creation of a store on stderr. */
 export async function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
-  const isMissing = !existsSync(file);
-  const store = await showMigration(file, async (migrating) => openSqliteStore(file, { ifMissing, migrating }));
-  if (isMissing) {
-    process.stderr.write(`${printable(`petstore: created a new store, ${file}`)}\n`);
-  }
-  return closing(store, use);
+  return closing(await openStore(file, ifMissing), use);
 }
 
 /** As `withStore`, but a missing store is an error. */
@@ -29,10 +40,13 @@ export function withExistingStore<R>(file: string, use: (store: Store) => Promis
 }
 
 /**
- * Opens the store in a file, or creates it, and keeps servers from using it meanwhile. Throws `StoreHeldError` when a
- * server uses it.
+ * Opens the store, or creates it. Of one in a file, it keeps servers from using it meanwhile, and throws
+ * `StoreHeldError` when a server uses it.
  */
 export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
+  if (isPostgresUrl(file)) {
+    return withStore(file, "create", use);
+  }
   const lock = acquireServerLock(file);
   try {
     const store = await showMigration(file, async (migrating) => openSqliteStore(file, { lock, migrating }));
@@ -42,12 +56,28 @@ export async function withUnservedStore<R>(file: string, use: (store: Store) => 
   }
 }
 
+async function openStore(file: string, ifMissing: IfMissing): Promise<Store> {
+  const created = () => {
+    process.stderr.write(`${printable(`petstore: created a new store, ${maskCredentials(file)}`)}\n`);
+  };
+  if (isPostgresUrl(file)) {
+    const { openPostgresStore } = await import("../storage/postgres/store.ts");
+    return openPostgresStore(file, { ifMissing, created });
+  }
+  const isMissing = !existsSync(file);
+  const store = await showMigration(file, async (migrating) => openSqliteStore(file, { ifMissing, migrating }));
+  if (isMissing) {
+    created();
+  }
+  return store;
+}
+
 /**
  * Opens the store in a file, by a function that reports how far its migration is. Shows that in a bar on stderr where the
  * store is older, and stderr a terminal.
  */
 export async function showMigration<R>(file: string, open: (report?: ReportProgress) => Promise<R>): Promise<R> {
-  if (!process.stderr.isTTY || !isOlderStore(file)) {
+  if (!process.stderr.isTTY || isPostgresUrl(file) || !isOlderStore(file)) {
     return open();
   }
   // Loaded here only: it takes as long as a small command.
@@ -55,22 +85,64 @@ export async function showMigration<R>(file: string, open: (report?: ReportProgr
   return withProgress("migrating the store", open);
 }
 
-/** Returns what an import into the store in a file would do. Changes nothing, and creates no store. */
-export function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
+/** Returns what an import into the store would do. Changes nothing, and creates no store. */
+export async function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
+  if (isPostgresUrl(file)) {
+    const { previewImportInto: preview } = await import("../storage/postgres/import/import.ts");
+    return preview(file, imports, { ifMissing });
+  }
   return previewImportInto(file, imports, { ifMissing });
 }
 
-/** The maintenance of the store in a file, which may be damaged or missing. */
-export function maintenanceOf(file: string): StoreMaintenance {
-  return new SqliteMaintenance(file);
+/** Looks for faults in the store, a line for each. See `StoreMaintenance.check`. */
+export async function checkStore(file: string, ...args: Parameters<StoreMaintenance["check"]>): Promise<string[]> {
+  if (isPostgresUrl(file)) {
+    const { checkDatabase } = await import("../storage/postgres/check.ts");
+    return checkDatabase(file, args[1]);
+  }
+  return new SqliteMaintenance(file).check(...args);
 }
 
-/** Whether the message of an error says why a file cannot be used as the store. */
+/** Lists the servers that share the store in a database, by its URL. Changes nothing. */
+export async function listServersOf(url: string): Promise<RegisteredServer[]> {
+  const { listServersAt } = await import("../storage/postgres/servers.ts");
+  return listServersAt(url);
+}
+
+/** The maintenance of a store that is kept in files, which may be damaged or missing; undefined for any other. */
+export function maintenanceOf(file: string): StoreMaintenance | undefined {
+  return isPostgresUrl(file) ? undefined : new SqliteMaintenance(file);
+}
+
+/** Copies a whole store to one that is missing or empty. See `storage/copy/copy-store.ts`. */
+export async function copyStore(from: string, to: string, report: ReportProgress): Promise<CopiedCounts> {
+  await using source = await openCopySource(from);
+  await using target = await openCopyTarget(to);
+  return await copyBetween(source, target, report);
+}
+
+async function openCopySource(location: string): Promise<CopySource> {
+  if (isPostgresUrl(location)) {
+    return (await import("../storage/postgres/copy/source.ts")).openPostgresSource(location);
+  }
+  return openSqliteSource(location);
+}
+
+async function openCopyTarget(location: string): Promise<CopyTarget> {
+  if (isPostgresUrl(location)) {
+    return (await import("../storage/postgres/copy/target.ts")).openPostgresTarget(location);
+  }
+  return new SqliteTarget(location);
+}
+
+const storeErrors = [StoreFileError, StoreHeldError, DatabaseError, CopyError];
+
+/** Whether the message of an error says why a store cannot be used. */
 export function isStoreFileError(error: unknown): boolean {
-  return error instanceof StoreFileError || error instanceof StoreHeldError;
+  return storeErrors.some((kind) => error instanceof kind);
 }
 
-async function closing<R>(store: SqliteStore, use: (store: Store) => Promise<R>): Promise<R> {
+async function closing<R>(store: Store, use: (store: Store) => Promise<R>): Promise<R> {
   try {
     return await use(store);
   } finally {

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
-import type { BackupRecord, StoreMaintenance } from "../../domain/store-maintenance.ts";
+import type { BackupRecord, StoreMaintenance } from "../../domain/store/store-maintenance.ts";
 import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
 import { formatByteSize } from "../print/number.ts";
@@ -40,12 +40,10 @@ export function addRestore(program: Command): void {
 }
 
 async function backUp(db: string, file: string): Promise<void> {
+  assertInFiles(db);
   lowerPriority();
   const work = interruptibly((guard) =>
-    withExistingStore(db, async ({ maintenance }) => {
-      if (maintenance === undefined) {
-        throw new Failure(`${db} is not kept in files: back it up with the tools of its database`);
-      }
+    withExistingStore(db, async ({ maintenance = notInFiles() }) => {
       const takenAtMs = Date.now();
       await withProgress("backing up", (report) => maintenance.backup(file, guard(report)));
       const bytes = statSync(file).size;
@@ -79,6 +77,17 @@ function toFailure(error: unknown, file: string): unknown {
   return reason !== error || isSystemError(error) ? systemFailure(`back up to ${file}`, reason) : error;
 }
 
+/** Throws a `Failure` where the database has tools of its own. */
+function assertInFiles(db: string): StoreMaintenance {
+  return maintenanceOf(db) ?? notInFiles();
+}
+
+function notInFiles(): never {
+  throw new Failure(
+    "PostgreSQL keeps this store: copy it with pg_dump and pg_restore, or go back with point-in-time recovery",
+  );
+}
+
 /** Leaves the processor to the servers. */
 function lowerPriority(): void {
   try {
@@ -90,7 +99,7 @@ function lowerPriority(): void {
 
 async function restore(file: string, db: string): Promise<void> {
   const keptAs = await interruptibly((guard) =>
-    withProgress("restoring", (report) => maintenanceOf(db).restore(file, guard(report))),
+    withProgress("restoring", (report) => assertInFiles(db).restore(file, guard(report))),
   );
   const kept = keptAs === undefined ? "" : `; the former store is ${keptAs}`;
   process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);

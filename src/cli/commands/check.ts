@@ -1,9 +1,10 @@
 import type { Command } from "commander";
-import type { CheckDepth } from "../../domain/store-maintenance.ts";
+import { maskCredentials } from "../../domain/masking.ts";
+import type { CheckDepth } from "../../domain/store/store-maintenance.ts";
 import { Failure } from "../failure.ts";
 import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
-import { maintenanceOf } from "../store-file.ts";
+import { checkStore } from "../store-file.ts";
 
 /** `petstore check`: whether the store is sound. */
 export function addCheck(program: Command): void {
@@ -20,13 +21,13 @@ export function addCheck(program: Command): void {
 }
 
 async function check(db: string, depth: CheckDepth): Promise<void> {
-  const faults = await withProgress("checking", (report) => maintenanceOf(db).check(depth, report));
+  const faults = await withProgress("checking", (report) => checkStore(db, depth, report));
   if (faults.length === 0) {
-    process.stdout.write(`${printable(db)} is sound\n`);
+    process.stdout.write(`${printable(maskCredentials(db))} is sound\n`);
     return;
   }
   process.stdout.write(faults.map((fault) => `${printable(fault)}\n`).join(""));
-  throw new Failure(`${db} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}`);
+  throw new Failure(`${maskCredentials(db)} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}`);
 }
 
 const help = `

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { mask } from "../../observability/masking.ts";
+import { mask } from "../../domain/masking.ts";
 import { printableJson } from "../print/printable.ts";
 import { formatTable } from "../print/table.ts";
 import { nameOf } from "../settings/option.ts";

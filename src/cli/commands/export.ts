@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
-import type { Store } from "../../domain/store.ts";
+import type { Store } from "../../domain/store/store.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 import { type WrittenFormat, writeRecords, writtenFormats } from "../../records/record-writer.ts";
 import { withProgress } from "../print/progress.ts";

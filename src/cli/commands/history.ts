@@ -1,11 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import type { StockChange } from "../../domain/history.ts";
-import { isInt64 } from "../../domain/ranges.ts";
-import type { Store } from "../../domain/store.ts";
-import { argument, listArgument } from "../parse/argument.ts";
+import type { Store } from "../../domain/store/store.ts";
+import { argument } from "../parse/argument.ts";
+import { parsePetIds } from "../parse/int64.ts";
 import { parseWholeNumber } from "../parse/number.ts";
 import { ChangeTable, changeToJsonLine } from "../print/change-table.ts";
+import { terminalWidth } from "../print/table.ts";
 import { withExistingStore } from "../store-file.ts";
 
 /** How many changes are shown where nobody says. */
@@ -23,11 +24,7 @@ export function addHistory(program: Command): void {
     .command("history")
     .summary("show the changes of stock: when, what, who and why")
     .description("Shows the last changes of stock, the newest last.")
-    .addOption(
-      new Option("--pet <id>", "only changes of this pet; repeatable").argParser(
-        listArgument(parsePetId, "the id of a pet, such as 7"),
-      ),
-    )
+    .option("--pet <id>", "only changes of this pet; repeatable", parsePetIds)
     .addOption(
       new Option("--last <number>", "how many changes to show")
         .argParser(argument(parseWholeNumber, "a whole number, such as 100"))
@@ -50,11 +47,6 @@ interface HistoryOptions {
   readonly json?: true;
 }
 
-function parsePetId(text: string): bigint | undefined {
-  const id = /^(?:0|-?[1-9][0-9]*)$/.test(text) ? BigInt(text) : undefined;
-  return id !== undefined && isInt64(id) ? id : undefined;
-}
-
 async function showHistory(store: Store, { pet: petIds = [], last, follow, json }: HistoryOptions): Promise<void> {
   const { lineage, head } = await store.historyBounds(0);
   const print = json
@@ -72,7 +64,7 @@ async function tablePrinter(store: Store): Promise<(changes: readonly StockChang
   const keys = await store.listKeys();
   const table = new ChangeTable({
     keyNames: new Map(keys.map(({ id, name }) => [id, name])),
-    width: process.stdout.isTTY ? process.stdout.columns : undefined,
+    width: terminalWidth(),
   });
   return (changes) => table.append(changes);
 }

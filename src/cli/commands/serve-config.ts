@@ -20,8 +20,12 @@ export function readServerConfig(values: SettingValues): ServerConfig {
     requestTimeoutMs: values.requestTimeout,
     shutdownGraceMs: values.shutdownGrace,
     trustedProxies: values.trustedProxy,
+    limits: values.limits,
+    limitsFallback: values.limitsFallback,
     enforceSunset: values.enforceSunset,
     historyRetentionMs: values.historyRetention,
+    allowPrivateWebhooks: values.allowPrivate,
+    secretKey: values.secretKey,
     logLevel: values.logLevel,
   };
 }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
 import { prepareDemo } from "../demo/demo.ts";
-import { listenFailure } from "../failure.ts";
+import { Failure, listenFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
 import { showMigration } from "../store-file.ts";
@@ -83,11 +83,11 @@ async function warmUp(running: RunningServer): Promise<void> {
 }
 
 async function start(config: ServerConfig): Promise<RunningServer> {
-  const { startServer } = await loadServer();
+  const { startServer, UnusableValkeyError } = await loadServer();
   try {
     return await showMigration(config.db, (migrating) => startServer(config, migrating));
   } catch (error) {
-    throw listenFailure(error) ?? error;
+    throw error instanceof UnusableValkeyError ? new Failure(error.message) : (listenFailure(error) ?? error);
   }
 }
 

@@ -1,26 +1,70 @@
 import type { Command } from "commander";
-import { fetchStatus, type ServerStatus, type StoreStatus } from "../ops-client.ts";
+import type { RegisteredServer } from "../../domain/store/server-registry.ts";
+import { isPostgresUrl } from "../../domain/store/store-location.ts";
+import {
+  fetchStatus,
+  type ServerLine,
+  type ServerStatus,
+  type SharedLimitsStatus,
+  type StoreStatus,
+  type StreamsStatus,
+  type WebhooksStatus,
+} from "../ops-client.ts";
 import { formatByteSize, formatCount } from "../print/number.ts";
 import { printableJson } from "../print/printable.ts";
-import { formatLabelledLines } from "../print/table.ts";
+import { formatLabelledLines, formatTable } from "../print/table.ts";
 import { formatAgo, formatElapsed, formatMinute } from "../print/time.ts";
-import { addSettings, settingValue } from "../settings/resolve.ts";
+import { addSettings, type Source, settingValue, sourceOf } from "../settings/resolve.ts";
 
-/** `petstore status`: the running server at a glance. */
+interface StatusOptions {
+  readonly opsUrl?: string;
+  readonly json?: true;
+}
+
+/** `petstore status`: the running server at a glance, or all servers that share a database. */
 export function addStatus(program: Command): void {
   const status = program
     .command("status")
-    .summary("show the running server at a glance")
-    .description("Reads the status of a running server from its operator port.")
+    .summary("show the running server at a glance, or all that share a database")
+    .description(
+      "Reads the status of a running server from its operator port. With --database postgres://…, lists the servers that share the database.",
+    )
     .option("--ops-url <url>", "the operator port (default: that of --ops-host and --ops-port)")
-    .option("--json", "print the answer of the server as it is")
+    .option("--json", "print the answer of the server as it is, or the list as JSON")
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
-      const { opsUrl = localOpsUrl(command), json } = command.opts<{ opsUrl?: string; json?: true }>();
-      const answer = await fetchStatus(opsUrl);
-      process.stdout.write(json ? `${printableJson(answer)}\n` : formatStatus(answer, Date.now()));
+      const options = command.opts<StatusOptions>();
+      await (isAboutDatabase(command, options) ? printServers(command, options) : printServer(command, options));
     });
   addSettings(status, ["opsHost", "opsPort"]);
+}
+
+async function printServer(command: Command, { opsUrl = localOpsUrl(command), json }: StatusOptions): Promise<void> {
+  const answer = await fetchStatus(opsUrl);
+  process.stdout.write(json ? `${printableJson(answer)}\n` : formatStatus(answer, Date.now()));
+}
+
+/** What reads stores is loaded here only: health checks run this command often. */
+async function printServers(command: Command, { json }: StatusOptions): Promise<void> {
+  const { listServersOf } = await import("../store-file.ts");
+  const servers = (await listServersOf(settingValue(command, "db"))).map(lineOfServer);
+  process.stdout.write(json ? `${printableJson({ servers })}\n` : formatServers(servers, Date.now()));
+}
+
+/** From the weakest to the strongest. */
+const sourceKinds: readonly Source["kind"][] = ["default", "file", "variable", "flag"];
+
+/**
+ * Whether a database is named, and no operator port by as strong a source. So a health check within a server's own
+ * environment asks that server.
+ */
+function isAboutDatabase(command: Command, { opsUrl }: StatusOptions): boolean {
+  const strengthOf = (key: "db" | "opsHost" | "opsPort") => sourceKinds.indexOf(sourceOf(command, key).kind);
+  return (
+    opsUrl === undefined &&
+    isPostgresUrl(settingValue(command, "db")) &&
+    strengthOf("db") > Math.max(strengthOf("opsHost"), strengthOf("opsPort"))
+  );
 }
 
 /** A server that listens on all addresses is reached by the loopback address. */
@@ -38,7 +82,8 @@ function localOpsUrl(command: Command): string {
 
 /** Writes a server's status for people, one fact per line. */
 export function formatStatus(status: ServerStatus, nowMs: number): string {
-  const { version, startedAt, url, opsUrl, ready, db, calls, limits, keys, logLevel } = status;
+  const { version, startedAt, url, opsUrl, ready, db, calls, limits, streams, webhooks, keys, servers, logLevel } =
+    status;
   const plans = Object.entries(keys.byPlan).map(([plan, count]) => `${plan} ${formatCount(count)}`);
   const perSecond = calls.perSecond1m.toFixed(1);
   return formatLabelledLines([
@@ -46,21 +91,70 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
     ["api", url],
     ["operator", opsUrl],
     ["store", describeStore(db)],
-    ["backup", describeBackup(db, nowMs)],
+    ["backup", isPostgresUrl(db.path) ? "by pg_dump or point-in-time recovery" : describeBackup(db, nowMs)],
     ["calls", `${formatCount(calls.total)}, ${perSecond}/s in the last minute, ${formatCount(calls.failed)} failed`],
     [
       "limits",
       `${formatCount(limits.admitted)} admitted, ${formatCount(limits.refused)} refused, ${formatCount(limits.banned)} banned`,
     ],
+    ...(limits.shared === undefined ? [] : [["counted by", describeShared(limits.shared, nowMs)] as const]),
+    ...(streams === undefined ? [] : [["streams", describeStreams(streams)] as const]),
+    ...(webhooks === undefined ? [] : [["webhooks", describeWebhooks(webhooks)] as const]),
     ["keys", plans.join(", ") || "none"],
+    ...(servers ?? []).map((server): [string, string] => ["server", describeServer(server, nowMs)]),
     ["log level", logLevel],
   ]);
+}
+
+/** Writes the servers that share a database for people, one on a line. */
+export function formatServers(servers: readonly ServerLine[], nowMs: number): string {
+  if (servers.length === 0) {
+    return "There are no servers.\n";
+  }
+  const rows = servers.map(({ id, version, startedAt, lastSeenAt }) => [
+    id,
+    version,
+    formatMinute(Date.parse(startedAt)),
+    formatAgo(Date.parse(lastSeenAt), nowMs),
+  ]);
+  return formatTable([["ID", "VERSION", "STARTED", "LAST SEEN"], ...rows]);
+}
+
+function lineOfServer({ id, version, startedAtMs, lastSeenAtMs }: RegisteredServer): ServerLine {
+  const [startedAt, lastSeenAt] = [startedAtMs, lastSeenAtMs].map((ms) => new Date(ms).toISOString()) as [
+    string,
+    string,
+  ];
+  return { id, version, startedAt, lastSeenAt };
+}
+
+function describeShared({ url, fallback, away }: SharedLimitsStatus, nowMs: number): string {
+  if (away === null) {
+    return `${url}, for all servers`;
+  }
+  const meanwhile = fallback === "local" ? "this server counts by itself" : "requests are refused";
+  return `${url}, away for ${formatElapsed(nowMs - Date.parse(away.since))}: ${away.reason}; ${meanwhile}`;
+}
+
+function describeServer({ id, version, startedAt, lastSeenAt }: ServerLine, nowMs: number): string {
+  const up = formatElapsed(nowMs - Date.parse(startedAt));
+  return `${id}, ${version}, up ${up}, seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
 }
 
 function describeStore({ path, fileBytes, walBytes, error }: StoreStatus): string {
   const size = fileBytes === undefined ? [] : [formatByteSize(fileBytes)];
   const log = walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`];
   return [path, ...size, ...log, ...(error === undefined ? [] : [error])].join(", ");
+}
+
+function describeStreams({ open, most, keysAtMost, refused }: StreamsStatus): string {
+  const full = keysAtMost === 0 ? "" : `, ${formatCount(keysAtMost)} keys have all they may`;
+  return `${formatCount(open)} of ${formatCount(most)} open${full}, ${formatCount(refused)} refused`;
+}
+
+function describeWebhooks({ active, failing, paused, lagSeconds }: WebhooksStatus): string {
+  const lag = lagSeconds < 1 ? "" : `, ${formatElapsed(lagSeconds * 1_000)} behind`;
+  return `${formatCount(active)} active, ${formatCount(failing)} failing, ${formatCount(paused)} paused${lag}`;
 }
 
 function describeBackup({ lastBackupAt }: StoreStatus, nowMs: number): string {
@@ -75,7 +169,12 @@ const help = `
 Exits with 1 when no server answers. A server that is stopping still answers,
 but is not ready.
 
+The list of --database has the servers that live, and for an hour those that
+were killed. Where --ops-url, --ops-host or --ops-port is given in the same way
+as --database, or in a stronger one, the operator port is asked.
+
 Examples:
   $ petstore status
+  $ petstore status --database postgres://petstore@db.example/petstore
   $ petstore status --ops-url http://10.0.0.7:9090
   $ petstore status --json | jq .calls`;

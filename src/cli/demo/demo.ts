@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RecordChange } from "../../domain/import.ts";
 import { type Key, newKey } from "../../domain/key.ts";
 import { drawBase62, hashSecret, mintSecret } from "../../domain/key-secret.ts";
-import type { Store } from "../../domain/store.ts";
+import type { Store } from "../../domain/store/store.ts";
 import type { RecordFormat } from "../../records/record-format.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 import { readRecords } from "../../records/record-reader.ts";

@@ -28,7 +28,7 @@ export class ChangeTable {
     this.#options = options;
   }
 
-  /** The rows of more changes, behind the header if they are the first. */
+  /** The rows of more changes, after the header if they are the first. */
   append(changes: readonly StockChange[]): string {
     const rows = changes.map((change) => toCells(change, this.#options.keyNames).map(printable));
     const added = this.#hasHeader ? rows : [header, ...rows];

@@ -1,9 +1,9 @@
 import { type Key, quotaOf } from "../../domain/key.ts";
 import { describeLimits, type Limits } from "../../domain/limits.ts";
 import type { WindowState } from "../../domain/rate-limit-decision.ts";
-import type { Store } from "../../domain/store.ts";
+import type { Store } from "../../domain/store/store.ts";
+import type { KeyUsage } from "../../domain/store/usage-store.ts";
 import { noUsage } from "../../domain/usage.ts";
-import type { KeyUsage } from "../../domain/usage-store.ts";
 import { formatAgo, formatRoughRemaining } from "./time.ts";
 
 /** A key, what it has used of its limits, and the deprecated operations that it calls. */

@@ -1,5 +1,5 @@
 import { SingleBar } from "cli-progress";
-import type { ReportProgress } from "../../domain/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
 
 /** The label of a progress bar, and the total, if it is known. */
 export interface Progress {

@@ -1,10 +1,23 @@
 import { printable } from "./printable.ts";
 
-/** Aligns rows of cells in columns, two spaces apart. The first row is the header. Cells are made safe for a terminal. */
-export function formatTable(cells: readonly (readonly string[])[]): string {
+/** The columns that the last cell of a row keeps, however wide the others are. */
+const leastCut = 20;
+
+/**
+ * Aligns rows of cells in columns, two spaces apart. The first row is the header. Cells are made safe for a terminal.
+ * With `width`, a number of columns, the last cell of a row is cut to fit.
+ */
+export function formatTable(cells: readonly (readonly string[])[], width = Infinity): string {
   const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
-  return rows.map((row) => `${formatRow(row, widths)}\n`).join("");
+  const left = widths.slice(0, -1).reduce((rest, each) => rest - each - 2, width);
+  const cut = (row: readonly string[]) => row.with(-1, truncate(row.at(-1) ?? "", Math.max(left, leastCut)));
+  return rows.map((row) => `${formatRow(cut(row), widths)}\n`).join("");
+}
+
+/** The width of the terminal on stdout, in columns; undefined where it is none. */
+export function terminalWidth(): number | undefined {
+  return process.stdout.isTTY ? process.stdout.columns : undefined;
 }
 
 /** A line about one thing: its name, and the text. */

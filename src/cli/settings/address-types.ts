@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "commander";
+import { maskCredentials } from "../../domain/masking.ts";
 import { parseBaseUrl, parseCidr, parseOrigin, parsePort } from "../parse/address.ts";
 import { argument, listArgument } from "../parse/argument.ts";
+import { parseLimitsUrl } from "../parse/limits-url.ts";
 import { text, type ValueType } from "./value-type.ts";
 
 export const hostName = text("<host>", "the name or the address of a host");
@@ -44,5 +46,13 @@ export const networks: ValueType<readonly string[]> = {
   placeholder: "<cidr>",
   parse: listArgument(parseCidr, "a network such as 10.0.0.0/8 or fd00::/8, or an address"),
   write: (list) => list,
+  fileTypes: ["text"],
+};
+
+/** It is shown without its user and password. */
+export const limitsUrl: ValueType<string> = {
+  placeholder: "<url>",
+  parse: parseLimitsUrl,
+  write: maskCredentials,
   fileTypes: ["text"],
 };

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { mask, maskCredentials } from "../../domain/masking.ts";
 import { usageFailure } from "../failure.ts";
 import { truncate } from "../print/table.ts";
 import { nameOf } from "./option.ts";
@@ -23,12 +24,14 @@ export function readFileValue(key: SettingKey, given: unknown, place: string): u
       throw usageFailure(`${place}: '${nameOf(key)}' takes ${scalars === given ? "plain values" : "one plain value"}`);
     }
     value = readScalar(setting.type, scalar, value, (expected) =>
-      usageFailure(
-        `${place}: value '${truncate(String(scalar), maxShown)}' of '${nameOf(key)}' is invalid. ${expected}`,
-      ),
+      usageFailure(`${place}: value '${shown(setting, scalar)}' of '${nameOf(key)}' is invalid. ${expected}`),
     );
   }
   return value ?? setting.byDefault;
+}
+
+function shown({ isSecret }: Setting<unknown>, scalar: Scalar): string {
+  return isSecret ? mask : truncate(maskCredentials(String(scalar)), maxShown);
 }
 
 function isScalar(value: unknown): value is Scalar {

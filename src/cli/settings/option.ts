@@ -1,4 +1,5 @@
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+import { usageFailure } from "../failure.ts";
 import { type Setting, type SettingKey, settings } from "./settings.ts";
 
 /** The name of a setting in the configuration file, such as `ops-port`. */
@@ -18,7 +19,7 @@ export function flagOf(key: SettingKey): string {
 
 /** The option of a command for a setting: its flag and its variable. */
 export function createOption(key: SettingKey): Option {
-  const { type, description, byDefault } = settings[key] as Setting<unknown>;
+  const { type, description, byDefault, isSecret } = settings[key] as Setting<unknown>;
   if (type.placeholder === undefined) {
     // Commander turns a switch on whenever its variable is set, even by PETSTORE_DEMO=0. So `resolve.ts` reads it.
     return new Option(flagOf(key), `${description} (env: ${variableOf(key)})`);
@@ -30,5 +31,16 @@ export function createOption(key: SettingKey): Option {
   if (byDefault !== undefined && !Array.isArray(byDefault)) {
     option.default(byDefault, String(type.write(byDefault)));
   }
-  return option.argParser(type.parse);
+  return option.argParser(isSecret ? (given, former) => parseSecret(key, given, former) : type.parse);
+}
+
+/** Commander would repeat a bad value in its message. */
+function parseSecret(key: SettingKey, given: string, former: unknown): unknown {
+  try {
+    return (settings[key] as Setting<unknown>).type.parse(given, former);
+  } catch (error) {
+    throw error instanceof InvalidArgumentError
+      ? usageFailure(`the value of ${flagOf(key)} or ${variableOf(key)} is invalid. ${error.message}`)
+      : error;
+  }
 }

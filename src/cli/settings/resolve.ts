@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { usageFailure } from "../failure.ts";
+import { isChosenByUrl } from "../store-location.ts";
 import { createOption, flagOf, variableOf } from "./option.ts";
 import { type Setting, type SettingKey, type SettingValues, settings } from "./settings.ts";
 import type { SettingsFile } from "./settings-file.ts";
@@ -15,11 +16,11 @@ export function addSettings(command: Command, keys: readonly SettingKey[]): void
   }
 }
 
-/** Gives a command the flags of all settings but `db`, which the program has for every command. */
+/** Gives a command the flags of all settings but those of the store, which the program has for every command. */
 export function addServerSettings(command: Command): void {
   addSettings(
     command,
-    settingKeys.filter((key) => key !== "db"),
+    settingKeys.filter((key) => key !== "db" && key !== "database"),
   );
 }
 
@@ -73,7 +74,11 @@ export interface Source {
 
 /** The source of the value in force. */
 export function sourceOf(command: Command, key: SettingKey): Source {
-  const source = ownerOf(command, key)?.getOptionValueSource(attributeOf(key)) ?? "default";
+  const owner = ownerOf(command, key);
+  if (key === "db" && owner !== undefined && isChosenByUrl(owner)) {
+    return sourceOf(command, "database");
+  }
+  const source = owner?.getOptionValueSource(attributeOf(key)) ?? "default";
   switch (source) {
     case "default":
       return { kind: "default", place: undefined };

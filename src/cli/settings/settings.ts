@@ -1,6 +1,8 @@
 import { logLevels } from "../../observability/log-level.ts";
-import { baseUrl, hostName, networks, origins, port } from "./address-types.ts";
-import { choice, fileName, grace, onOrOff, retention, size, timeout, type ValueType } from "./value-type.ts";
+import { inMemory, type LimitsFallback, limitsFallbacks } from "../../server/config.ts";
+import { baseUrl, hostName, limitsUrl, networks, origins, port } from "./address-types.ts";
+import { databaseUrl, storeFile } from "./store-types.ts";
+import { choice, fileName, grace, onOrOff, retention, secretKey, size, timeout, type ValueType } from "./value-type.ts";
 
 /** A setting of the service. A flag, a variable or the configuration file gives its value. */
 export interface Setting<V> {
@@ -18,7 +20,11 @@ export interface Setting<V> {
  * descriptions that stand here.
  */
 export const settings = {
-  db: required<string>(fileName, "the file of the store; every command takes it", "data/petstore.db"),
+  db: required<string>(storeFile, "the file of the store; every command takes it", "data/petstore.db"),
+  database: optional<string>(
+    databaseUrl,
+    "the store: sqlite:FILE, for which --db is short, or postgres://USER:PASSWORD@HOST/DATABASE",
+  ),
   host: required<string>(hostName, "the address to listen on", "127.0.0.1"),
   port: required<number>(port, "the API's port, 0 for a free one", "8080"),
   opsHost: required<string>(hostName, "the address of the operator's port", "127.0.0.1"),
@@ -29,10 +35,20 @@ export const settings = {
   stagingBaseUrl: optional<string>(baseUrl, "the URL of the staging API in the reference, ending in /v1"),
   corsOrigin: several(origins, "an origin whose pages may call the API"),
   trustedProxy: several(networks, "a network of proxies whose X-Forwarded-For is trusted"),
+  limits: required<string>(limitsUrl, "where limits are counted: memory:, or the URL of Valkey or Redis", inMemory),
+  limitsFallback: required<LimitsFallback>(
+    choice("<how>", limitsFallbacks),
+    "while that is away: count locally, or refuse requests",
+    "local",
+  ),
   maxBody: required<number>(size, "the largest request body, in bytes or as 512KiB or 1MiB", "1MiB"),
   requestTimeout: required<number>(timeout, "how long a request may take to arrive", "30s"),
   shutdownGrace: required<number>(grace, "how long running calls may finish", "10s"),
   historyRetention: required<number>(retention, "how long the history of the stock is kept, or forever", "90d"),
+  allowPrivate: toggle("deliver to webhooks at addresses that are not public, too"),
+  secretKey: secret(
+    optional<Uint8Array>(secretKey, "encrypts the secrets of webhooks in the store: 32 bytes in base64"),
+  ),
   logLevel: required<string>(choice<string>("<level>", logLevels), "how much to log", "info"),
   demo: toggle("put pets into an empty store, and create a key to try"),
   noReflection: toggle("do not describe the API to gRPC tools"),

@@ -46,6 +46,17 @@ export const fileName: ValueType<string> = {
   parse: argument((given) => (given.includes("\0") ? undefined : given || undefined), "the name of a file"),
 };
 
+/** The bytes of a key for AES-256, written in base64. */
+export const secretKey: ValueType<Uint8Array> = {
+  placeholder: "<key>",
+  parse: argument((given) => {
+    const bytes = Buffer.from(given, "base64");
+    return /^[A-Za-z0-9+/]{43}=$/.test(given) && bytes.length === 32 ? bytes : undefined;
+  }, "32 bytes in base64, such as `openssl rand -base64 32` prints"),
+  write: (value) => Buffer.from(value).toString("base64"),
+  fileTypes: ["text"],
+};
+
 /** In bytes. */
 export const size: ValueType<number> = {
   placeholder: "<size>",

@@ -3,7 +3,7 @@ import { variableOf } from "./option.ts";
 import { settingKeys } from "./resolve.ts";
 
 /** The variables that the service reads. */
-const known = [...settingKeys.map(variableOf), "PETSTORE_CONFIG"];
+const known = [...settingKeys.map(variableOf), "PETSTORE_CONFIG", "PETSTORE_COPY_FROM", "PETSTORE_COPY_TO"];
 
 /** The variables of the client samples and of the tests. */
 const others = /^PETSTORE_(API_KEY$|TEST_)/;

@@ -1,7 +1,7 @@
 import type { Key } from "../../../domain/key.ts";
 import { mayHoldSecret } from "../../../domain/key-secret.ts";
-import type { KeyOutcome } from "../../../domain/key-store.ts";
-import type { Store } from "../../../domain/store.ts";
+import type { KeyOutcome } from "../../../domain/store/key-store.ts";
+import type { Store } from "../../../domain/store/store.ts";
 import { Failure } from "../../failure.ts";
 import { printableJsonLine } from "../../print/printable.ts";
 import { formatMinute } from "../../print/time.ts";

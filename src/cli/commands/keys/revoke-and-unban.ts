@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { quotaOf } from "../../../domain/key.ts";
 import { describeLimits } from "../../../domain/limits.ts";
-import type { Store } from "../../../domain/store.ts";
+import type { Store } from "../../../domain/store/store.ts";
 import { noUsage } from "../../../domain/usage.ts";
 import { printable } from "../../print/printable.ts";
 import { formatMinute } from "../../print/time.ts";

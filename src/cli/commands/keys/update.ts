@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { type Key, type KeySettings, type Plan, plans, type Scope, scopes } from "../../../domain/key.ts";
-import type { Store } from "../../../domain/store.ts";
+import type { Store } from "../../../domain/store/store.ts";
 import { usageFailure } from "../../failure.ts";
 import {
   customQuotaFor,
