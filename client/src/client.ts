@@ -29,10 +29,14 @@ import { createLimitsInterceptor } from "./limits-interceptor.ts";
 import { networkErrors } from "./network-errors.ts";
 import { followPages } from "./pages.ts";
 import { createRetryInterceptor } from "./retry.ts";
-import type { RetryPolicy } from "./retry-policy.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 import { createTransport } from "./transport.ts";
 import type { Transport, TransportOptions } from "./transport-option.ts";
+import { mirrorInventory } from "./watch/followed-inventory.ts";
+import type { InventoryMirror, InventoryMirrorOptions } from "./watch/inventory-mirror.ts";
+import { ReconnectingWatch } from "./watch/reconnecting-watch.ts";
+import type { StockWatch, StockWatchOptions } from "./watch/stock-watch.ts";
 
 /** Options of a client. */
 export interface PetstoreClientOptions {
@@ -89,6 +93,23 @@ export interface PetstoreClient {
     request?: ListStockChangesRequest,
     options?: CallOptions,
   ): AsyncGenerator<StockChange, void, undefined>;
+  /**
+   * The changes of the stock that the options select: those after the cursor `after`, by default from the oldest that is
+   * kept, and from then on each one as it is made. When the connection is lost or silent, or the service restarts, the
+   * watch connects again and goes on from its cursor: it yields every change, in order, and none twice.
+   *
+   * No outage ends it, however long, also before the first connection; `onLost` tells of each failed attempt. A refusal
+   * that would be the same again ends it: `CURSOR_EXPIRED`, `PET_NOT_FOUND`, `INVALID_REQUEST`, a key without access. So
+   * do limits that ask for a longer wait than the retries' `maxDelayMs`, and `TOO_MANY_STREAMS` if it comes before the
+   * watch had a place among the streams. Each connection counts as one request.
+   */
+  watchStockChanges(options?: StockWatchOptions): StockWatch;
+  /**
+   * The whole stock as a map that follows the service's: it lists the stock, and watches its changes from there. Resolves
+   * when the map is complete, and rejects as `inventory.listInventory` does. Takes one request, one stream, and one
+   * further request for each reconnection and each new list. An import, and an expired cursor, have it list anew.
+   */
+  mirrorInventory(options?: InventoryMirrorOptions): Promise<InventoryMirror>;
 }
 
 /**
@@ -96,7 +117,8 @@ export interface PetstoreClient {
  * `TypeError` for a bad `baseUrl`, and a `ConnectError` for an `apiKey` that cannot be one.
  */
 export function createPetstoreClient(options: PetstoreClientOptions): PetstoreClient {
-  const { apiKey, retry, onLimits, timing = systemTiming } = options;
+  const { apiKey, onLimits, timing = systemTiming } = options;
+  const policy = { ...defaultRetryPolicy, ...options.retry };
   const baseUrl = parseBaseUrl(options.baseUrl);
   let limits: Limits | undefined;
   const transport = createTransport(options.transport, {
@@ -104,7 +126,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     // From the outermost to the innermost.
     interceptors: [
       idempotencyKeys,
-      createRetryInterceptor(retry, timing),
+      createRetryInterceptor(policy, timing),
       createLimitsInterceptor((told) => {
         limits = told;
         onLimits?.(told);
@@ -116,6 +138,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
   const inventory: InventoryClient = createClient(InventoryService, transport);
   const store: StoreClient = createClient(StoreService, transport);
   const holds: HoldClient = createClient(HoldService, transport);
+  const following = { inventory, policy, timing };
   return {
     inventory,
     holds,
@@ -149,5 +172,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
         (page) => inventory.listStockChanges(page, call),
         ({ changes }) => changes,
       ),
+    watchStockChanges: (watch = {}) => new ReconnectingWatch(following, watch),
+    mirrorInventory: (mirror = {}) => mirrorInventory(following, mirror),
   };
 }

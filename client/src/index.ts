@@ -21,3 +21,5 @@ export { type Timestamp, toDate } from "./timestamp.ts";
 export type { Timing } from "./timing.ts";
 export type { Transport, TransportOptions } from "./transport-option.ts";
 export type { UnknownEnum } from "./unknown-enum.ts";
+export type { InventoryMirror, InventoryMirrorOptions, MirrorChange, RelistReason } from "./watch/inventory-mirror.ts";
+export type { ConnectionEvents, StockWatch, StockWatchOptions } from "./watch/stock-watch.ts";

@@ -1,5 +1,5 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
+import { Code, ConnectError, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
 import { reasonOf, retryDelayMsOf } from "./errors.ts";
 import { hasIdempotencyKey } from "./idempotency.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
@@ -13,13 +13,16 @@ const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
  */
 const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 
+/** What tells whether a call is idempotent. */
+type IdempotentCall = Pick<UnaryRequest | StreamRequest, "method" | "header">;
+
 /** Whether a call with this failure can be retried without doing its work twice. */
-export function isRetriable(error: unknown, call: Pick<UnaryRequest, "method" | "header">): boolean {
+export function isRetriable(error: unknown, call: IdempotentCall): boolean {
   return isRefused(error) || (isInterruption(error) && isIdempotent(call));
 }
 
 /** A call that the service refused was never started. */
-function isRefused(error: unknown): boolean {
+export function isRefused(error: unknown): boolean {
   return refusals.includes(reasonOf(error)) || isRefusedStream(error);
 }
 
@@ -43,7 +46,7 @@ function isInterruption(error: unknown): boolean {
   );
 }
 
-function isIdempotent({ method, header }: Pick<UnaryRequest, "method" | "header">): boolean {
+function isIdempotent({ method, header }: IdempotentCall): boolean {
   return method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN || hasIdempotencyKey(header);
 }
 

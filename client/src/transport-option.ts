@@ -12,7 +12,7 @@ export interface Transport {
   /** Makes a call that takes one message, and is answered with one. */
   // biome-ignore lint/suspicious/noExplicitAny: Connect's type for it needs TypeScript 5.7.
   unary(...call: any[]): Promise<any>;
-  /** Makes a call that takes or gives a stream of messages. The client makes none. */
+  /** Makes a call that takes or gives a stream of messages, such as a watch. */
   // biome-ignore lint/suspicious/noExplicitAny: Connect's type for it needs TypeScript 5.7.
   stream(...call: any[]): Promise<any>;
 }

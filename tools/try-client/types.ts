@@ -19,16 +19,17 @@ const wrong =
   'import { createPetstoreClient } from "petstore-inventory-client";\ncreatePetstoreClient({ baseUrl: 7 });\n';
 
 /**
- * Checks the example in a project, and all types that it reaches, with the TypeScript in this folder and without
- * `skipLibCheck`. Throws an `Error` with TypeScript's output if it refuses the example or accepts a wrong program.
+ * Checks examples in a project, and all types that it reaches, with the TypeScript in this folder and without
+ * `skipLibCheck`. Throws an `Error` with TypeScript's output if it refuses an example or accepts a wrong program.
  */
 export async function checkTypes(project: EmptyProject, typescript: string, module: readonly string[]): Promise<void> {
   project.write("node.d.ts", nodeTypes);
-  project.copy("examples/connect.ts", "example.mts");
+  project.copy("examples/connect.ts", "connect.mts");
+  project.copy("examples/mirror.ts", "mirror.mts");
   project.write("wrong.mts", wrong);
-  const check = (file: string) =>
-    errorsIn(project, [join(typescript, "bin/tsc"), ...settings, ...module, "node.d.ts", file]);
-  const errors = await check("example.mts");
+  const check = (...files: string[]) =>
+    errorsIn(project, [join(typescript, "bin/tsc"), ...settings, ...module, "node.d.ts", ...files]);
+  const errors = await check("connect.mts", "mirror.mts");
   if (errors !== "") {
     throw new Error(errors);
   }

@@ -1,0 +1,100 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { reasonOf } from "../errors.ts";
+import type { InventoryClient, StockChange } from "../gen/api.ts";
+import { linkSignal } from "../link-signal.ts";
+import type { RetryPolicy } from "../retry-policy.ts";
+import type { Timing } from "../timing.ts";
+import { Recovery } from "./recovery.ts";
+import { StockStream } from "./stock-stream.ts";
+import type { StockWatch, StockWatchOptions } from "./stock-watch.ts";
+
+/** What a watch needs of the client. */
+export interface WatchParts {
+  readonly inventory: InventoryClient;
+  readonly policy: RetryPolicy;
+  readonly timing: Timing;
+}
+
+/** Follows the changes over one stream after the other, each from the cursor of the one before. */
+export class ReconnectingWatch implements StockWatch {
+  readonly #parts: WatchParts;
+  readonly #options: StockWatchOptions;
+  readonly #recovery: Recovery;
+  readonly #changes: AsyncGenerator<StockChange, undefined, undefined>;
+  readonly #leaving = new AbortController();
+  #cursor: string | undefined;
+
+  /** `recovery` is that of an earlier watch which this one goes on from. */
+  constructor(
+    parts: WatchParts,
+    options: StockWatchOptions,
+    recovery = new Recovery({ ...parts, onLost: options.onLost }),
+  ) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#recovery = recovery;
+    this.#cursor = options.after;
+    this.#changes = this.#follow();
+  }
+
+  get cursor(): string | undefined {
+    return this.#cursor;
+  }
+
+  next(): Promise<IteratorResult<StockChange, undefined>> {
+    return this.#changes.next();
+  }
+
+  /** A `next()` that waits comes first: it has to end for this to end. */
+  return(): Promise<IteratorResult<StockChange, undefined>> {
+    this.#leaving.abort();
+    return this.#changes.return(undefined);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async *#follow(): AsyncGenerator<StockChange, undefined, undefined> {
+    const ending = linkSignal(this.#options.signal);
+    this.#leaving.signal.addEventListener("abort", () => ending.abort());
+    try {
+      for (;;) {
+        yield* this.#followStream(ending.signal);
+      }
+    } catch (error) {
+      if (!this.#leaving.signal.aborted) {
+        throw ending.signal.aborted ? ConnectError.from(ending.signal.reason, Code.Canceled) : error;
+      }
+    } finally {
+      ending.abort();
+    }
+    return undefined;
+  }
+
+  /** Ends when it is time for the next stream. Throws what ends the watch. */
+  async *#followStream(signal: AbortSignal): AsyncGenerator<StockChange, void, undefined> {
+    const { petId, crossing, headers, onOpen } = this.#options;
+    const stream = new StockStream(this.#parts);
+    try {
+      for await (const { change, cursor } of stream.read(
+        { after: this.#cursor, petId, crossing },
+        { signal, headers, onOpen },
+      )) {
+        this.#recovery.succeed();
+        this.#cursor = cursor;
+        if (change !== undefined) {
+          yield change;
+        }
+      }
+    } catch (error) {
+      await this.#recovery.waitAfter({ error, wasThere: stream.isAnswered && isLoss(error), signal });
+    }
+  }
+}
+
+/** Whether an answer broke off: the service itself says nothing, or that it goes. */
+function isLoss(error: unknown): boolean {
+  const reason = reasonOf(error);
+  return reason === undefined || reason === "UNAVAILABLE";
+}

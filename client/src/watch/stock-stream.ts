@@ -1,0 +1,78 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { InventoryClient, WatchStockChangesRequest, WatchStockChangesResponse } from "../gen/api.ts";
+import { linkSignal } from "../link-signal.ts";
+import type { Timing } from "../timing.ts";
+import type { StockWatchOptions } from "./stock-watch.ts";
+
+/** How long a stream may be silent, in milliseconds: three of the service's heartbeats. */
+const stallMs = 45_000;
+
+/** What a stream needs of its watch. */
+export type StreamOptions = Pick<StockWatchOptions, "headers" | "onOpen"> & { readonly signal: AbortSignal };
+
+/** One stream of changes, over one connection. */
+export class StockStream {
+  readonly #inventory: InventoryClient;
+  readonly #timing: Timing;
+  #isAnswered = false;
+  /** Since when a message is waited for, in Unix milliseconds; undefined while the reader has one. */
+  #waitingSince: number | undefined;
+
+  constructor({ inventory, timing }: { readonly inventory: InventoryClient; readonly timing: Timing }) {
+    this.#inventory = inventory;
+    this.#timing = timing;
+  }
+
+  /** Whether the headers of the answer have come. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /**
+   * The messages, heartbeats included. Leaving the loop ends the connection. Throws what the call fails with, and
+   * `Unavailable` when the service is silent for too long, or ends the stream without a word.
+   */
+  async *read(
+    request: WatchStockChangesRequest,
+    { signal, headers, onOpen }: StreamOptions,
+  ): AsyncGenerator<WatchStockChangesResponse, never, undefined> {
+    const connection = linkSignal(signal);
+    const onHeader = () => {
+      onOpen?.();
+      this.#isAnswered = true;
+    };
+    try {
+      this.#wait();
+      this.#endWhenStalled(connection);
+      const options = { signal: connection.signal, headers, onHeader };
+      for await (const message of this.#inventory.watchStockChanges(request, options)) {
+        this.#waitingSince = undefined;
+        yield message;
+        this.#wait();
+      }
+      throw new ConnectError("The stream has ended.", Code.Unavailable);
+    } catch (error) {
+      throw connection.signal.aborted ? connection.signal.reason : error;
+    } finally {
+      connection.abort();
+    }
+  }
+
+  #wait(): void {
+    this.#waitingSince = this.#timing.now();
+  }
+
+  /** A reader that takes its time is no stall. */
+  async #watchForStall(connection: AbortController): Promise<void> {
+    const silentMs = () => (this.#waitingSince === undefined ? 0 : this.#timing.now() - this.#waitingSince);
+    while (silentMs() < stallMs) {
+      await this.#timing.sleep(stallMs - silentMs(), connection.signal);
+    }
+    connection.abort(new ConnectError(`Nothing has come for ${stallMs / 1_000} s.`, Code.Unavailable));
+  }
+
+  #endWhenStalled(connection: AbortController): void {
+    // The sleep rejects when the connection ends by itself.
+    this.#watchForStall(connection).catch(() => {});
+  }
+}
