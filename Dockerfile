@@ -23,7 +23,7 @@ COPY --from=build /build/dist /app
 COPY --from=build --chown=65532:65532 /data /data
 # The flags are those of bin/petstore, which needs a shell.
 ENV NODE_OPTIONS="--max-semi-space-size=32 --expose-gc"
-ENV PETSTORE_DB=/data/petstore.db PETSTORE_HOST=0.0.0.0 PETSTORE_OPS_HOST=0.0.0.0
+ENV PETSTORE_DATABASE=sqlite:/data/petstore.db PETSTORE_HOST=0.0.0.0 PETSTORE_OPS_HOST=0.0.0.0
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
