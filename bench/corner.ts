@@ -1,10 +1,10 @@
-import type { Contender } from "./contender.ts";
-import type { DataSet } from "./data-set.ts";
-import type { Load } from "./load/load.ts";
-import { assertInHistory, assertWritten, nextQuantity, readHead } from "./quantities.ts";
-import type { Round } from "./round.ts";
-import type { Bout } from "./scenario.ts";
-import type { ServerProcess } from "./server-process.ts";
+import { readCpuSeconds } from "./cpu-time.ts";
+import type { Load, LoadResult } from "./load/load.ts";
+import { countSystemCalls } from "./probe/system-calls.ts";
+import { assertInHistory, assertWritten, readHead } from "./quantities.ts";
+import { type Round, unmeasured } from "./round.ts";
+import type { Bout, Probe } from "./scenario.ts";
+import { orderFor, type Served } from "./serve-copy.ts";
 
 /** What the requests of a load write. */
 export interface Writes {
@@ -17,49 +17,108 @@ export interface Writes {
 }
 
 /** A contender's server under one load. */
-export interface Corner {
+export interface Corner extends Served {
   /** The contender's by default. */
   readonly name?: string;
-  readonly contender: Contender;
-  readonly data: DataSet;
-  /** The store that the server has. */
-  readonly db: string;
-  readonly server: ServerProcess;
   readonly load: Load;
   /** Undefined for a load of reads. */
   readonly writes?: Writes | undefined;
 }
 
-/** What is put under load again and again. Throws where a request fails, or is not in the store afterwards. */
+/**
+ * What is put under load again and again. Throws where a request fails, or is not in the store afterwards. Several servers
+ * are not probed.
+ */
 export function boutOf(corner: Corner): Bout {
-  const { contender, name = contender.name } = corner;
-  return { name, run: (seconds) => runBout(corner, seconds) };
+  const { contender, name = contender.name, further } = corner;
+  const run = (seconds: number) => runRound(corner, seconds);
+  return further.length > 0 ? { name, run } : { name, run, probe: (seconds) => probe(corner, seconds) };
 }
 
-async function runBout({ contender, data, db, server, load, writes }: Corner, seconds: number): Promise<Round> {
-  const firstQuantity = nextQuantity();
+async function runRound(corner: Corner, seconds: number): Promise<Round> {
+  const { server, writes } = corner;
+  await server.read();
+  const cpuBefore = readCpuOf(corner);
+  const result = await runLoad(corner, seconds);
+  if (result.requests === 0) {
+    throw new Error(`${corner.contender.name} answered no request in ${seconds} s`);
+  }
+  const cpuAfter = readCpuOf(corner);
+  const cpuUsPerRequest = (of: keyof CpuOf) => ((cpuAfter[of] - cpuBefore[of]) * 1e6) / result.requests;
+  const reading = await server.read();
+  return {
+    ...unmeasured,
+    requestsPerSecond: result.requests / result.seconds,
+    changesPerSecond: (result.requests * (writes?.changesEach ?? NaN)) / result.seconds,
+    p50Us: result.p50Us,
+    p99Us: result.p99Us,
+    cpuUsPerRequest: cpuUsPerRequest("servers"),
+    databaseCpuUsPerRequest: cpuUsPerRequest("database"),
+    limitsCpuUsPerRequest: cpuUsPerRequest("limits"),
+    loadShare: result.loadCpuSeconds / result.seconds,
+    ...(result.tail && { ...result.tail, longestPauseMs: reading?.longestPauseMs ?? NaN }),
+  };
+}
+
+/** The CPU seconds that each process has used so far, with its children. NaN where there is no such process. */
+interface CpuOf {
+  readonly servers: number;
+  readonly database: number;
+  readonly limits: number;
+}
+
+function readCpuOf({ server, further, databasePid, limitsPid }: Served): CpuOf {
+  const cpuOf = (pid: number | undefined) => (pid === undefined ? NaN : readCpuSeconds(pid));
+  return {
+    servers: [server, ...further].reduce((seconds, each) => seconds + each.cpuSeconds, 0),
+    database: cpuOf(databasePid),
+    limits: cpuOf(limitsPid),
+  };
+}
+
+async function probe(corner: Corner, seconds: number): Promise<Probe> {
+  const { server } = corner;
+  const before = await server.read();
+  const { requests } = await runLoad(corner, seconds);
+  const after = await server.read();
+  const allocatedBytes = (after?.allocatedBytes ?? NaN) - (before?.allocatedBytes ?? NaN);
+  return {
+    allocatedBytesPerRequest: allocatedBytes / requests,
+    systemCallsPerRequest: await countCallsPerRequest(corner, seconds),
+  };
+}
+
+/** How often the run under `strace` is repeated, each time twice as long, while a slow server answers nothing. */
+const attempts = 4;
+
+async function countCallsPerRequest(corner: Corner, seconds: number): Promise<number> {
+  let requests = 0;
+  let systemCalls = NaN;
+  for (let attempt = 0; attempt < attempts && requests === 0; attempt += 1) {
+    systemCalls = await countSystemCalls(corner.server.pid, async () => {
+      requests = (await runLoad(corner, seconds * 2 ** attempt)).requests;
+    });
+  }
+  return systemCalls / requests;
+}
+
+/** Puts the server under load, and verifies that what was answered is true. */
+async function runLoad(corner: Corner, seconds: number): Promise<LoadResult> {
+  const { contender, data, load, writes } = corner;
+  const order = orderFor(corner, seconds);
   const hasHistory = contender.hasHistory === true && writes !== undefined;
-  const head = hasHistory ? readHead(db) : 0;
-  const cpuBefore = server.cpuSeconds;
-  const result = await load({ ...data, origin: server.origin, seconds, firstQuantity });
-  const cpuSeconds = server.cpuSeconds - cpuBefore;
-  if (result.failures > 0 || result.requests === 0) {
+  const head = hasHistory ? await readHead(data.db) : 0;
+  const result = await load(order);
+  if (result.failures > 0) {
     throw new Error(`${contender.name}: ${result.failures} of ${result.requests} requests failed`);
   }
   const { changesEach = NaN, atATime = 0, isSet = false } = writes ?? {};
   if (isSet && contender.isBare === undefined) {
     const updated = Math.min(result.requests * changesEach, data.petCount);
-    assertWritten(db, firstQuantity, updated - atATime * changesEach);
+    await assertWritten(data.db, order.firstQuantity, updated - atATime * changesEach);
   }
   if (hasHistory) {
-    assertInHistory(db, head, (result.requests - atATime) * changesEach);
+    await assertInHistory(data.db, head, (result.requests - atATime) * changesEach);
   }
-  return {
-    requestsPerSecond: result.requests / result.seconds,
-    changesPerSecond: (result.requests * changesEach) / result.seconds,
-    p50Us: result.p50Us,
-    p99Us: result.p99Us,
-    cpuUsPerRequest: (cpuSeconds * 1e6) / result.requests,
-    loadShare: result.loadCpuSeconds / result.seconds,
-  };
+  return result;
 }

@@ -1,68 +1,79 @@
-/**
- * The service and its peers, side by side: `npm run bench`, and `npm run bench -- --quick` for less than 4 minutes.
- * `--only TEXT` runs the scenarios whose title contains the text, and writes no file.
- */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** The service and its peers, side by side. What it does and how it is called: `bench/README.md`. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { createCertificate } from "../test/support/certificate.ts";
+import { buildCompiledPeers, type CompiledPeers } from "./build/compiled-peers.ts";
+import { type Command, helpText, parseCommand } from "./command.ts";
 import { createContenders } from "./contender.ts";
 import { createCity, createShop } from "./data-set.ts";
-import { describeMachine, warnOfNoise } from "./machine.ts";
-import { measure, type Plan } from "./measure.ts";
-import { isInstalled, whatIsMissing } from "./prerequisites.ts";
+import { Databases } from "./databases.ts";
+import { measure } from "./measure.ts";
+import { whatIsLeftOut, whatIsMissing } from "./prerequisites.ts";
 import { profileService } from "./profile.ts";
-import { reportProfiles } from "./profile-report.ts";
 import { runProgram } from "./project.ts";
-import { reportScenario } from "./report.ts";
-import { resultsPage } from "./results-page.ts";
-import { createScenarios, profiledLoads } from "./scenarios.ts";
+import { describeMachine, warnOfNoise } from "./report/machine.ts";
+import { reportProfiles } from "./report/profile-report.ts";
+import { resultsPage } from "./report/results-page.ts";
+import { reportScenario } from "./report/scenario-report.ts";
+import { type JudgedScenario, reportTargets } from "./report/targets-report.ts";
+import { judge } from "./report/verdict.ts";
+import { makeRunFolder } from "./run-folder.ts";
+import { createScenarios, profiledLoads } from "./scenarios/all.ts";
+import type { Setting } from "./scenarios/setting.ts";
 
-const thorough: Plan = { rounds: 5, roundSeconds: 5, warmUpSeconds: 3, profiledSeconds: 5 };
-const quick: Plan = { rounds: 2, roundSeconds: 2, warmUpSeconds: 1, profiledSeconds: 0 };
-
-const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", default: "" } } });
+const command = parseCommand(process.argv.slice(2));
 const missing = whatIsMissing();
-if (missing === undefined) {
-  await runBench(values.quick === true ? quick : thorough, values.only);
+if (command === "help") {
+  console.log(helpText);
+} else if (missing === undefined) {
+  await runBench(command);
 } else {
   console.error(missing);
   process.exitCode = 1;
 }
 
-async function runBench(plan: Plan, only: string): Promise<void> {
+async function runBench({ plan, only, isPublished }: Command): Promise<void> {
   const machine = describeMachine();
-  const notes = [warnOfNoise(), isInstalled("gcc") ? undefined : "No gcc: the scenario of the slow disk is left out."];
-  const remarks = notes.filter((note) => note !== undefined);
+  const noise = warnOfNoise();
+  const { compiled, remarks: unbuilt } = await buildCompiledPeers();
+  const remarks = [...(noise === undefined ? [] : [noise]), ...whatIsLeftOut(), ...unbuilt];
   console.log([machine, ...remarks].join("\n\n"));
 
-  const directory = mkdtempSync(join(tmpdir(), "petstore-bench-"));
-  // The servers must end with the bench, however it ends.
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  for (const signal of ["SIGINT", "SIGTERM"]) {
-    process.once(signal, () => process.exit(1));
+  await using databases = new Databases();
+  const setting = await createSetting(compiled, databases);
+  const reports: string[] = [];
+  const publish = (report: string) => {
+    console.log(`\n${report}`);
+    reports.push(report);
+  };
+  const judged: JudgedScenario[] = [];
+  for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
+    const standings = await measure(scenario, plan);
+    publish(reportScenario(scenario, standings));
+    judged.push({ title: scenario.title, verdicts: judge(scenario.targets, standings) });
   }
+  publish(reportTargets(judged));
+  if (only === "" && plan.profiledSeconds > 0) {
+    publish(reportProfiles(await profileService(profiledLoads, setting, plan)));
+  }
+  if (isPublished) {
+    writeFileSync(join(import.meta.dirname, "RESULTS.md"), resultsPage({ plan, machine, remarks, reports }));
+  }
+}
 
+async function createSetting(compiled: CompiledPeers, databases: Databases): Promise<Setting> {
+  const directory = makeRunFolder();
   await runProgram("tools/gather-protos.ts", directory);
-  const setting = {
-    contenders: createContenders(join(directory, ".protos")),
+  const parts = {
+    protos: join(directory, ".protos"),
+    certificate: createCertificate(directory),
+    compiled,
+    databases,
+  };
+  return {
+    contenders: createContenders(parts),
     city: await createCity(directory),
     shop: await createShop(directory),
     directory,
   };
-  const reports: string[] = [];
-  for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
-    const report = reportScenario(scenario, await measure(scenario, plan));
-    console.log(`\n${report}`);
-    reports.push(report);
-  }
-  if (only === "" && plan.profiledSeconds > 0) {
-    const profiles = await profileService(profiledLoads, setting, plan);
-    const report = reportProfiles(profiles);
-    console.log(`\n${report}`);
-    reports.push(report);
-  }
-  if (only === "") {
-    writeFileSync(join(import.meta.dirname, "RESULTS.md"), resultsPage({ plan, machine, remarks, reports }));
-  }
 }

@@ -1,23 +1,30 @@
 import { medianRound, type Round } from "./round.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Bout, Probe, Scenario } from "./scenario.ts";
 
 /** How long to measure. */
 export interface Plan {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
+  /** How long each of the two runs takes that count system calls and allocations. */
+  readonly probeSeconds: number;
   /** How long the service is profiled under each load; 0 for no profile. */
   readonly profiledSeconds: number;
 }
 
-/** The medians of one contender. */
+/** What was measured of one contender. */
 export interface Standing {
   readonly name: string;
+  /** In their order: the rounds of the same place belong together. */
+  readonly rounds: readonly Round[];
+  /** The medians. */
   readonly round: Round;
+  readonly probe: Probe | undefined;
 }
 
 /**
  * Measures a scenario's contenders in turn, round by round, so that a disturbance of the machine affects all of them.
+ * Every other round has the reverse order. What slows a server down is counted after the rounds.
  */
 export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[]> {
   await using held = new AsyncDisposableStack();
@@ -25,11 +32,19 @@ export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[
   for (const bout of bouts) {
     await bout.run(plan.warmUpSeconds);
   }
-  const rounds = bouts.map((): Round[] => []);
+  const rounds = new Map(bouts.map((bout) => [bout, [] as Round[]]));
   for (let round = 0; round < plan.rounds; round += 1) {
-    for (const [index, bout] of bouts.entries()) {
-      rounds[index]?.push(await bout.run(plan.roundSeconds));
+    for (const bout of round % 2 === 0 ? bouts : bouts.toReversed()) {
+      rounds.get(bout)?.push(await bout.run(plan.roundSeconds));
     }
   }
-  return bouts.map(({ name }, index) => ({ name, round: medianRound(rounds[index] ?? []) }));
+  const standings: Standing[] = [];
+  for (const bout of bouts) {
+    standings.push(await standingOf(bout, rounds.get(bout) ?? [], plan));
+  }
+  return standings;
+}
+
+async function standingOf(bout: Bout, rounds: readonly Round[], { probeSeconds }: Plan): Promise<Standing> {
+  return { name: bout.name, rounds, round: medianRound(rounds), probe: await bout.probe?.(probeSeconds) };
 }

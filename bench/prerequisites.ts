@@ -1,12 +1,45 @@
 import { spawnSync } from "node:child_process";
+import { postgresPrograms } from "../test/support/postgres/programs.ts";
+
+/** Whether there is a PostgreSQL, which need not be in `PATH`. */
+export const hasPostgres = postgresPrograms !== undefined;
 
 /** Why the bench cannot run here, and what to do about it. Undefined when it can. */
 export function whatIsMissing(): string | undefined {
   if (process.platform !== "linux") {
     return "the bench runs on Linux only: it reads the servers' CPU time from /proc";
   }
-  return isInstalled("wrk") ? undefined : "wrk is missing: apt-get install wrk";
+  const program = ["wrk", "openssl"].find((needed) => !isInstalled(needed));
+  return program === undefined ? undefined : `${program} is missing: apt-get install ${program}`;
 }
+
+/** What is left out here because a program is missing, one line each, with how to get it. */
+export function whatIsLeftOut(): string[] {
+  return optional
+    .filter(({ program, isThere }) => !(isThere ?? isInstalled(program)))
+    .map(({ program, without }) => `No ${program}: ${without}`);
+}
+
+interface Optional {
+  readonly program: string;
+  /** Without it, whether it can be found counts. */
+  readonly isThere?: boolean;
+  readonly without: string;
+}
+
+const optional: readonly Optional[] = [
+  { program: "gcc", without: "the scenario of the slow disk is left out (`apt-get install gcc`)." },
+  { program: "strace", without: "system calls are not counted (`apt-get install strace`)." },
+  {
+    program: "PostgreSQL",
+    isThere: hasPostgres,
+    without: "stores in it and several servers are left out (`apt-get install postgresql-15`).",
+  },
+  {
+    program: "redis-server",
+    without: "limits in Valkey and several servers are left out (`apt-get install redis-server`).",
+  },
+];
 
 /** Whether a program can be found. */
 export function isInstalled(program: string): boolean {

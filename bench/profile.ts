@@ -4,7 +4,7 @@ import type { Contenders } from "./contender.ts";
 import { copyStore, type DataSet } from "./data-set.ts";
 import type { Load } from "./load/load.ts";
 import type { Plan } from "./measure.ts";
-import { nextQuantity } from "./quantities.ts";
+import { orderFor } from "./serve-copy.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** A load under which the service is profiled. */
@@ -65,16 +65,14 @@ async function profile(
 ): Promise<Costs> {
   const folder = mkdtempSync(join(directory, "profile-"));
   const profiler = ["--cpu-prof", "--cpu-prof-dir", folder, "--cpu-prof-name", profileName];
-  const server = await startServer([
-    ...profiler,
-    ...contenders.service.command(copyStore(city, join(folder, "pets.db"))),
-  ]);
+  const db = copyStore(city, join(folder, "pets.db"));
+  const server = await startServer({ args: [...profiler, ...contenders.service.args(db)] });
   try {
-    const order = { ...city, origin: server.origin };
-    await load({ ...order, seconds: warmUpSeconds, firstQuantity: nextQuantity() });
+    const served = { data: city, server };
+    await load(orderFor(served, warmUpSeconds));
     const startUs = monotonicUs();
     const threadsBefore = threadSeconds(server);
-    const { requests } = await load({ ...order, seconds: profiledSeconds, firstQuantity: nextQuantity() });
+    const { requests } = await load(orderFor(served, profiledSeconds));
     const threadsAfter = threadSeconds(server);
     const endUs = monotonicUs();
     // Node writes the main thread's profile only when it exits by itself.

@@ -1,4 +1,6 @@
 import Sqlite from "better-sqlite3";
+import pg from "pg";
+import { isDatabase } from "./data-set.ts";
 
 /** More updates than one run makes. */
 const updatesPerRun = 100_000_000;
@@ -11,36 +13,47 @@ export function nextQuantity(): number {
 }
 
 /** Throws unless a run's updates are in the store, except those in flight when it ended. */
-export function assertWritten(db: string, firstQuantity: number, expected: number): void {
-  const written = readNumber(db, "SELECT count(*) FROM stock WHERE quantity >= ?", firstQuantity);
+export async function assertWritten(db: string, firstQuantity: number, expected: number): Promise<void> {
+  const written = await readNumber(db, `SELECT count(*) FROM stock WHERE quantity >= ${firstQuantity}`);
   if (written < expected) {
     throw new Error(`${expected} pets or more were updated, but ${written} have been written`);
   }
 }
 
 /** The revision of the newest change in a store. */
-export function readHead(db: string): number {
+export function readHead(db: string): Promise<number> {
   return readNumber(db, "SELECT max(revision) FROM changes");
 }
 
 /** Throws unless a run's changes are in the history behind `head`, except those in flight when it ended. */
-export function assertInHistory(db: string, head: number, expected: number): void {
-  const written = readHead(db) - head;
+export async function assertInHistory(db: string, head: number, expected: number): Promise<void> {
+  const written = (await readHead(db)) - head;
   if (written < expected) {
     throw new Error(`${expected} changes or more were made, but the history has ${written} of them`);
   }
 }
 
-function readNumber(db: string, query: string, ...values: readonly number[]): number {
+/** Runs a query for one number, which a file and a database understand alike. */
+async function readNumber(db: string, query: string): Promise<number> {
+  return isDatabase(db) ? readFromDatabase(db, query) : readFromFile(db, query);
+}
+
+function readFromFile(db: string, query: string): number {
   const connection = new Sqlite(db, { readonly: true });
   try {
-    return (
-      connection
-        .prepare<number[], number>(query)
-        .pluck()
-        .get(...values) ?? 0
-    );
+    return connection.prepare<[], number>(query).pluck().get() ?? 0;
   } finally {
     connection.close();
+  }
+}
+
+async function readFromDatabase(url: string, query: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<[string]>({ text: query, rowMode: "array" });
+    return Number(rows[0]?.[0] ?? 0);
+  } finally {
+    await client.end();
   }
 }

@@ -1,7 +1,7 @@
 import type { Round } from "./round.ts";
 
-/** The figure whose medians a ratio compares. */
-export type Metric = "requestsPerSecond" | "changesPerSecond" | "p99Us";
+/** The figure that a ratio compares. */
+export type Metric = "requestsPerSecond" | "changesPerSecond" | "p99Us" | "cpuUsPerRequest";
 
 /** One contender's target against another one. Without a bound the ratio is only reported. */
 export interface Target {
@@ -13,11 +13,20 @@ export interface Target {
   readonly atMost?: number;
 }
 
+/** What is counted in runs of their own, because counting slows the server down. What is unknown is NaN. */
+export interface Probe {
+  readonly systemCallsPerRequest: number;
+  /** On V8's heaps. NaN for a server that is not on Node. */
+  readonly allocatedBytesPerRequest: number;
+}
+
 /** Something that can be put under load repeatedly. */
 export interface Bout {
   readonly name: string;
   /** Puts it under load for this many seconds. */
   run(seconds: number): Promise<Round>;
+  /** Puts it under load twice for this many seconds, to count what it does for a request. */
+  probe?(seconds: number): Promise<Probe>;
 }
 
 /** Contenders that are compared. */

@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { endWithProcess } from "../test/support/end-with-process.ts";
 import { readCpuSeconds, readThreadCpuSeconds } from "./cpu-time.ts";
+import type { NodeReading, ProbeQuestion } from "./probe/in-server.ts";
 import { bareEnvironment, projectRoot } from "./project.ts";
 
 /** A server that runs in a process of its own. */
@@ -16,14 +20,29 @@ export class ServerProcess {
     this.origin = origin;
   }
 
+  get pid(): number {
+    return this.#process.pid ?? -1;
+  }
+
   /** The CPU time used so far, in seconds. */
   get cpuSeconds(): number {
-    return readCpuSeconds(this.#process.pid ?? -1);
+    return readCpuSeconds(this.pid);
   }
 
   /** As `cpuSeconds`, of the threads of one name. */
   threadCpuSeconds(name: string): number {
-    return readThreadCpuSeconds(this.#process.pid ?? -1, name);
+    return readThreadCpuSeconds(this.pid, name);
+  }
+
+  /** What a server on Node says of itself; undefined for others. */
+  async read(question: ProbeQuestion = "read"): Promise<NodeReading | undefined> {
+    if (!this.#process.connected) {
+      return undefined;
+    }
+    const answer = once(this.#process, "message");
+    this.#process.send(question);
+    const [reading] = (await answer) as [NodeReading];
+    return reading;
   }
 
   async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
@@ -41,23 +60,32 @@ const nodeFlags =
     .match(/^exec .*/m)?.[0]
     .match(/--\S+/g) ?? [];
 
+const probeFlags = ["--import", pathToFileURL(join(import.meta.dirname, "probe/in-server.ts")).href];
+
+/** How a server is started. */
+export interface ServerCommand {
+  /** Node by default. */
+  readonly program?: string | undefined;
+  readonly args: readonly string[];
+  /** Further variables of its environment. */
+  readonly environment?: NodeJS.ProcessEnv | undefined;
+}
+
 /** Starts a server. Resolves when it has printed on stdout where it listens, and rejects if it ends before that. */
-export async function startServer(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv = {},
-): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...nodeFlags, ...args], {
+export async function startServer({ program, args, environment }: ServerCommand): Promise<ServerProcess> {
+  const isNode = program === undefined;
+  const child = spawn(program ?? process.execPath, isNode ? [...nodeFlags, ...probeFlags, ...args] : args, {
     cwd: projectRoot,
     env: { ...bareEnvironment(), NODE_ENV: "production", ...environment },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", ...(isNode ? ["ipc" as const] : [])],
   });
-  const kill = () => void child.kill("SIGKILL");
-  process.once("exit", kill);
-  child.once("exit", () => process.off("exit", kill));
-  for await (const line of createInterface({ input: child.stdout })) {
-    const origin = /http:\/\/\S+:\d+/.exec(line)?.[0];
+  endWithProcess(child);
+  // It is a pipe: see `stdio`.
+  const stdout = child.stdout as Readable;
+  for await (const line of createInterface({ input: stdout })) {
+    const origin = /https?:\/\/\S+:\d+/.exec(line)?.[0];
     if (origin !== undefined) {
-      child.stdout.resume();
+      stdout.resume();
       return new ServerProcess(child, origin);
     }
   }

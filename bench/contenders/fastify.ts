@@ -2,68 +2,30 @@
  * The REST API by Fastify: schemas for what comes in and for what goes out, a key check, `@fastify/rate-limit`, and one
  * commit a request.
  *
- *     node bench/contenders/fastify.ts DB
+ *     node bench/contenders/fastify.ts DB [CERTIFICATE_FILE KEY_FILE]
  */
-import type { AddressInfo } from "node:net";
-import rateLimit from "@fastify/rate-limit";
-import Fastify from "fastify";
-import { announcePort } from "./peer/announce.ts";
-import { createKeyCheck, type KeyQuota } from "./peer/key-check.ts";
+import { createApp, schemas, sendItem, serveApp } from "./peer/fastify-app.ts";
+import { createKeyCheck } from "./peer/key-check.ts";
 import { openTable } from "./peer/table.ts";
 
-declare module "fastify" {
-  interface FastifyRequest {
-    key: KeyQuota | undefined;
-  }
-}
+const [, , file = "", certFile, keyFile = ""] = process.argv;
+const table = openTable(file);
+const app = await createApp(createKeyCheck(table.db), certFile === undefined ? undefined : { certFile, keyFile });
 
-const item = {
-  type: "object",
-  required: ["petId", "quantity", "status"],
-  properties: {
-    petId: { type: "integer" },
-    quantity: { type: "integer" },
-    status: { type: "string", enum: ["available", "pending", "sold"] },
-  },
-};
-const update = { type: "object", required: ["quantity"], properties: { quantity: { type: "integer" } } };
-const params = { type: "object", required: ["petId"], properties: { petId: { type: "integer" } } };
-
-const table = openTable(process.argv[2] ?? "");
-const checkKey = createKeyCheck(table.db);
-
-const app = Fastify({ logger: false });
-app.decorateRequest("key", undefined);
-app.addHook("onRequest", (request, reply, done) => {
-  request.key = checkKey(request.headers.authorization);
-  if (request.key === undefined) {
-    reply.code(401).send({ code: "API_KEY_INVALID", message: "Send a valid API key.", status: 401 });
-  } else {
-    done();
-  }
-});
-await app.register(rateLimit, {
-  max: 1_000_000_000,
-  timeWindow: "1 minute",
-  keyGenerator: (request) => request.key?.id ?? request.ip,
-});
-
-app.get("/v1/inventory", { schema: { response: { 200: { type: "array", items: item } } } }, (_request, reply) => {
+app.get("/v1/inventory", { schema: schemas.list }, (_request, reply) => {
   reply.send(table.list());
+});
+
+app.get<{ Params: { petId: number } }>("/v1/inventory/:petId", { schema: schemas.read }, (request, reply) => {
+  sendItem(reply, table.get(request.params.petId));
 });
 
 app.patch<{ Params: { petId: number }; Body: { quantity: number } }>(
   "/v1/inventory/:petId",
-  { schema: { params, body: update, response: { 200: item } } },
+  { schema: schemas.update },
   (request, reply) => {
-    const updated = table.update(request.params.petId, request.body.quantity);
-    if (updated === undefined) {
-      reply.code(404).send({ code: "PET_NOT_FOUND", message: "There is no such pet.", status: 404 });
-    } else {
-      reply.send(updated);
-    }
+    sendItem(reply, table.update(request.params.petId, request.body.quantity));
   },
 );
 
-await app.listen({ port: 0, host: "127.0.0.1" });
-announcePort((app.server.address() as AddressInfo).port);
+await serveApp(app, certFile === undefined ? "http" : "https");

@@ -1,5 +1,6 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { encodeFrame, encodePreface, frameFlag, frameHeadBytes, frameType } from "./h2-frame.ts";
+import { openSocket } from "./open-socket.ts";
 import { RequestBuffer, type RequestParts } from "./request-buffer.ts";
 
 /** What a connection needs from the generator. */
@@ -30,10 +31,9 @@ export class H2Connection {
   readonly closed: Promise<void>;
 
   constructor(origin: string, source: CallSource, concurrency: number) {
-    const { hostname, port } = new URL(origin);
     this.#source = source;
     this.#requests = new RequestBuffer(source);
-    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#socket = openSocket(origin, ["h2"]);
     this.#socket.write(encodePreface());
     this.#start(concurrency);
     this.#flush();

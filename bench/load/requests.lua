@@ -1,6 +1,8 @@
 -- The requests that wrk sends, and the result that it prints, as one line of JSON.
 --
---     wrk … --script requests.lua ORIGIN -- KIND KEY IDS_FILE FIRST_QUANTITY
+--     PETSTORE_BENCH_PORTS="PORT…" wrk --threads … --script requests.lua ORIGIN -- KIND KEY IDS_FILE FIRST_QUANTITY
+--
+-- Each of the threads has one of the ports, and all together make each update once.
 
 local batch_size = 100
 
@@ -8,8 +10,10 @@ local function patch(id) return "PATCH /v1/inventory/" .. id .. " HTTP/1.1\r\n" 
 local function set(id, quantity) return '{"quantity":' .. quantity .. "}" end
 
 -- `head` and `body` get the id of a pet and a quantity; `body` of a batch gets a function that returns the next ones.
+-- Without a body, `each` says that each request has another pet.
 local kinds = {
   list = { head = function() return "GET /v1/inventory HTTP/1.1\r\n" end },
+  read = { head = function(id) return "GET /v1/inventory/" .. id .. " HTTP/1.1\r\n" end, each = true },
   page = { head = function() return "GET /v1/inventory?pageSize=20 HTTP/1.1\r\n" end },
   patch = { head = patch, body = set },
   keyed = {
@@ -39,10 +43,19 @@ local kinds = {
   },
 }
 
+local ports, threads = {}, 0
+for port in os.getenv("PETSTORE_BENCH_PORTS"):gmatch("%d+") do ports[#ports + 1] = port end
+
+function setup(thread)
+  threads = threads + 1
+  thread.addr = wrk.lookup(wrk.host, ports[threads])[1]
+  thread:set("first", threads - 1)
+end
+
 function init(args)
   local kind, key, ids_file, first_quantity = kinds[args[1]], args[2], args[3], tonumber(args[4])
   local fixed = "Host: " .. wrk.host .. ":" .. wrk.port .. "\r\nAuthorization: Bearer " .. key .. "\r\n"
-  if not kind.body then
+  if not kind.body and not kind.each then
     local text = kind.head() .. fixed .. "\r\n"
     request = function() return text end
     return
@@ -50,16 +63,17 @@ function init(args)
 
   local ids = {}
   for id in io.lines(ids_file) do ids[#ids + 1] = id end
-  local count, made = #ids, 0
+  local count, made = #ids, first
   local head, body = kind.head, kind.body
   local rest = fixed .. "Content-Type: application/json\r\nContent-Length: "
   local function next_update()
     local id, quantity = ids[made % count + 1], first_quantity + made
-    made = made + 1
+    made = made + #ports
     return id, quantity
   end
   request = function()
     local id, quantity = next_update()
+    if not body then return head(id) .. fixed .. "\r\n" end
     local content = body(id, quantity, next_update)
     return head(id, quantity) .. rest .. #content .. "\r\n\r\n" .. content
   end

@@ -1,16 +1,27 @@
 import type { Latencies } from "./latencies.ts";
-import type { LoadResult } from "./load.ts";
+import type { LoadResult, Tail } from "./load.ts";
 
-/** Prints a generator's result, for `nodeLoad` to read. `startedAtMs` is a time of `performance.now`. */
-export function printResult(latencies: Latencies, failures: number, startedAtMs: number): void {
+/** What a generator has counted. */
+export interface Counted {
+  readonly requests: number;
+  readonly failures: number;
+  readonly latencies: Latencies;
+  /** A time of `performance.now`. */
+  readonly startedAtMs: number;
+  readonly tail?: Tail;
+}
+
+/** Prints a generator's result, for `nodeLoad` to read. */
+export function printResult({ requests, failures, latencies, startedAtMs, tail }: Counted): void {
   const { user, system } = process.cpuUsage();
   const result: LoadResult = {
-    requests: latencies.count,
+    requests,
     seconds: (performance.now() - startedAtMs) / 1000,
     p50Us: latencies.percentile(0.5),
     p99Us: latencies.percentile(0.99),
     failures,
     loadCpuSeconds: (user + system) / 1e6,
+    ...(tail && { tail }),
   };
   console.log(JSON.stringify(result));
 }

@@ -3,18 +3,21 @@ import type { Load } from "./load.ts";
 import { runLoad } from "./load.ts";
 
 /** The requests that `requests.lua` can make. */
-export type RequestKind = "patch" | "keyed" | "adjust" | "batch" | "connect" | "list" | "page";
+export type RequestKind = "patch" | "keyed" | "adjust" | "batch" | "connect" | "list" | "read" | "page";
 
 const script = join(import.meta.dirname, "requests.lua");
 
 /**
- * Load by `wrk`, on one thread. Its latencies are corrected for the requests that a stalled connection could not send.
+ * Load by `wrk`, on one thread for each server, among which the connections are divided. Its latencies are corrected for
+ * the requests that a stalled connection could not send.
  */
 export function wrkLoad(kind: RequestKind, connections: number): Load {
-  return async ({ origin, key, seconds, idsFile, firstQuantity }) => {
-    const flags = ["--threads", "1", "--connections", String(connections), "--duration", `${seconds}s`];
+  return async ({ origin, furtherPorts = [], key, seconds, idsFile, firstQuantity }) => {
+    const ports = [new URL(origin).port, ...furtherPorts];
+    const threads = ["--threads", String(ports.length), "--connections", String(connections)];
+    const flags = [...threads, "--duration", `${seconds}s`, "--timeout", "10s", "--script", script];
     const order = [kind, key, idsFile, String(firstQuantity)];
-    const stdout = await runLoad("wrk", [...flags, "--timeout", "10s", "--script", script, origin, "--", ...order]);
+    const stdout = await runLoad("wrk", [...flags, origin, "--", ...order], { PETSTORE_BENCH_PORTS: ports.join(" ") });
     const result = stdout.split("\n").find((line) => line.startsWith("{"));
     if (result === undefined) {
       throw new Error(`wrk printed no result: ${stdout}`);

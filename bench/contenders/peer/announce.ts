@@ -6,6 +6,6 @@ export function announce(server: Server): void {
 }
 
 /** The line that tells the bench where a contender listens. */
-export function announcePort(port: number): void {
-  console.log(`listening on http://127.0.0.1:${port}`);
+export function announcePort(port: number, scheme: "http" | "https" = "http"): void {
+  console.log(`listening on ${scheme}://127.0.0.1:${port}`);
 }

@@ -20,10 +20,24 @@ export function createKeyCheck(db: Sqlite.Database): KeyCheck {
      FROM secrets JOIN keys ON keys.id = secrets.key_id
      WHERE secrets.hash = +? AND keys.revoked_at_ms IS NULL`,
   );
-  return (authorization) => {
-    const prefix = "Bearer ";
-    return authorization?.startsWith(prefix) === true
-      ? find.get(createHash("sha256").update(authorization.slice(prefix.length)).digest())
+  return createCheck((hash) => find.get(hash));
+}
+
+/** A key, with the SHA-256 of its token. */
+export interface KeyRow extends KeyQuota {
+  readonly hash: Buffer;
+}
+
+/** Looks keys up in memory, by the SHA-256 of their token. */
+export function createKeyTable(rows: readonly KeyRow[]): KeyCheck {
+  const keys = new Map(rows.map((row) => [row.hash.toString("hex"), row]));
+  return createCheck((hash) => keys.get(hash.toString("hex")));
+}
+
+function createCheck(find: (hash: Buffer) => KeyQuota | undefined): KeyCheck {
+  const prefix = "Bearer ";
+  return (authorization) =>
+    authorization?.startsWith(prefix) === true
+      ? find(createHash("sha256").update(authorization.slice(prefix.length)).digest())
       : undefined;
-  };
 }

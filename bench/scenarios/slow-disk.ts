@@ -1,16 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { Contender } from "./contender.ts";
-import { copyStore, type DataSet } from "./data-set.ts";
-import { type LoadOrder, nodeLoad } from "./load/load.ts";
-import { wrkLoad } from "./load/wrk.ts";
-import { isInstalled } from "./prerequisites.ts";
-import { nextQuantity } from "./quantities.ts";
-import type { Round } from "./round.ts";
-import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server-process.ts";
+import type { Contender } from "../contender.ts";
+import { copyStore, type DataSet } from "../data-set.ts";
+import type { LoadOrder } from "../load/load.ts";
+import { openLoop } from "../load/node-loads.ts";
+import { wrkLoad } from "../load/wrk.ts";
+import { isInstalled } from "../prerequisites.ts";
+import { nextQuantity } from "../quantities.ts";
+import { type Round, unmeasured } from "../round.ts";
+import type { Scenario } from "../scenario.ts";
+import { startServer } from "../server-process.ts";
 
-const paced = nodeLoad(join(import.meta.dirname, "load/paced.ts"));
+const reads = openLoop({ kind: "read", ratePerSecond: 400 });
 const updates = wrkLoad("patch", 64);
 
 /** How long updates run before and after the reads, so that every read competes with updates. */
@@ -47,9 +48,9 @@ export function slowDisk({ service, bystander, data, directory }: SlowDisk): Sce
       const library = join(directory, "slow-sync.so");
       execFileSync("gcc", ["-shared", "-fPIC", "-O2", "-o", library, join(import.meta.dirname, "slow-sync.c"), "-ldl"]);
       const db = copyStore(data, join(directory, "slow-disk.db"));
-      const server = await startServer(service.command(db), { LD_PRELOAD: library });
+      const server = await startServer({ args: service.args(db), environment: { LD_PRELOAD: library } });
       held.defer(() => server.stop());
-      const beside = await startServer(bystander.command(db));
+      const beside = await startServer({ args: bystander.args(db) });
       held.defer(() => beside.stop());
       const order = { ...data, origin: server.origin, firstQuantity: 0 };
       return [
@@ -65,19 +66,12 @@ export function slowDisk({ service, bystander, data, directory }: SlowDisk): Sce
 }
 
 async function read(order: LoadOrder): Promise<Round> {
-  const { requests, failures, seconds, p50Us, p99Us, loadCpuSeconds } = await paced(order);
+  const { requests, failures, seconds, p50Us, p99Us, loadCpuSeconds } = await reads(order);
   if (failures > 0 || requests === 0) {
     throw new Error(`${failures} of ${requests} reads failed`);
   }
   const loadShare = loadCpuSeconds / seconds;
-  return {
-    requestsPerSecond: requests / seconds,
-    changesPerSecond: NaN,
-    p50Us,
-    p99Us,
-    cpuUsPerRequest: NaN,
-    loadShare,
-  };
+  return { ...unmeasured, requestsPerSecond: requests / seconds, p50Us, p99Us, loadShare };
 }
 
 /** Updates the order's server while it reads from the one at `readOrigin`. */

@@ -1,5 +1,5 @@
-import type { Costs, Profile } from "./profile.ts";
-import { table } from "./report.ts";
+import type { Costs, Profile } from "../profile.ts";
+import { table } from "./markdown-table.ts";
 
 /** Where the service's time goes and what bounds the ratios, as Markdown. */
 export function reportProfiles(profiles: readonly Profile[]): string {

@@ -16,6 +16,13 @@ export function writeUpdate(target: Buffer, offset: number, petId: number, quant
   return end;
 }
 
+/** As `writeUpdate`, for a message without fields. */
+export function writeEmpty(target: Buffer, offset: number): number {
+  const end = offset + envelopeBytes;
+  target.fill(0, offset, end);
+  return end;
+}
+
 const envelopeBytes = 5;
 
 // Field number and wire type, as in petstore/v1/inventory_service.proto and inventory.proto.

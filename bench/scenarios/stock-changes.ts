@@ -1,10 +1,10 @@
-import type { Contender } from "./contender.ts";
-import { boutOf, type Corner, type Writes } from "./corner.ts";
-import type { DataSet } from "./data-set.ts";
-import { type RequestKind, wrkLoad } from "./load/wrk.ts";
+import type { Contender } from "../contender.ts";
+import { boutOf, type Corner, type Writes } from "../corner.ts";
+import type { DataSet } from "../data-set.ts";
+import { type RequestKind, wrkLoad } from "../load/wrk.ts";
+import type { Scenario, Target } from "../scenario.ts";
+import { serveCopy } from "../serve-copy.ts";
 import { historyLength } from "./long-history.ts";
-import type { Scenario, Target } from "./scenario.ts";
-import { serveCopy } from "./serve-copy.ts";
 
 const connections = 64;
 
@@ -47,8 +47,8 @@ export function stockChanges({ service, data, prepareLongHistory, directory }: S
     async start(held) {
       const long = prepareLongHistory();
       // One server each for all ways, because a copy of the long history is large.
-      const fresh = { contender: service, data, ...(await serveCopy(service, { data, directory, held })) };
-      const old = { contender: service, data: long, ...(await serveCopy(service, { data: long, directory, held })) };
+      const fresh = await serveCopy(service, { data, directory, held });
+      const old = await serveCopy(service, { data: long, directory, held });
       return ways.flatMap(({ name, kind, writes }) => {
         const load = wrkLoad(kind, connections);
         const corners: Corner[] = [

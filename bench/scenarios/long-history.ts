@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { schemaVersion } from "../src/storage/sqlite/migrations.ts";
-import { copyStore, type DataSet } from "./data-set.ts";
+import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
+import { cacheFolder } from "../cache-folder.ts";
+import { copyStore, type DataSet } from "../data-set.ts";
 
 /** How many changes the long history has, beside those of the import. */
 export const historyLength = 10_000_000;
@@ -16,11 +16,10 @@ const markEach = 128;
  * temporary files, and used again by later runs.
  */
 export function prepareLongHistory(data: DataSet): DataSet {
-  const folder = join(tmpdir(), "petstore-bench");
-  const base = join(folder, `history-v${schemaVersion}-${data.petCount}-${historyLength}`);
+  const base = join(cacheFolder, `history-v${schemaVersion}-${data.petCount}-${historyLength}`);
   const [db, about] = [`${base}.db`, `${base}.json`];
   if (!existsSync(about)) {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(cacheFolder, { recursive: true });
     const draft = copyStore(data, `${base}.draft`);
     addHistory(draft);
     renameSync(draft, db);
