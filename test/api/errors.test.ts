@@ -12,7 +12,7 @@ import { createHttp1Client, createHttp2Client, type HttpClient, type HttpRequest
 import { rpcPath } from "../support/operations.ts";
 import { readAnswer, sendRaw } from "../support/raw.ts";
 import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
-import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
+import { isOnPostgres, type MintedKey, startServer, type TestServer } from "../support/server.ts";
 
 const mebibyte = 1_048_576;
 
@@ -307,7 +307,7 @@ describe("of two faults, the one that is judged first is answered", () => {
   });
 });
 
-describe("when the store cannot be written", () => {
+describe.skipIf(isOnPostgres)("when the store's file cannot be written", () => {
   let outcomes: Map<Protocol, { update: Outcome; list: Outcome }>;
 
   beforeAll(async () => {

@@ -9,10 +9,10 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** The accessibility faults that axe finds in a page, one per line. */
-export async function axeFaults(page: Page): Promise<string[]> {
+/** The accessibility faults that axe finds in a page, or in a part of it, one per line. */
+export async function axeFaults(page: Page, selector = "html"): Promise<string[]> {
   await page.evaluate(source);
-  const { violations } = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as {
+  const { violations } = (await page.evaluate(`axe.run("${selector}", { resultTypes: ["violations"] })`)) as {
     violations: readonly AxeViolation[];
   };
   return violations.flatMap(({ id, nodes }) =>

@@ -19,8 +19,10 @@ const widths = [390, 768, 1440, 1920];
 /** Makes the page show everything: all kinds of answers, collapsed parts, and the error of a field. */
 async function showAll(page: Page): Promise<void> {
   await enterKey(page, "psk_wrong");
-  await useKey(page, (await stage.server.store.mintQuota(2, 100)).key);
+  await useKey(page, (await stage.server.store.mintQuota(3, 100)).key);
   await sent(page, "updateInventory");
+  await sendButton(page, "watchStockChanges").click();
+  await operation(page, "watchStockChanges").locator(".feed li").first().waitFor();
   await operation(page, "listInventory").getByLabel("pageSize").fill("0");
   await sent(page, "listInventory");
   await sent(page, "getPet");

@@ -81,6 +81,13 @@ describe("the client's npm package", () => {
     expect(await project.run([name], variables)).toContain("pet 7 now has 5\n");
   });
 
+  it.each(["mirror.mjs", "mirror.mts"])("mirrors the stock as %s", async (name) => {
+    project.copy("examples/mirror.ts", name);
+    expect(await project.run([name], variables)).toMatch(
+      /^13 pets, (\d+) of pet 7\npet 7: \1 → (\d+)\n\2 of pet 7 in the end\n$/,
+    );
+  });
+
   it("has the services as protobuf-es describes them", async () => {
     project.write(
       "service.mjs",

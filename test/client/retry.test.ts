@@ -167,8 +167,13 @@ describe("an idempotency key", () => {
       transport: (transport) =>
         createRouterTransport(
           ({ service }) => {
-            service(InventoryService, { adjustInventory: answer, updateInventory: answer, getInventory: answer });
-            service(HoldService, { createHold: answer });
+            service(InventoryService, {
+              adjustInventory: answer,
+              updateInventory: answer,
+              batchUpdateInventory: answer,
+              getInventory: answer,
+            });
+            service(HoldService, { createHold: answer, commitHold: answer, releaseHold: answer });
           },
           { transport },
         ),
@@ -181,7 +186,10 @@ describe("an idempotency key", () => {
   it.each<[string, (client: PetstoreClient) => Promise<unknown>]>([
     ["an adjustment", ({ inventory }) => inventory.adjustInventory({})],
     ["an update", ({ inventory }) => inventory.updateInventory({})],
+    ["a batch", ({ inventory }) => inventory.batchUpdateInventory({})],
     ["a hold", ({ holds }) => holds.createHold({ ttl: toDuration(900_000) })],
+    ["a hold's commit", ({ holds }) => holds.commitHold({})],
+    ["a hold's release", ({ holds }) => holds.releaseHold({})],
   ])("is the same for all attempts at %s, and new for the next one", async (_title, call) => {
     const [first, second, ...others] = await keysOf(call);
     expect(first).toMatch(/^[0-9a-f]{32}$/);

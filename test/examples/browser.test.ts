@@ -1,25 +1,22 @@
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { browserMissing, launchBrowser } from "../browser/browser.ts";
 import { pets } from "../support/fixture.ts";
-import { projectRoot } from "../support/petstore.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { type PageServer, startPageServer } from "./page-server.ts";
 
 if (browserMissing !== undefined) {
   console.warn(browserMissing);
 }
 
-let endPageServer: () => void;
-let pageUrl: string;
+let pages: PageServer;
 let server: TestServer;
 let browser: Browser;
 
 beforeAll(async () => {
   if (browserMissing === undefined) {
-    await startPageServer();
-    server = await startServer("--cors-origin", pageUrl);
+    pages = await startPageServer("examples/browser/serve.ts");
+    server = await startServer("--cors-origin", pages.url);
     browser = await launchBrowser();
   }
 });
@@ -27,17 +24,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
-  endPageServer?.();
+  pages?.end();
 });
-
-async function startPageServer(): Promise<void> {
-  const args = ["examples/browser/serve.ts"];
-  const child = spawn(process.execPath, args, { cwd: projectRoot, env: { ...process.env, PORT: "0" } });
-  process.once("exit", () => child.kill());
-  endPageServer = () => child.kill();
-  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
-  pageUrl = /http:\S+/.exec(String(value))?.[0] ?? "";
-}
 
 /** Opens the page, and has it list the stock with a key. Returns it once it says how that went. */
 async function list(apiKey: string): Promise<{ page: Page; faults: string[] }> {
@@ -45,7 +33,7 @@ async function list(apiKey: string): Promise<{ page: Page; faults: string[] }> {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("requestfailed", (request) => faults.push(request.url()));
-  await page.goto(pageUrl);
+  await page.goto(pages.url);
   await page.getByLabel("Address").fill(`${server.origin}/v1`);
   await page.getByLabel("API key").fill(apiKey);
   await page.getByRole("button", { name: "List" }).click();

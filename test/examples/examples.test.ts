@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pets } from "../support/fixture.ts";
 import { projectRoot } from "../support/petstore.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -91,6 +92,7 @@ describe("the example", () => {
         ),
       ],
     ],
+    ["mirror.ts", [`${pets.length} pets, 19 of pet 7`, "pet 7: 19 → 18", "18 of pet 7 in the end"]],
   ])("%s does what it says", async (example, lines) => {
     expect(await run(example)).toEqual(lines);
   });

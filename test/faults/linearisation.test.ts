@@ -45,7 +45,7 @@ it.each([
 it.each([
   ["a sum from nowhere", "+0=7 0-1"],
   ["a lost call", "+1=1 0-1", "+1=1 2-3"],
-  ["an old sum behind a new one", "+1=1 0-9", "+0=1 1-2", "+0=0 3-4"],
+  ["an old sum after a new one", "+1=1 0-9", "+0=1 1-2", "+0=0 3-4"],
   ["an order against time", "+1=2 0-1", "+1=1 2-3"],
 ])("has no order: %s", (_title, ...calls) => {
   expect(findUnplaceable(new Counter(), calls.map(parse))).toBeDefined();

@@ -30,7 +30,7 @@ interface Event<Call> {
 
 /**
  * Looks for an order in which each call happens at one moment between its beginning and its end, and all answers fit
- * the model. Returns undefined where there is one, and then leaves the model behind the last call; otherwise the call
+ * the model. Returns undefined where there is one, and then leaves the model after the last call; otherwise the call
  * at which the longest attempt has failed.
  *
  * It tries one call after the other of those that may come next, and goes back where none fits. It never tries the same

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { writeArray } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { acceptsNdjson } from "../../src/gateway/negotiation.ts";
+import { writeArray } from "../../src/gateway/stream-answer.ts";
+import { chooseFormat, type StreamFormat } from "../../src/gateway/stream-format.ts";
 import { createTestGateway, options, send, streaming } from "./fixture.ts";
 import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 
@@ -90,11 +90,11 @@ describe("a stream", () => {
 
   it("is pulled no faster than it is read, and ends when it is given up", async () => {
     const pulled: number[] = [];
-    async function* endless(): AsyncGenerator<number> {
+    async function* endless(): AsyncGenerator<ListShapesResponse> {
       try {
         for (let count = 1; ; count++) {
           pulled.push(count);
-          yield count;
+          yield create(ListShapesResponseSchema, { total: BigInt(count) });
         }
       } finally {
         pulled.push(-1);
@@ -108,6 +108,8 @@ describe("a stream", () => {
     expect(pulled).toEqual([1, 2, -1]);
   });
 });
+
+const lines: StreamFormat = { contentType: "application/x-ndjson", message: () => "", error: () => "" };
 
 describe("lines of JSON", () => {
   it.each([
@@ -127,6 +129,36 @@ describe("lines of JSON", () => {
     ["application/x-ndjson;q=0.5, */*, application/json;q=0.1", true],
     ["application/x-ndjson;q=0.5, application/json;q=0", true],
   ])("are asked for by Accept: %s: %s", (accept, expected) => {
-    expect(acceptsNdjson(accept)).toBe(expected);
+    expect(chooseFormat({ lines, events: undefined }, accept)).toBe(expected ? lines : "array");
+  });
+});
+
+const events: StreamFormat = { contentType: "text/event-stream", message: () => "", error: () => "" };
+
+describe("a stream of events", () => {
+  it.each([
+    [undefined, events],
+    ["*/*", events],
+    ["text/*", events],
+    ["text/event-stream", events],
+    ["TEXT/Event-Stream; charset=utf-8", events],
+    ["text/html, */*;q=0.1", events],
+    ["text/event-stream, application/x-ndjson;q=0.9", events],
+    ["application/x-ndjson;q=0.5, */*", events],
+    ["application/x-ndjson;q=0, */*", events],
+    ["application/x-ndjson", lines],
+    ["application/x-ndjson, text/event-stream", lines],
+    ["text/event-stream;q=0.9, application/x-ndjson", lines],
+    ["application/*", lines],
+    ["text/event-stream;q=0, */*", lines],
+    ["text/*;q=0.2, */*;q=0.3", lines],
+    ["image/png", undefined],
+    ["application/json", undefined],
+    ["text/event-stream;q=0", undefined],
+    ["*/*;q=0", undefined],
+    ["text/*;q=0, application/*;q=0", undefined],
+    ["", undefined],
+  ])("has the format that Accept asks for: %s", (accept, expected) => {
+    expect(chooseFormat({ lines, events }, accept)).toBe(expected);
   });
 });

@@ -16,7 +16,7 @@ import { createEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;
 
-/** Calls a method through interceptors; `answer` is what lies behind them. */
+/** Calls a method through interceptors; `answer` is what comes after them. */
 async function call(
   interceptors: CallInterceptor | readonly CallInterceptor[],
   method: Method,
@@ -77,7 +77,7 @@ describe("a deprecated method", () => {
     const noted: unknown[] = [];
     const refuse: CallInterceptor = {
       wrap: () => async (refused) => {
-        refused.contextValues.set(callerKey, { key: { id: "key_1" } as Key });
+        refused.contextValues.set(callerKey, { key: { id: "key_1" } as Key, endsAtMs: Infinity });
         throw rateLimitExceeded(9);
       },
     };

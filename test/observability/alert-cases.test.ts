@@ -39,6 +39,7 @@ const quick = (name: string, labels: string): Series => ({
 });
 const durations = "petstore_call_duration_seconds";
 const syncs = "petstore_commit_sync_seconds";
+const streamLag = "petstore_stream_lag_seconds";
 
 const disk = (free: number, size: number): Series => ({
   [`petstore_store_filesystem_free_bytes{${instance}}`]: `${free}x60`,
@@ -215,12 +216,104 @@ const cases: readonly Case[] = [
     },
     at: "20m",
   },
+  {
+    alert: "PetstoreStreamsLate",
+    when: "changes take more than a second",
+    series: slow(streamLag, instance),
+    at: "30m",
+    description: "One change in a hundred takes more than 2.485s to all streams of shop:9090.",
+  },
+  { alert: "PetstoreStreamsLate", when: "changes are quick", series: quick(streamLag, instance), at: "30m" },
+  {
+    alert: "PetstoreStreamsRefused",
+    when: "a client opens more and more",
+    series: { [`petstore_streams_refused_total{${instance}}`]: "0+60x60" },
+    at: "20m",
+    description:
+      "600 in 10 minutes on shop:9090. A client opens streams and does not close them, or there are too many clients.",
+  },
+  {
+    alert: "PetstoreStreamsRefused",
+    when: "one is refused now and then",
+    series: { [`petstore_streams_refused_total{${instance}}`]: "0+1x60" },
+    at: "20m",
+  },
+  {
+    alert: "PetstoreWebhookBehind",
+    when: "a receiver fails for twenty minutes, and another is well",
+    series: {
+      [`petstore_webhook_lag_seconds{${instance},webhook="whk_a"}`]: "0 0 0+60x60",
+      [`petstore_webhook_lag_seconds{${instance},webhook="whk_b"}`]: "0x60",
+    },
+    at: "22m",
+    description:
+      "whk_a of shop:9090 is 20m 0s behind. `petstore webhooks deliveries` says why; after 3 days of failures it is paused.",
+  },
+  {
+    alert: "PetstoreWebhookBehind",
+    when: "a receiver is away for a few minutes",
+    series: { [`petstore_webhook_lag_seconds{${instance},webhook="whk_a"}`]: "0+60x8 0x40" },
+    at: "20m",
+  },
+  {
+    alert: "PetstoreWebhookPaused",
+    when: "one has failed for 3 days",
+    series: {
+      [`petstore_webhooks{${instance},state="active"}`]: "3x10",
+      [`petstore_webhooks{${instance},state="paused_failures"}`]: "0x3 1x7",
+    },
+    at: "5m",
+    description:
+      "1 on shop:9090, after 3 days of failures, or as what is next is no longer kept. `petstore webhooks list` names them; mend the receiver, then `petstore webhooks resume`.",
+  },
+  {
+    alert: "PetstoreWebhookPaused",
+    when: "an operator has paused one",
+    series: {
+      [`petstore_webhooks{${instance},state="paused_operator"}`]: "1x10",
+      [`petstore_webhooks{${instance},state="paused_failures"}`]: "0x10",
+      [`petstore_webhooks{${instance},state="paused_history"}`]: "0x10",
+    },
+    at: "5m",
+  },
+  {
+    alert: "PetstoreLimitsAway",
+    when: "Valkey is away for more than a minute",
+    series: { [`petstore_limits_away{${instance}}`]: "0 1x5" },
+    at: "3m",
+    description:
+      "Valkey has not answered shop:9090 for a minute. Limits are counted locally, or requests are refused, as --limits-fallback says.",
+  },
+  {
+    alert: "PetstoreLimitsAway",
+    when: "Valkey is restarted",
+    series: { [`petstore_limits_away{${instance}}`]: "0 1 0x5" },
+    at: "3m",
+  },
+  {
+    alert: "PetstoreStoreAway",
+    when: "one server of two does not reach the database",
+    series: {
+      [`petstore_store_away{${instance}}`]: "0 1x5",
+      'petstore_store_away{job="petstore",instance="shop-2:9090"}': "0x6",
+    },
+    at: "3m",
+    description:
+      "The database or the disk has not answered shop:9090 for a minute: its calls end with UNAVAILABLE. If other servers do not fire, look at the network between the two.",
+  },
+  {
+    alert: "PetstoreStoreAway",
+    when: "the database is restarted",
+    series: { [`petstore_store_away{${instance}}`]: "0 1 0x5" },
+    at: "3m",
+  },
 ];
 
 /** What `sum by (instance)` leaves of the labels, and what the other alerts keep. */
 function labelsOf({ expr, labels }: ReturnType<typeof ruleOf>): Readonly<Record<string, string>> {
   const isSummed = /by \(instance/.test(expr);
-  return { ...labels, instance: "shop:9090", ...(!isSummed && { job: "petstore" }) };
+  const ofWebhook = /by \(instance, webhook\)/.test(expr) && { webhook: "whk_a" };
+  return { ...labels, instance: "shop:9090", ...(!isSummed && { job: "petstore" }), ...ofWebhook };
 }
 
 function ruleOf(alert: string) {

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { restProtocols } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
 import { createFolder } from "../support/folder.ts";
 import { isInstalled } from "../support/installed.ts";
 import { type Metrics, readMetrics } from "../support/metrics.ts";
@@ -14,6 +15,7 @@ import {
   type Panel,
   sentExpressions,
 } from "../support/ops-files.ts";
+import { projectRoot } from "../support/petstore.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 /** Prometheus's own tool, of Debian's package `prometheus`. */
@@ -31,7 +33,11 @@ beforeAll(async () => {
   for (const protocol of restProtocols) {
     await server.call(protocol, "updateInventory", { petId: 1n, update: { quantity: 9n } }, { key });
   }
-  metrics = await readMetrics(server);
+  await server.store.run("webhooks", "create", "--url", "https://receiver.example/");
+  await until(async () => {
+    metrics = await readMetrics(server);
+    return metrics.names.has("petstore_webhook_lag_seconds");
+  }, 5_000);
 });
 
 afterAll(() => server?.stop());
@@ -63,6 +69,31 @@ it("the dashboard shows each of the service's own metrics", () => {
   expect([...new Set(own)].filter((name) => ![...shown].map(base).includes(name))).toEqual([]);
 });
 
+it("docs/operations.md has each metric of streams and webhooks", () => {
+  const operations = readFileSync(join(projectRoot, "docs/operations.md"), "utf8");
+  const names = [...metrics.names].filter((name) => /^petstore_(stream|webhook)/.test(name));
+  const base = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
+  expect(names.length).toBeGreaterThan(5);
+  expect(names.filter((name) => !operations.includes(`\`${base(name)}\``))).toEqual([]);
+});
+
+it.each(alertRules())("the operator reads which server is meant: $alert", ({ expr, annotations }) => {
+  expect(annotations.description).toContain("{{ $labels.instance }}");
+  // An aggregation keeps no label that it does not name.
+  const groupings = [...expr.matchAll(/\b(?:sum|max|min|avg|count)\b(?: by \(([^)]*)\))?/g)];
+  expect(groupings.filter(([, labels = ""]) => !labels.split(", ").includes("instance"))).toEqual([]);
+});
+
+it("the dashboard can be had for one server, and sets servers side by side", () => {
+  expect(dashboardExpressions().filter((expr) => !expr.includes('instance=~"$instance"'))).toEqual([]);
+  const bySide = dashboardPanels().filter(({ targets = [] }) =>
+    targets.some(({ legendFormat }) => legendFormat === "{{instance}}"),
+  );
+  expect(bySide.map(({ title }) => title)).toEqual(
+    expect.arrayContaining(["Calls by server", "Failed calls by server", "Store away", "Valkey away", "CPU"]),
+  );
+});
+
 describe("the dashboard's panels", () => {
   const panels = dashboardPanels();
   const shown = panels.filter(({ type }) => type !== "row");
@@ -82,7 +113,18 @@ describe("the dashboard's panels", () => {
   it("stand below a heading each", () => {
     expect(panels[0]?.type).toBe("row");
     const headings = panels.filter(({ type }) => type === "row").map(({ title }) => title);
-    const groups = ["At a glance", "Traffic", "Errors", "Latency", "Limits and keys", "Store", "Process"];
+    const groups = [
+      "At a glance",
+      "Servers",
+      "Traffic",
+      "Errors",
+      "Latency",
+      "Limits and keys",
+      "Streams",
+      "Webhooks",
+      "Store",
+      "Process",
+    ];
     expect(headings).toEqual(groups);
   });
 

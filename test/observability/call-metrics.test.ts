@@ -40,6 +40,19 @@ describe("calls", () => {
     expect((await all.read()).body).toContain(`${failures} ${failed}\n`);
   });
 
+  it("that are streams are counted, but their durations are not: they last for as long as clients like", async () => {
+    const all = new Metrics();
+    const metrics = new CallMetrics(all, [PetService]);
+    const method = "petstore.v1.PetService/GetPet";
+    end(metrics, { method, durationMs: 1 });
+    end(metrics, { method, durationMs: 3_600_000, isStream: true });
+    const { body: text } = await all.read();
+    const labels = `protocol="http",method="${method}"`;
+    expect(text).toContain(`petstore_calls_total{${labels},code="OK"} 2\n`);
+    expect(text).toContain(`petstore_call_duration_seconds_count{${labels}} 1\n`);
+    expect(text).toContain(`petstore_call_duration_seconds_sum{${labels}} 0.001\n`);
+  });
+
   it("are shown as not failed, for each method, before there are any", async () => {
     const all = new Metrics();
     new CallMetrics(all, [PetService]);

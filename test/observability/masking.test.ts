@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { maskCredentials, shownPath } from "../../src/observability/masking.ts";
+import { maskCredentials } from "../../src/domain/masking.ts";
+import { shownPath } from "../../src/observability/masking.ts";
 
 const key = "psk_0123456789abcdefghijABCDEFGHIJ012345";
 
@@ -29,6 +30,14 @@ describe("credentials in a text", () => {
     ["those of an address without a scheme", "'//me:secret@host'", "'//********@host'"],
     ["those of an address with a slash too many", "https:///me:secret@host", "https://********@host"],
     ["those of an address on each line", "//a:b@c\n//d:e@f", "//********@c\n//********@f"],
+    ["those of a store without its slashes", "'postgres:me:secret@host/db'", "'postgres:********@host/db'"],
+    ["those of a store with one slash", "redis:/me:secret@host", "redis:/********@host"],
+    ["a password among the parameters", "//h/d?a=b&password=se+c&c=d", "//h/d?a=b&password=********&c=d"],
+    [
+      "one whose name is longer, or encoded",
+      "?sslpassword=a&%70assword=b",
+      "?sslpassword=********&%70assword=********",
+    ],
     ["no address without them", "http://host:1/v1", "http://host:1/v1"],
     ["no file of a stack trace", "at f (file:///a/@b/c.mjs:1:2)", "at f (file:///a/@b/c.mjs:1:2)"],
   ])("masks %s", (_what, text, masked) => {

@@ -9,6 +9,7 @@ import { type Metrics, readMetrics } from "../support/metrics.ts";
 import { samples } from "../support/operations.ts";
 import { openSocket, readAnswer, sendRaw } from "../support/raw.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
+import { watchProtocols } from "../support/watch.ts";
 
 const calls = "petstore_calls_total";
 
@@ -161,6 +162,25 @@ it("has no labels but its own, whatever clients send", async () => {
   ).toEqual([]);
   expect(after.text).not.toMatch(/x\d|%22|PROPFIND/);
   expect(after.sum(calls, { protocol: "rest", code: "INVALID_REQUEST" })).toBeGreaterThanOrEqual(50);
+});
+
+describe.each(watchProtocols)("a stream over $name", (watchProtocol) => {
+  it("is counted when it has ended, and its duration is not", async () => {
+    const method = "petstore.v1.InventoryService/WatchStockChanges";
+    const before = await readMetrics(server);
+    const grown = (after: Metrics, series: string) => after.sum(series, { method }) - before.sum(series, { method });
+    const opened = watchProtocol.open(server, {}, authorization());
+    await opened.headers;
+    expect(grown(await readMetrics(server), calls)).toBe(0);
+    expect((await readMetrics(server)).sum("petstore_streams_open")).toBe(1);
+    opened.stop();
+    await until(async () => grown(await readMetrics(server), calls) === 1, 5_000);
+    const after = await readMetrics(server);
+    expect(grown(after, "petstore_call_duration_seconds_count")).toBe(0);
+    expect(grown(after, "petstore_calls_failed_total")).toBe(0);
+    const protocol = (/^[\w-]+/.exec(watchProtocol.name)?.[0] ?? "").toLowerCase();
+    expect(after.sum(calls, { method, protocol })).toBeGreaterThan(before.sum(calls, { method, protocol }));
+  });
 });
 
 describe("the limits", () => {

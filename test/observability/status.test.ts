@@ -45,6 +45,8 @@ describe("the status", () => {
       },
       calls: { total: 0, perSecond1m: 0, failed: 0 },
       limits: { admitted: 0, refused: 0, banned: 0 },
+      streams: { open: 0, most: 8_192, keysAtMost: 0, refused: 0 },
+      webhooks: { active: 0, failing: 0, paused: 0, lagSeconds: 0 },
       keys: { byPlan: { free: 0, pro: 0, business: 0, enterprise: 0 } },
       logLevel: "info",
     });
@@ -69,6 +71,26 @@ describe("the status", () => {
     expect(calls.failed).toBe(0);
     expect(calls.perSecond1m).toBeGreaterThan(0);
     await until(async () => (await read()).keys.byPlan.enterprise === 1, 2_000);
+  });
+
+  it("counts open streams and refused ones, and webhooks", async () => {
+    const { key } = await server.store.mintKey();
+    const headers = { authorization: `Bearer ${key}` };
+    const watch = () => fetch(`${server.origin}/v1/inventory/changes:watch`, { headers });
+    const answers = await Promise.all(Array.from({ length: 33 }, watch));
+    expect((await read()).streams).toEqual({ open: 32, most: 8_192, keysAtMost: 1, refused: 1 });
+    await Promise.all(answers.map(async (answer) => answer.body?.cancel()));
+    await until(async () => (await read()).streams?.open === 0, 5_000);
+    const url = "http://127.0.0.1:1/";
+    const { id } = JSON.parse(await server.store.run("webhooks", "create", "--url", url, "--from", "start", "--json"));
+    await until(async () => (await read()).webhooks?.failing === 1, 5_000);
+    expect((await read()).webhooks).toMatchObject({ active: 0, failing: 1, paused: 0 });
+    expect((await read()).webhooks?.lagSeconds).toBeGreaterThan(0);
+    await server.store.run("webhooks", "pause", id);
+    await until(async () => (await read()).webhooks?.paused === 1, 5_000);
+    expect((await read()).webhooks).toEqual({ active: 0, failing: 0, paused: 1, lagSeconds: 0 });
+    await server.store.run("webhooks", "delete", id);
+    await until(async () => (await read()).webhooks?.paused === 0, 5_000);
   });
 });
 

@@ -10,12 +10,9 @@ function key(perMinute: number): Key {
   return newKey({ id: "key_1", name: "", plan: "enterprise", customQuota, createdAtMs: 0 });
 }
 
-/** Decides on a request as the limits interceptor does: once the key's counts are in memory. */
+/** Decides on a request as the limits interceptor does: at once, where the key's counts are in memory. */
 async function decide(limiter: KeyRateLimiter, of: Key): Promise<RateLimitDecision> {
-  if (!limiter.isLoaded(of)) {
-    await limiter.load(of);
-  }
-  return limiter.decide(of);
+  return limiter.decideNow(of) ?? (await limiter.decide(of));
 }
 
 describe("the limiter of keys", () => {

@@ -35,15 +35,27 @@ async function run(command: string): Promise<string> {
   return (await promisify(execFile)("sh", ["-c", line], { cwd: projectRoot, env })).stdout.trim();
 }
 
+/** Whether a command prints what comes, until it is ended. */
+function isEndless(call: string): boolean {
+  return call.startsWith("curl -N ");
+}
+
 describe("the README's tour", () => {
   it("lists, updates, asks for limits, and calls over Connect and gRPC", () => {
-    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual([...Array(7).fill("curl"), "npm"]);
+    expect(calls.map((call) => call.split(" ", 1)[0])).toEqual([...Array(8).fill("curl"), "npm"]);
   });
 
-  it.each(calls.filter((call) => hasTools || call.startsWith("curl")))("has a command that works: %s", async (call) => {
+  const ending = calls.filter((call) => !isEndless(call) && (hasTools || call.startsWith("curl")));
+  it.each(ending)("has a command that works: %s", async (call) => {
     const answer = JSON.parse(await run(call));
     expect(answer).not.toHaveProperty("code");
     expect(answer).not.toEqual({});
+  });
+
+  it.each(calls.filter(isEndless))("has a command that prints each change: %s", async (call) => {
+    const printed = await run(`${call.replace("curl -N", "curl -sN --max-time 2")} || true`);
+    const [event = ""] = printed.split("\n\n");
+    expect(event).toMatch(/^id: \S+\nevent: stock-change\ndata: \{/);
   });
 
   it("shows what the update answers", async () => {

@@ -69,7 +69,7 @@ describe.skipIf(file === "")("with the licensed pets of a whole city", () => {
     expect(entries).toEqual(rows.map(({ id, quantity, status }) => ({ id, quantity, status })));
   });
 
-  it("changes what an update asks for, and nothing else", async () => {
+  it("changes what an update asks for, and nothing else", { timeout: 120_000 }, async () => {
     const stride = Math.floor(rows.length / updateCount);
     const changed = new Map<string, bigint>();
     for (let i = 0; i < updateCount; i++) {

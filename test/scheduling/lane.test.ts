@@ -47,7 +47,7 @@ it("lets in what is too wide for it alone", async () => {
   await Promise.all(all);
 });
 
-it("refuses work where too much waits, and goes on behind work that fails", async () => {
+it("refuses work where too much waits, and goes on after work that fails", async () => {
   const { lane, run, started, endOldest } = createLane();
   const failing = lane.run(10, () => new Promise((_, reject) => setImmediate(() => reject(new Error("failed")))));
   const waiting = run("a", 10);

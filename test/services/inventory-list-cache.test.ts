@@ -143,7 +143,7 @@ describe("what others have written", () => {
     await expectExact(inventory);
   });
 
-  it("is not in a list that began before, though new entries stand behind its last one", async () => {
+  it("is not in a list that began before, though new entries stand after its last one", async () => {
     const inventory = new TestInventory(page + 1);
     await readList(inventory.cache);
     inventory.change(0n, 1n);
@@ -177,7 +177,7 @@ describe("a list of more than one segment", () => {
     await expectExact(new TestInventory(count));
   });
 
-  /** Begins to read the list, has something happen behind its first segment, and reads on. */
+  /** Begins to read the list, has something happen after its first segment, and reads on. */
   async function readAcross(inventory: TestInventory, happen: () => Promise<void> | void): Promise<Uint8Array[]> {
     const { body } = await inventory.cache.list();
     const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();

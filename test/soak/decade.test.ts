@@ -37,10 +37,7 @@ class Service {
 
   /** Only the first request after a restart waits for the key's counts. */
   async request(): Promise<RateLimitDecision> {
-    if (!this.#limiter.isLoaded(this.#key)) {
-      await this.#limiter.load(this.#key);
-    }
-    return this.#limiter.decide(this.#key);
+    return await this.#limiter.decide(this.#key);
   }
 
   async restart(): Promise<void> {

@@ -1,12 +1,11 @@
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, expect, it } from "vitest";
-import { createPetstoreClient, type PetstoreClient } from "../../client/src/index.ts";
-import { until } from "../support/deadline.ts";
+import { createPetstoreClient } from "../../client/src/index.ts";
 import { amount, isLong } from "../support/long.ts";
 import { serve, startServer, type TestServer } from "../support/server.ts";
+import { UpdateLoad } from "../support/update-load.ts";
 
 const restarts = amount(3, 30);
-const clients = 8;
 
 /** The default suffices where the machine does nothing else: where it does, a server may take seconds to start. */
 const retry = isLong ? {} : { maxAttempts: 12 };
@@ -26,44 +25,11 @@ it(`shows no error to clients that try again, over ${restarts} restarts under lo
   );
   for (let restart = 0; restart < restarts; restart += 1) {
     // A restart comes when all are at work again: in a storm of restarts nobody could be.
-    const enough = load.calls.map((calls) => calls + 20);
-    await until(async () => load.calls.every((calls, client) => calls >= (enough[client] ?? 0)), 20_000);
+    await load.allAtWork();
     expect(await server.end()).toBe(0);
     server = await serve(server.store, { flags: ["--port", String(port)] });
   }
   await load.stop();
   expect(load.errors).toEqual([]);
-  await annotate(`${load.calls.reduce((sum, calls) => sum + calls)} calls`);
+  await annotate(`${load.calls} calls`);
 });
-
-/** Clients that update a pet each, and read what they have written. */
-class UpdateLoad {
-  readonly errors: unknown[] = [];
-  /** Of each client, how many have succeeded. */
-  readonly calls: number[] = Array(clients).fill(0);
-  #isOn = true;
-  readonly #clients: Promise<unknown>;
-
-  constructor(connect: () => PetstoreClient) {
-    this.#clients = Promise.all(this.calls.map((_, client) => this.#run(connect(), client)));
-  }
-
-  async stop(): Promise<void> {
-    this.#isOn = false;
-    await this.#clients;
-  }
-
-  async #run({ inventory }: PetstoreClient, client: number): Promise<void> {
-    let quantity = 0n;
-    while (this.#isOn) {
-      quantity += 1n;
-      try {
-        const { item } = await inventory.updateInventory({ petId: BigInt(client), update: { quantity } });
-        expect(item?.quantity).toBe(quantity);
-        this.calls[client] = (this.calls[client] ?? 0) + 1;
-      } catch (error) {
-        this.errors.push(error);
-      }
-    }
-  }
-}

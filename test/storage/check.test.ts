@@ -6,6 +6,7 @@ import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
+import { exerciseWebhooks } from "./exercised-webhooks.ts";
 import { createContext, createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
 
 /** A store of some pages, closed, so that all of it is in its file. */
@@ -64,6 +65,14 @@ describe("a sound store", () => {
     expect(await checkDatabase(file, "full")).toEqual([]);
   });
 
+  it("may have webhooks, with attempts, failures and a delivery that was begun", async () => {
+    const file = await createStore();
+    const store = openSqliteStore(file);
+    await exerciseWebhooks(store);
+    await store.close();
+    expect(await checkDatabase(file, "full")).toEqual([]);
+  });
+
   it("is checked while it is written to", async () => {
     const file = await createStore();
     const store = openSqliteStore(file);
@@ -80,6 +89,8 @@ const laterThan2 = [
   ...["holds_open", "holds_by_expiry", "holds_by_end", "holds_by_pet", "holds_by_state"].map((name) => `index ${name}`),
   "table idempotency_records",
   "index idempotency_records_by_age",
+  ...["webhooks", "webhook_attempts"].map((name) => `table ${name}`),
+  "index webhook_attempts_by_webhook",
 ];
 
 /** Adds a change of pet 9, which has had one, as its change of that number. */
@@ -87,6 +98,18 @@ function addChange(number: number): string {
   return `INSERT INTO changes (revision, pet_id, previous, before, after, kind, occurred_at_ms)
           VALUES (2001, 9, 10, 0, 5, 'set', 1);
           UPDATE stock SET quantity = 5, revision = 2001, changes = ${number} WHERE pet_id = 9`;
+}
+
+/** Adds a webhook that has these values. */
+function webhookAt(columns: string, values: string, id = "whk_a"): string {
+  const row = `INSERT INTO webhooks (id, url, pet_ids, created_at_ms, secret, position, failures)
+               VALUES ('${id}', 'https://receiver.example/', '[]', 1, 's', 0, 0)`;
+  return `${row}; UPDATE webhooks SET (${columns}, url) = (${values}, url) WHERE id = '${id}'`;
+}
+
+function addAttempts(count: number): string {
+  return `INSERT INTO webhook_attempts (webhook_id, delivery_id, at_ms, duration_ms, changes)
+          SELECT 'whk_a', 'msg_1', 1, 1, 1 FROM pets LIMIT ${count}`;
 }
 
 const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_ms, unbans, last_used_at_ms";
@@ -203,6 +226,41 @@ describe("a broken rule", () => {
       `INSERT INTO idempotency_records VALUES ('key_a', 'sale-18', x'0b', '{', 1)`,
       ["idempotency key sale-18 of key_a: it must have a fingerprint and a result"],
     ],
+    [
+      "positions of webhooks",
+      `${webhookAt("position", "2001")}; ${webhookAt("position", "-1", "whk_b")}`,
+      [
+        "webhook whk_a: its position, 2001, is none of the history, which ends with 2000",
+        "webhook whk_b: its position, -1, is none of the history, which ends with 2000",
+      ],
+    ],
+    [
+      "deliveries that end nowhere",
+      `${webhookAt("position, delivering_up_to", "5, 2001")};
+       ${webhookAt("position, delivering_up_to", "5, 5", "whk_b")}`,
+      ["whk_a", "whk_b"].map(
+        (id) => `webhook ${id}: its delivery must end after its position, and with a change that there is`,
+      ),
+    ],
+    [
+      "failures without a time",
+      `${webhookAt("failures, failing_since_ms", "1, 5")}; ${webhookAt("failures, next_attempt_at_ms", "1, 5", "whk_b")};
+       ${webhookAt("failing_since_ms, next_attempt_at_ms", "5, 5", "whk_c")}`,
+      ["whk_a", "whk_b", "whk_c"].map(
+        (id) => `webhook ${id}: it must have failures, since when, and its next attempt; or none of them`,
+      ),
+    ],
+    [
+      "pets of webhooks",
+      `${webhookAt("pet_ids", "'7'")}; ${webhookAt("pet_ids", "'[7]'", "whk_b")}`,
+      ["whk_a", "whk_b"].map((id) => `webhook ${id}: its pets must be a list of texts`),
+    ],
+    [
+      "attempts too many",
+      `${webhookAt("position", "5")}; ${addAttempts(101)}`,
+      ["webhook whk_a: it has 101 attempts, and 100 are kept"],
+    ],
+    ["attempts of no webhook", addAttempts(1), ["webhook_attempts: a row is of nothing that webhooks has"]],
     ["indexes", `DROP INDEX stock_by_status`, ["the index stock_by_status is missing"]],
     [
       "tables",

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StockCommand } from "../../src/domain/stock.ts";
-import type { WriteContext } from "../../src/domain/stock-store.ts";
+import type { WriteContext } from "../../src/domain/store/stock-store.ts";
 import { CommandQueue, type QueuedCommand } from "../../src/storage/sqlite/writer/command-queue.ts";
 import { createContext, createIdempotency } from "./samples.ts";
 
@@ -146,7 +146,7 @@ describe("the queue of commands", () => {
   }, 60_000);
 });
 
-/** Both ends of an empty queue that has seen so many commands: its positions stand behind the room for them. */
+/** Both ends of an empty queue that has seen so many commands: its positions stand past the room for them. */
 function endsFrom(start: number): [CommandQueue, CommandQueue] {
   const { memory } = new CommandQueue();
   new Int32Array(memory, 0, 2).fill(start);

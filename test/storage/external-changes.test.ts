@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { ChangeTokens } from "../../src/domain/store.ts";
+import type { ChangeTokens } from "../../src/domain/store/store.ts";
 import { watchExternalChanges } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -18,7 +18,7 @@ async function watch(...answers: (number | Error)[]): Promise<number[]> {
     if (answer instanceof Error) {
       throw answer;
     }
-    return { keys: answer, stock: asked, usage: 0 };
+    return { keys: answer, stock: asked, usage: 0, webhooks: 0 };
   };
   const watching = watchExternalChanges({ changeTokens });
   watching.subscribe("keys", () => calls.push(asked));
@@ -54,7 +54,7 @@ it.each<[says: (number | Error)[], calledAfter: number[]]>([
 });
 
 it("looks often enough to be within a second", async () => {
-  const tokens = { keys: 1, stock: 1, usage: 1 };
+  const tokens = { keys: 1, stock: 1, usage: 1, webhooks: 1 };
   let calls = 0;
   const watching = watchExternalChanges({ changeTokens: async () => ({ ...tokens }) });
   watching.subscribe("stock", () => {
@@ -78,7 +78,7 @@ it("asks a slow store but once at a time", async () => {
   });
   await vi.advanceTimersByTimeAsync(5_000);
   expect(asked).toBe(1);
-  resolve({ keys: 1, stock: 1, usage: 1 });
+  resolve({ keys: 1, stock: 1, usage: 1, webhooks: 1 });
   await watching.close();
 });
 
@@ -94,7 +94,7 @@ it.each([
     calls += 1;
   });
   await vi.advanceTimersByTimeAsync(lateMs);
-  resolve({ keys: 1, stock: 1, usage: 1 });
+  resolve({ keys: 1, stock: 1, usage: 1, webhooks: 1 });
   await vi.advanceTimersByTimeAsync(0);
   // The first answer always counts as a change.
   expect(calls).toBe(expected);

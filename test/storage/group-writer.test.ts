@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { WriteContext } from "../../src/domain/store/stock-store.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { FileIdentity } from "../../src/storage/sqlite/files/store-path.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
+import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
 import { createFolder } from "../support/folder.ts";
 import { createContext, createPet } from "./samples.ts";
 import { adjust, set } from "./stocked-pets.ts";
@@ -51,6 +53,45 @@ it("leaves the others of a group alone when one command fails halfway", async ()
   expect(contentOf(connection)).toEqual([
     [9n, 10n, 9n],
     [1n, 2n, 3n, 1n, 3n],
+  ]);
+});
+
+it("leaves the others of a group alone when a batch fails halfway", async () => {
+  const { connection, writer } = await createWriter();
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+                      BEGIN SELECT raise(ABORT, 'no'); END`);
+  const batchOf = (...petIds: bigint[]): Task => ({
+    name: "changeStockInBatch",
+    args: [petIds.map((petId) => adjust(petId, -1n)), false, createContext()],
+  });
+  const { message } = writer.commit(queued.slice(0, 1), [batchOf(3n, 2n), batchOf(3n)]);
+  expect(message).toMatchObject({
+    revision: 5,
+    others: { tasks: [{ error: { message: "no" } }, { value: { isReplayed: false } }], petIds: [3n] },
+  });
+  expect(contentOf(connection)).toEqual([
+    [9n, 10n, 9n],
+    [1n, 2n, 3n, 1n, 3n],
+  ]);
+});
+
+it("judges each command of a group by what the ones before it have found held, and have written", async () => {
+  const { connection, writer } = await createWriter();
+  const [now, late] = [1_000, 2_000].map((nowMs) => createContext({ nowMs }));
+  const hold = { holdId: "hold_a", petId: 1n, quantity: 4n, ttlMs: 500 };
+  writer.commit([], [{ name: "createHold", args: [hold, now] }]);
+  const taken = [adjust(1n, -7n), adjust(1n, -3n), adjust(1n, -1n)];
+  const { answers } = writer.commit(
+    taken.map((command) => ({ command, context: late as WriteContext })),
+    [],
+  );
+  expect(answers.map(({ quantity, revision }) => [quantity, revision])).toEqual([
+    [3n, 4],
+    [0n, 5],
+    [0n, 0],
+  ]);
+  expect(connection.all(`SELECT quantity, held, changes FROM stock WHERE pet_id = 1`)).toEqual([
+    { quantity: 0n, held: 0n, changes: 3n },
   ]);
 });
 

@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
 import type { FoundKey } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
-import type { KeyFinder } from "../../src/domain/key-store.ts";
+import type { KeyFinder } from "../../src/domain/store/key-store.ts";
 import { createKeyCache } from "../../src/storage/key-cache.ts";
 import { createKey } from "./samples.ts";
 
 const secret = mintSecret(randomBytes);
 const found: FoundKey = { key: createKey({ id: "key_a" }), secretExpiresAtMs: undefined };
 
+let silenceMs: number;
 let lookUps: number;
 let stored: FoundKey | undefined;
 let failure: Error | undefined;
@@ -28,13 +29,15 @@ beforeEach(() => {
       return Buffer.from(hash).equals(hashSecret(secret)) ? stored : undefined;
     },
   };
-  keys = createKeyCache(store, {
-    subscribe(topic, listener) {
+  silenceMs = 0;
+  const changes = {
+    subscribe(topic: string, listener: () => void) {
       expect(topic).toBe("keys");
       changeKeys = listener;
     },
-    close: async () => {},
-  });
+    silenceMs: () => silenceMs,
+  };
+  keys = createKeyCache(store, changes, 5_000);
 });
 
 it("looks a key up once, until keys change", async () => {
@@ -90,4 +93,14 @@ it("remembers nothing of a look-up that has failed, or during which keys have ch
   expect(await early).toBe(found);
   stored = undefined;
   expect(await keys.find(secret)).toBeUndefined();
+});
+
+it("takes no key for valid while the store is silent for too long", async () => {
+  expect(await keys.find(secret)).toBe(found);
+  silenceMs = 5_001;
+  await expect(keys.find(secret)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(keys.find("other")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  silenceMs = 0;
+  expect(await keys.find(secret)).toBe(found);
+  expect(lookUps).toBe(1);
 });

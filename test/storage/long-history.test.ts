@@ -60,7 +60,7 @@ describe("a search that finds little in a long history", () => {
     }
   });
 
-  it("finds the changes behind any revision", async () => {
+  it("finds the changes after any revision", async () => {
     for (const [newestFirst, first] of [
       [false, 20_001n],
       [true, 20_009n],

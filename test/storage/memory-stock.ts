@@ -32,8 +32,8 @@ import type {
   StockStore,
   WriteContext,
   Written,
-} from "../../src/domain/stock-store.ts";
-import type { WaitOptions } from "../../src/domain/store.ts";
+} from "../../src/domain/store/stock-store.ts";
+import type { WaitOptions } from "../../src/domain/store/store.ts";
 import { abortable } from "../../src/storage/abortable.ts";
 
 /** What the handles of one store share of its stock. */

@@ -9,13 +9,15 @@ import {
   UnknownRecordError,
 } from "../../src/domain/import.ts";
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/key-store.ts";
 import type { Order, OrderStatus } from "../../src/domain/order.ts";
 import type { Pet, StockedPet } from "../../src/domain/pet.ts";
-import type { ListQuery } from "../../src/domain/pet-store.ts";
-import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/store/key-store.ts";
+import type { ListQuery } from "../../src/domain/store/pet-store.ts";
+import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store/store.ts";
+import type { KeyUsage, UsageSave } from "../../src/domain/store/usage-store.ts";
+import type { ProgressStep } from "../../src/domain/store/webhook-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
-import type { KeyUsage, UsageSave } from "../../src/domain/usage-store.ts";
+import { type DeliveryAttempt, newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
 import { abortable, abortableItems } from "../../src/storage/abortable.ts";
 import { MemoryStock, StockData } from "./memory-stock.ts";
 
@@ -31,17 +33,21 @@ export class MemoryData extends StockData {
   /** By the hash in hexadecimal. */
   readonly secrets = new Map<string, Secret>();
   readonly usage = new Map<string, KeyUsage>();
+  readonly webhooks = new Map<string, Webhook>();
+  /** By webhook, the newest first. */
+  readonly attempts = new Map<string, readonly DeliveryAttempt[]>();
   /** The number of each server's last save. */
   readonly saves = new Map<string, number>();
-  readonly changes: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
+  readonly changes: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0, webhooks: 0 };
 }
 
 /** The model of a store: what the suite demands, over plain maps. It is one handle on its data. */
 export class MemoryStore extends MemoryStock implements Store {
   readonly maintenance = undefined;
   readonly gauges = [];
+  readonly webhookClaimMs: number = Infinity;
   readonly #data: MemoryData;
-  readonly #ownChanges: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0 };
+  readonly #ownChanges: Record<ChangeTopic, number> = { keys: 0, stock: 0, usage: 0, webhooks: 0 };
 
   constructor(data: MemoryData) {
     super(data);
@@ -194,11 +200,84 @@ export class MemoryStore extends MemoryStock implements Store {
     return new Map(stored.filter(([, now, own]) => !isSameUsage(now, own)).map(([keyId, now]) => [keyId, now]));
   }
 
+  async createWebhook(webhook: Webhook): Promise<void> {
+    this.#data.webhooks.set(webhook.id, webhook);
+    this.#noteOwn("webhooks");
+  }
+
+  async listWebhooks(): Promise<Webhook[]> {
+    return [...this.#data.webhooks.values()];
+  }
+
+  claimWebhooks(): Promise<Webhook[]> {
+    return this.listWebhooks();
+  }
+
+  async disclaimWebhooks(): Promise<void> {}
+
+  async getWebhook(id: string): Promise<Webhook | undefined> {
+    return this.#data.webhooks.get(id);
+  }
+
+  async deleteWebhook(id: string): Promise<boolean> {
+    this.#noteOwn("webhooks");
+    this.#data.attempts.delete(id);
+    return this.#data.webhooks.delete(id);
+  }
+
+  async pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined> {
+    return this.#changeWebhook(id, ({ paused = { reason, atMs } }) => ({ paused }));
+  }
+
+  async resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined> {
+    return this.#changeWebhook(id, ({ progress }) => ({
+      paused: undefined,
+      progress:
+        position === undefined
+          ? { ...newProgress(progress.position), deliveringUpTo: progress.deliveringUpTo }
+          : newProgress(position),
+    }));
+  }
+
+  async rotateWebhookSecret(id: string, secret: string, endsAtMs: number): Promise<Webhook | undefined> {
+    return this.#changeWebhook(id, (former) => ({ secret, formerSecret: { secret: former.secret, endsAtMs } }));
+  }
+
+  async saveProgress(id: string, { from, to, attempt }: ProgressStep): Promise<boolean> {
+    const webhook = this.#data.webhooks.get(id);
+    if (webhook === undefined || !isDeepStrictEqual(webhook.progress, from)) {
+      return false;
+    }
+    this.#data.webhooks.set(id, { ...webhook, progress: to });
+    if (attempt !== undefined) {
+      this.#data.attempts.set(id, [attempt, ...(this.#data.attempts.get(id) ?? [])].slice(0, 100));
+    }
+    return true;
+  }
+
+  async listAttempts(id: string, limit: number): Promise<DeliveryAttempt[]> {
+    return (this.#data.attempts.get(id) ?? []).slice(0, limit);
+  }
+
+  #changeWebhook(id: string, change: (webhook: Webhook) => Partial<Webhook>): Webhook | undefined {
+    this.#noteOwn("webhooks");
+    const webhook = this.#data.webhooks.get(id);
+    if (webhook !== undefined) {
+      this.#data.webhooks.set(id, { ...webhook, ...change(webhook) });
+    }
+    return this.#data.webhooks.get(id);
+  }
+
   async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
     return abortable(async () => {
-      const { keys, stock, usage } = this.#data.changes;
+      const { keys, stock, usage, webhooks } = this.#data.changes;
       const own = this.#ownChanges;
-      return { keys: keys - own.keys, stock: stock - own.stock, usage: usage - own.usage };
+      return {
+        keys: keys - own.keys,
+        stock: stock - own.stock,
+        usage: usage - own.usage,
+        webhooks: webhooks - own.webhooks,
+      };
     }, options);
   }
 

@@ -92,6 +92,27 @@ describe.each(versions)("a store of version %i of the schema", (version) => {
     ]);
   });
 
+  it("has the webhooks that it had", async () => {
+    const store = openSqliteStore(createStoreOf(version));
+    const webhooks = await store.listWebhooks();
+    const attempts = await store.listAttempts("whk_a", 10);
+    await store.close();
+    if (version < 6) {
+      expect([webhooks, attempts]).toEqual([[], []]);
+      return;
+    }
+    expect(webhooks).toMatchObject([
+      {
+        id: "whk_a",
+        filter: { petIds: [7n], crossing: 5n },
+        paused: { reason: "operator", atMs: 1_700_000_000_035 },
+        formerSecret: { secret: "whsec_b", endsAtMs: 1_700_000_000_040 },
+        progress: { position: 1n, deliveringUpTo: 2n, failures: 3, nextAttemptAtMs: 1_700_000_000_032 },
+      },
+    ]);
+    expect(attempts).toMatchObject([{ deliveryId: "msg_1", status: 500, fault: "it answered 500" }]);
+  });
+
   it("comes to have the schema of a new one", async () => {
     const file = createStoreOf(version);
     await openSqliteStore(file).close();

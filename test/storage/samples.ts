@@ -3,8 +3,9 @@ import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
-import type { StockStore, WriteContext } from "../../src/domain/stock-store.ts";
-import type { WaitOptions } from "../../src/domain/store.ts";
+import type { StockStore, WriteContext } from "../../src/domain/store/stock-store.ts";
+import type { WaitOptions } from "../../src/domain/store/store.ts";
+import { newProgress, type Webhook } from "../../src/domain/webhook.ts";
 
 /** A pet, of which only what matters to a test need be given. */
 export function createPet(pet: Partial<StockedPet> & { readonly id: bigint }): StockedPet {
@@ -23,6 +24,20 @@ export function createKey(key: Partial<Key> & { readonly id: string }): Key {
 /** The hash of a secret: any 32 bytes do for the store. */
 export function hashOf(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
+}
+
+/** A webhook, of which only what matters to a test need be given. */
+export function createWebhook(webhook: Partial<Webhook> & { readonly id: string }): Webhook {
+  return {
+    url: "https://receiver.example/stock",
+    filter: { petIds: [], crossing: undefined },
+    createdAtMs: 1_700_000_000_000,
+    secret: "whsec_a",
+    formerSecret: undefined,
+    paused: undefined,
+    progress: newProgress(0n),
+    ...webhook,
+  };
 }
 
 /** All entries of a list. */

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ChangeTopic, Store } from "../../src/domain/store.ts";
+import type { ChangeTopic, Store } from "../../src/domain/store/store.ts";
 import { noUsage } from "../../src/domain/usage.ts";
+import { newProgress } from "../../src/domain/webhook.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
-import { createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
+import { createKey, createOrder, createPet, createWebhook, hashOf, setStock } from "./samples.ts";
 
 const key = createKey({ id: "key_a" });
 const usage = { ...noUsage, day: { openedAtMs: 5, count: 7 } };
@@ -20,6 +21,12 @@ const writes: [name: string, topics: ChangeTopic[], write: (store: Store) => Pro
   ["an unban", ["keys"], (store) => store.unbanKey("key_a")],
   ["other settings", ["keys"], (store) => store.updateKey(key, { ...key, name: "Other" })],
   ["saved usage", ["usage"], (store) => store.saveUsage(firstSave({ keyId: "key_a", usage, lastUsedAtMs: 1 }))],
+  ["a new webhook", ["webhooks"], (store) => store.createWebhook(createWebhook({ id: "whk_a" }))],
+  ["a webhook that is paused", ["webhooks"], (store) => store.pauseWebhook("whk_b", "operator", 1)],
+  ["a webhook that is resumed", ["webhooks"], (store) => store.resumeWebhook("whk_b", 1n)],
+  ["another signing secret", ["webhooks"], (store) => store.rotateWebhookSecret("whk_b", "other", 1)],
+  ["a webhook that is deleted", ["webhooks"], (store) => store.deleteWebhook("whk_b")],
+  ["a delivery", [], (store) => store.saveProgress("whk_b", { from: newProgress(0n), to: newProgress(1n) })],
   [
     "reading",
     [],

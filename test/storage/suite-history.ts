@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChangeQuery, StockChange } from "../../src/domain/history.ts";
 import { idempotencyMs } from "../../src/domain/idempotency.ts";
-import type { Store } from "../../src/domain/store.ts";
+import type { Store } from "../../src/domain/store/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createContext, createIdempotency, createPet, everything, setStock } from "./samples.ts";
 
@@ -19,7 +19,7 @@ export function describeHistory(open: OpenStore): void {
     );
 
     it(
-      "tells of each write who made it, when and why, and what the count was before and behind it",
+      "tells of each write who made it, when and why, and what the count was before and after it",
       withStore(open, async ({ store }) => {
         const context = createContext({ nowMs: 20, keyId: "key_b", requestId: "request 1" });
         const [reason, reference] = ["sale", "order 17"];
@@ -45,7 +45,7 @@ export function describeHistory(open: OpenStore): void {
     );
 
     it(
-      "counts without a gap, whoever writes, and goes on behind a restart",
+      "counts without a gap, whoever writes, and goes on after a restart",
       withStore(open, async ({ store, openAnother, reopen }) => {
         const other = await openAnother();
         await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
@@ -85,7 +85,7 @@ export function describeHistory(open: OpenStore): void {
     );
 
     it(
-      "gives the inventory as it was behind each revision",
+      "gives the inventory as it was after each revision",
       withStore(open, async ({ store }) => {
         const history = await writeMany(store);
         await store.importAll({ pets: [createPet({ id: 4n, quantity: 3n }), createPet({ id: 7n })] }, 0);

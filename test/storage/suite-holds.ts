@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Hold, HoldEnding, HoldRequest, HoldState } from "../../src/domain/hold.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
-import type { HoldQuery, StockStore, WriteContext } from "../../src/domain/stock-store.ts";
-import type { Store } from "../../src/domain/store.ts";
+import type { HoldQuery, StockStore, WriteContext } from "../../src/domain/store/stock-store.ts";
+import type { Store } from "../../src/domain/store/store.ts";
 import type { OpenStore } from "./opened-store.ts";
 import { createContext, createPet } from "./samples.ts";
 import { adjust, change, codesOf, deleteAllOutdated, set, withPets } from "./stocked-pets.ts";
@@ -50,6 +50,26 @@ export function describeHolds(open: OpenStore): void {
           keyId: "key_b",
         });
         expect(await (await reopen()).getHold("hold_a", startMs)).toEqual(held);
+      }),
+    );
+
+    it(
+      "that is over is noted once, however many there are, and whatever ends it beside one that needs its stock",
+      { timeout: 60_000 },
+      withPets(open, async ({ store }) => {
+        const count = 520;
+        await change(store, set(1n, BigInt(count)));
+        const numbers = Array.from({ length: count }, (_, number) => number);
+        await Promise.all(numbers.map((number) => hold(store, `hold_${number}`, { quantity: 1n })));
+        const context = { nowMs: startMs + 5_000 };
+        // The first write is a group by itself; the others wait meanwhile, and share the next one.
+        await Promise.all([
+          change(store, set(1n, BigInt(count))),
+          hold(store, "hold_all", { quantity: BigInt(count), ttlMs: 60_000 }, context),
+          ...numbers.slice(-3).map((number) => release(store, `hold_${number}`, context.nowMs)),
+        ]);
+        expect(await availableOf(store, 1n, context.nowMs)).toBe(0n);
+        expect(await codesOf([hold(store, "hold_one", { quantity: 1n }, context)])).toEqual(["INSUFFICIENT_STOCK"]);
       }),
     );
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { KeyUsage } from "../../src/domain/store/usage-store.ts";
 import { noUsage, type Usage } from "../../src/domain/usage.ts";
-import type { KeyUsage } from "../../src/domain/usage-store.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";

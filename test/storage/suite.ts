@@ -14,6 +14,7 @@ import { describeStock } from "./suite-stock.ts";
 import { describeStockModel } from "./suite-stock-model.ts";
 import { describeUsage } from "./suite-usage.ts";
 import { describeWaiting } from "./suite-waiting.ts";
+import { describeWebhooks } from "./suite-webhooks.ts";
 
 /** What a backend may lack: `maintenance`, where its own tools back it up, check and restore it. */
 export type Lacking = readonly "maintenance"[];
@@ -32,6 +33,7 @@ export function describeStore(name: string, open: OpenStore, lacking: Lacking = 
     describeStock(open);
     describeHolds(open);
     describeIdempotency(open);
+    describeWebhooks(open);
     describeModel(open);
     describeStockModel(open);
     if (!lacking.includes("maintenance")) {

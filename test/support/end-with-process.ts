@@ -7,14 +7,21 @@ const running = new Set<ChildProcess>();
 export function endWithProcess(child: ChildProcess): void {
   if (running.size === 0) {
     process.on("exit", killAll);
+    process.on("SIGTERM", exit);
   }
   running.add(child);
   child.once("exit", () => {
     running.delete(child);
     if (running.size === 0) {
       process.off("exit", killAll);
+      process.off("SIGTERM", exit);
     }
   });
+}
+
+/** The test runner ends its workers by SIGTERM, which alone would leave the children running. */
+function exit(): void {
+  process.exit();
 }
 
 function killAll(): void {

@@ -22,6 +22,8 @@ export const errorCodes = {
   INSUFFICIENT_STOCK: { http: 409, canonical: "failed_precondition" },
   HOLD_ENDED: { http: 409, canonical: "failed_precondition" },
   ENDPOINT_SUNSET: { http: 410, canonical: "failed_precondition" },
+  NOT_ACCEPTABLE: { http: 406, canonical: "invalid_argument" },
+  TOO_MANY_STREAMS: { http: 429, canonical: "resource_exhausted" },
   CURSOR_EXPIRED: { http: 410, canonical: "out_of_range" },
   PRECONDITION_FAILED: { http: 412, canonical: "aborted" },
   BODY_TOO_LARGE: { http: 413, canonical: "resource_exhausted" },

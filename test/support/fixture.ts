@@ -1,7 +1,9 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../src/domain/store.ts";
+import type { Store } from "../../src/domain/store/store.ts";
+import { isPostgresUrl } from "../../src/domain/store/store-location.ts";
+import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 
 export const int64Max = 9223372036854775807n;
@@ -66,10 +68,12 @@ function order(id: bigint, fields: Partial<OrderRow>): OrderRow {
   return { id, ...common, ...fields } as OrderRow;
 }
 
-/** Imports the fixture into the store in a file, which is created if it is missing. */
+/** Imports the fixture into a store, which is created if it is missing. */
 export async function importFixture(db: string): Promise<void> {
-  if (existsSync(db)) {
-    await importInto(db);
+  if (isPostgresUrl(db)) {
+    await importInto(await openPostgresStore(db));
+  } else if (existsSync(db)) {
+    await importInto(openSqliteStore(db));
   } else {
     filledStore ??= fillStore();
     copyFileSync(await filledStore, db);
@@ -83,12 +87,11 @@ async function fillStore(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "petstore-fixture-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const db = join(folder, "petstore.db");
-  await importInto(db);
+  await importInto(openSqliteStore(db));
   return db;
 }
 
-async function importInto(db: string): Promise<void> {
-  const store = openSqliteStore(db);
+async function importInto(store: Store): Promise<void> {
   try {
     const dated = orders.map(({ shipDate, ...rest }) => ({ ...rest, shipDateMs: Date.parse(shipDate) }));
     await store.importAll({ pets, orders: dated }, Date.now());

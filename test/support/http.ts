@@ -93,7 +93,7 @@ export function createHttp2Client({ origin, ca }: Target): HttpClient {
 }
 
 /** Node's header objects as `Headers`, without the pseudo-headers of HTTP/2. */
-function toHeaders(entries: NodeJS.Dict<string | number | string[]>): Headers {
+export function toHeaders(entries: NodeJS.Dict<string | number | string[]>): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(entries)) {
     if (!name.startsWith(":")) {

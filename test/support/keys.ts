@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { parseDuration } from "../../src/cli/parse/duration.ts";
-import { mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
+import { type Key, mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
+import { isPostgresUrl } from "../../src/domain/store/store-location.ts";
+import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { createKey } from "../../src/storage/sqlite/keys.ts";
 
@@ -14,10 +16,23 @@ export interface MintedKey {
 }
 
 /**
- * Creates a key in the store in a file, by the flags of `keys create`. It runs in this process: a command takes twenty
- * times as long.
+ * Creates a key in a store, by the flags of `keys create`. It runs in this process: a command takes twenty times as long.
  */
-export function mintKey(db: string, flags: readonly string[]): MintedKey {
+export async function mintKey(db: string, flags: readonly string[]): Promise<MintedKey> {
+  const { key, secret } = newKeyBy(flags);
+  if (isPostgresUrl(db)) {
+    const store = await openPostgresStore(db);
+    await store.createKey(key, hashSecret(secret));
+    await store.close();
+  } else {
+    const connection = openDatabase(prepareDatabase(db));
+    createKey(connection, key, hashSecret(secret));
+    connection.close();
+  }
+  return { id: key.id, key: secret, plan: key.plan };
+}
+
+function newKeyBy(flags: readonly string[]): { readonly key: Key; readonly secret: string } {
   const { values } = parseArgs({ args: [...flags], options: keyFlags });
   const plan = (values.plan ?? "business") as Plan;
   const nowMs = Date.now();
@@ -33,11 +48,7 @@ export function mintKey(db: string, flags: readonly string[]): MintedKey {
     createdAtMs: nowMs,
     expiresAtMs: values["expires-in"] === undefined ? undefined : nowMs + (parseDuration(values["expires-in"]) ?? 0),
   });
-  const secret = mintSecret(randomBytes);
-  const connection = openDatabase(prepareDatabase(db));
-  createKey(connection, key, hashSecret(secret));
-  connection.close();
-  return { id: key.id, key: secret, plan };
+  return { key, secret: mintSecret(randomBytes) };
 }
 
 const keyFlags = {

@@ -1,5 +1,5 @@
+import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store/usage-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
-import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/usage-store.ts";
 
 /** Keeps counters in memory. It can be made to fail. */
 export class MemoryUsageStore implements UsageStore {

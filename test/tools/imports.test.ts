@@ -10,7 +10,7 @@ const biome = join(projectRoot, "tools/node_modules/.bin/biome");
 
 /** The other folders of `src` that each one may import. `server/` wires all but two. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  cli: ["domain", "exact-json", "records"],
+  cli: ["domain", "exact-json", "records", "webhooks"],
   domain: [],
   "exact-json": [],
   gateway: ["exact-json", "http", "rpc"],
@@ -35,10 +35,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "scheduling",
     "services",
     "storage",
+    "webhooks",
   ],
   services: ["domain", "rpc"],
   storage: ["domain"],
+  "storage/copy": ["domain"],
+  "storage/postgres": ["domain", "scheduling", "storage"],
   "storage/sqlite": ["domain", "scheduling", "storage"],
+  webhooks: ["domain", "scheduling"],
 };
 const folders = Object.keys(mayImport);
 
@@ -93,14 +97,17 @@ it.skipIf(!hasTools)("refuses each import that the table does not allow (skipped
 const probes: [file: string, allowed: string[], refused: string[]][] = [
   ["src/main.ts", ["./cli/program.ts"], ["./server/server.ts"]],
   ["src/domain/probe.ts", ["./key.ts", "node:crypto"], ["node:fs", "pino", "../../gen/petstore/v1/pet_pb.ts"]],
+  ["src/domain/store/probe.ts", ["../key.ts"], ["../../services/pets.ts"]],
   ["src/http/node-faults/probe.ts", ["../body.ts", "node:http2"], ["../../rpc/endpoint.ts", "../../domain/key.ts"]],
   ["src/gateway/routes/probe.ts", ["../json/print.ts", "../../rpc/endpoint.ts"], ["../../services/pets.ts"]],
   ["src/services/probe.ts", ["../../gen/petstore/v1/pet_pb.ts"], ["better-sqlite3", "../storage/sqlite/store.ts"]],
   ["src/observability/probe.ts", ["prom-client"], ["../storage/sqlite/files/space.ts", "better-sqlite3"]],
+  ["src/storage/postgres/writer/probe.ts", ["../../../domain/key.ts", "pg"], ["../../sqlite/store.ts"]],
+  ["src/storage/sqlite/copy/probe.ts", ["../../copy/tables.ts", "../files/store-path.ts"], ["../../postgres/store.ts"]],
   ["src/storage/sqlite/writer/probe.ts", ["../../../domain/key.ts", "better-sqlite3"], ["../../../services/pets.ts"]],
   ["src/server/probe.ts", ["../storage/key-cache.ts"], ["../storage/sqlite/store.ts", "../cli/failure.ts"]],
   ["src/server/backend.ts", ["../storage/sqlite/store.ts"], ["../cli/store-file.ts"]],
-  ["src/cli/store-file.ts", ["../storage/sqlite/store.ts"], ["../server/server.ts"]],
+  ["src/cli/store-file.ts", ["../storage/sqlite/store.ts", "../storage/copy/copy-store.ts"], ["../server/server.ts"]],
   ["src/cli/ops-client.ts", ["node:http"], ["../storage/sqlite/store.ts"]],
   [
     "src/cli/commands/keys/probe.ts",
@@ -109,6 +116,7 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
   ],
   ["src/reference/chapters/probe.ts", ["../html/code-block.ts"], ["../../server/api.ts", "../../storage/key-cache.ts"]],
   ["src/reference/assets/key/probe.js", ["../html.js"], ["../../asset.ts", "node:fs", "pino"]],
+  ["client/src/watch/probe.ts", ["../timing.ts"], ["../../../src/domain/key.ts"]],
   ["client/src/probe.ts", ["./gen/api.ts", "@bufbuild/protobuf"], ["node:fs", "../../src/domain/key.ts"]],
 ];
 
@@ -116,6 +124,26 @@ it.skipIf(!hasTools)("knows which file may do what the others of its folder may 
   const files = probes.map(([file, allowed, refused]) => [file, [...allowed, ...refused]] as const);
   const expected = probes.flatMap(([file, , refused]) => refused.map((specifier) => `${file}: ${specifier}`));
   expect(refusedImports(Object.fromEntries(files)).sort()).toEqual(expected.sort());
+});
+
+/** The folders that may import each driver, with those below them. */
+const drivers: Readonly<Record<string, string>> = {
+  "better-sqlite3": "storage/sqlite",
+  ioredis: "rate-limit/redis",
+  pg: "storage/postgres",
+  "pg-copy-streams": "storage/postgres",
+};
+
+it.skipIf(!hasTools)("keeps each driver to its folder", () => {
+  const files = [...folders, "rate-limit/redis"].map((folder) => `src/${folder}/probe.ts`);
+  const all = [...files, "src/server/backend.ts", "src/cli/store-file.ts", "src/cli/ops-client.ts", "src/main.ts"];
+  const expected = all.flatMap((file) =>
+    Object.entries(drivers).flatMap(([driver, folder]) =>
+      file.startsWith(`src/${folder}/`) ? [] : `${file}: ${driver}`,
+    ),
+  );
+  const refused = refusedImports(Object.fromEntries(all.map((file) => [file, Object.keys(drivers)])));
+  expect(refused.sort()).toEqual(expected.sort());
 });
 
 it.skipIf(!hasTools)("refuses no import of the source", () => {

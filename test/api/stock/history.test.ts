@@ -19,7 +19,7 @@ async function list(protocol: Protocol, query: Query) {
   return { changes, revisions: changes.map(({ revision }) => revision), nextPageToken };
 }
 
-/** The cursor behind the newest change. */
+/** The cursor after the newest change. */
 async function head(): Promise<string> {
   return (await stock.newestChange())?.cursor as string;
 }

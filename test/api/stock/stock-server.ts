@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Outcome } from "../../support/clients/client.ts";
 import { type Protocol, rest } from "../../support/clients/protocols.ts";
@@ -12,7 +14,7 @@ export class StockServer {
   #server: TestServer | undefined;
   #key: MintedKey | undefined;
 
-  /** Starts the server before the file's tests, and stops it behind them. */
+  /** Starts the server before the file's tests, and stops it after them. */
   constructor(...flags: readonly string[]) {
     beforeAll(async () => {
       this.#server = await startServer(...flags);
@@ -46,6 +48,13 @@ export class StockServer {
   /** Sets the stock of a pet. Returns its tag. */
   async set(petId: bigint, quantity: bigint): Promise<string> {
     return (await this.get(rest, "updateInventory", { petId, update: { quantity } })).etag;
+  }
+
+  /** Sets the stock of a pet by a command. */
+  async importQuantity(petId: bigint, quantity: bigint): Promise<void> {
+    const file = join(this.server.store.directory, "quantity.csv");
+    writeFileSync(file, `id,quantity\n${petId},${quantity}\n`);
+    await this.server.store.run("import", file);
   }
 
   async quantityOf(petId: bigint): Promise<bigint | undefined> {

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Key, newKey } from "../../../src/domain/key.ts";
 import { hashSecret } from "../../../src/domain/key-secret.ts";
-import type { Store } from "../../../src/domain/store.ts";
+import type { Store } from "../../../src/domain/store/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { type CommandResult, petstore } from "../../support/petstore.ts";

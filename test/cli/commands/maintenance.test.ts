@@ -105,15 +105,18 @@ it.for([[], ["--quick"]])("says whether the store is sound: petstore check %s", 
   });
 });
 
-it.for(["backup copy.db", "restore backup.db", "check", "export > pets.csv"])(
-  "shows its progress on a terminal: petstore %s",
-  async (args) => {
-    const cwd = await createStore();
-    const command = `${process.execPath} ${join(projectRoot, "src/main.ts")} ${args}`;
-    const { stdout } = await promisify(execFile)("script", ["-qefc", command, "/dev/null"], {
-      cwd,
-      env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
-    });
-    expect(stdout).toMatch(/(backing up|restoring|checking|exporting) \[[#.]+\] \d+ %/);
-  },
-);
+it.for([
+  "backup copy.db",
+  "restore backup.db",
+  "check",
+  "export > pets.csv",
+  "copy --from sqlite:backup.db --to sqlite:copy.db",
+])("shows its progress on a terminal: petstore %s", async (args) => {
+  const cwd = await createStore();
+  const command = `${process.execPath} ${join(projectRoot, "src/main.ts")} ${args}`;
+  const { stdout } = await promisify(execFile)("script", ["-qefc", command, "/dev/null"], {
+    cwd,
+    env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
+  });
+  expect(stdout).toMatch(/(backing up|restoring|checking|exporting|copying) \[[#.]+\] \d+ %/);
+});

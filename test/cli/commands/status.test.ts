@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
-import { formatStatus } from "../../../src/cli/commands/status.ts";
+import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
 import type { ServerStatus } from "../../../src/cli/ops-client.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
@@ -18,6 +18,8 @@ const status: ServerStatus = {
   db: { path: "/data/petstore.db", fileBytes: 12_582_912, walBytes: 0, lastBackupAt: "2026-05-31T22:30:00.000Z" },
   calls: { total: 12_345, perSecond1m: 3.25, failed: 2 },
   limits: { admitted: 12_000, refused: 40, banned: 5 },
+  streams: { open: 1_042, most: 8_192, keysAtMost: 2, refused: 7 },
+  webhooks: { active: 3, failing: 1, paused: 2, lagSeconds: 7_321.5 },
   keys: { byPlan: { free: 3, pro: 1 } },
   logLevel: "info",
 };
@@ -50,10 +52,17 @@ store      /data/petstore.db, 12.0 MiB, log 0 bytes
 backup     2026-05-31 22:30Z, 4h ago
 calls      12,345, 3.3/s in the last minute, 2 failed
 limits     12,000 admitted, 40 refused, 5 banned
+streams    1,042 of 8,192 open, 2 keys have all they may, 7 refused
+webhooks   3 active, 1 failing, 2 paused, 2h 2m behind
 keys       free 3, pro 1
 log level  info
 `,
   );
+});
+
+it("shows an older server, which tells of no streams and webhooks", () => {
+  const { streams: _streams, webhooks: _webhooks, ...older } = status;
+  expect(formatStatus(older, 0)).not.toMatch(/streams|webhooks/);
 });
 
 it.each<[string, ServerStatus["db"], string[]]>([
@@ -67,10 +76,24 @@ it.each<[string, ServerStatus["db"], string[]]>([
     { path: "a", error: "the store does not answer" },
     ["a, the store does not answer", "unknown"],
   ],
-  ["without files", { path: "postgres://a" }, ["postgres://a", "unknown"]],
+  ["in PostgreSQL", { path: "postgres://a" }, ["postgres://a", "by pg_dump or point-in-time recovery"]],
 ])("shows a store %s", (_what, db, [store, backup]) => {
   const lines = formatStatus({ ...status, db }, 0).split("\n");
   expect(lines.slice(3, 5)).toEqual([`store      ${store}`, `backup     ${backup}`]);
+});
+
+it("shows the servers that share a database", () => {
+  const servers = [
+    { id: "a", version: "0.4.0", startedAt: "2026-06-01T00:00:00.000Z", lastSeenAt: "2026-06-01T03:12:06.000Z" },
+    { id: "b", version: "0.10.0", startedAt: "2026-05-30T23:59:00.000Z", lastSeenAt: "2026-06-01T02:12:06.000Z" },
+  ];
+  expect(formatServers(servers, Date.parse("2026-06-01T03:12:07.000Z"))).toBe(
+    `ID  VERSION  STARTED            LAST SEEN
+a   0.4.0    2026-06-01 00:00Z  1s ago
+b   0.10.0   2026-05-30 23:59Z  1h ago
+`,
+  );
+  expect(formatServers([], 0)).toBe("There are no servers.\n");
 });
 
 it("prints the answer of a newer server with all of its fields", async () => {
@@ -92,7 +115,7 @@ it("shows a running server", async () => {
   );
   expect(stdout).toContain("\nbackup     none yet\n");
   expect(stdout).toMatch(
-    /\ncalls {6}1, \d\.\d\/s in the last minute, 0 failed\nlimits {5}1 admitted, 0 refused, 0 banned\n/,
+    /\ncalls {6}1, \d\.\d\/s in the last minute, 0 failed\nlimits {5}1 admitted, 0 refused, 0 banned\nstreams {4}0 of 8,192 open, 0 refused\nwebhooks {3}0 active, 0 failing, 0 paused\n/,
   );
   expect(stdout).toMatch(/\nkeys {7}.*pro 1.*\nlog level {2}info\n$/);
 });

@@ -9,7 +9,7 @@ export type StockCall = { [O in StockOperation]: AnyStockCall<O> }[StockOperatio
 
 interface AnyStockCall<O extends StockOperation> extends Interval {
   readonly operation: O;
-  /** Each write has a reference of its own. Calls that share a request share this object. */
+  /** Writes have references of their own, but for the ends of holds. */
   readonly input: Input<O>;
   readonly message?: Output<O> | undefined;
   /** Of a refusal. */

@@ -197,6 +197,10 @@ const rightStories: Readonly<Record<string, Story>> = {
     changes: ["a 1>5 SET"],
   },
   "a replay": { calls: [sale, replay], changes: ["a 1>0"] },
+  "a replay to a client that has put the same request together again": {
+    calls: [sale, { ...replay, input: structuredClone(replay.input) } as StockCall],
+    changes: ["a 1>0"],
+  },
   "the replay of a call whose answer was lost": {
     calls: [{ ...sale, isReplayed: true, attempts: 2 }],
     changes: ["a 1>0"],

@@ -2,10 +2,12 @@ import { performance } from "node:perf_hooks";
 import { afterAll, describe, expect, it } from "vitest";
 import { until } from "../../support/deadline.ts";
 import { importFixture } from "../../support/fixture.ts";
+import { Follower } from "../../support/follower.ts";
 import { amount } from "../../support/long.ts";
 import { Random } from "../../support/random.ts";
 import { report } from "../../support/report.ts";
 import { serve, type TestServer, TestStore } from "../../support/server.ts";
+import { type WatchProtocol, watchProtocols } from "../../support/watch.ts";
 import { FaultyDisk, hasFaultyDisk } from "../faulty-disk.ts";
 import { StockLoad } from "./load.ts";
 
@@ -36,15 +38,20 @@ describe("kill -9 while stock is sold", () => {
     return started;
   }
 
-  it(`does every call exactly once, when it is sent again with its idempotency key, ${rounds} kills over`, {
+  it(`does every call exactly once, sent again with its key, and tells each change once: ${rounds} kills over`, {
     timeout: amount(180_000, 3_600_000),
   }, async () => {
     const beganMs = performance.now();
+    await store.prepare();
     await importFixture(store.db);
     server = await start(0);
     const { key } = await store.mintQuota(1_000_000_000, 1_000_000_000);
-    const load = new StockLoad(server, key);
+    const load = new StockLoad(() => server, key);
     await load.begin();
+    const followers = Array.from({ length: clients }, (_, index) => {
+      const protocol = watchProtocols[index % watchProtocols.length] as WatchProtocol;
+      return new Follower(protocol, () => server, key);
+    });
     const running = load.run(clients);
     const random = new Random(Date.now());
     for (let round = 1; round <= rounds; round += 1) {
@@ -53,7 +60,6 @@ describe("kill -9 while stock is sold", () => {
       expect(await server.end("SIGKILL")).toBe("SIGKILL");
       const killed = server;
       server = await start(round);
-      load.server = server;
       // Calls in vain have opened connections again.
       killed.closeClients();
     }
@@ -61,6 +67,10 @@ describe("kill -9 while stock is sold", () => {
     await running;
     disk?.heal();
     expect(await load.findContradiction()).toBeUndefined();
+    const changes = (await load.readHistory()).length;
+    await until(async () => followers.every(({ newest }) => newest >= changes), 30_000);
+    await Promise.all(followers.map((follower) => follower.stop()));
+    expect(followers.flatMap(({ faults }) => faults)).toEqual([]);
     expect(await store.run("check")).toContain("sound");
 
     const retried = load.calls.filter(({ attempts }) => attempts > 1);
@@ -68,7 +78,8 @@ describe("kill -9 while stock is sold", () => {
     report("kill -9 while stock is sold", {
       kills: rounds,
       calls: load.calls.length,
-      changes: (await load.readHistory()).length,
+      changes,
+      connectionsOfFollowers: followers.reduce((sum, { connections }) => sum + connections, 0),
       retried: retried.length,
       doneBefore: retried.filter(({ isReplayed }) => isReplayed).length,
       seconds: Math.round((performance.now() - beganMs) / 1_000),

@@ -24,8 +24,7 @@ type Start = Pick<ModelStart, "items" | "holds" | "head">;
 
 /** Clients over REST and gRPC that change the stock of a few pets and look at it, and all that they are answered. */
 export class StockLoad {
-  /** The server in use. Whoever replaces it, replaces it here. */
-  server: TestServer;
+  readonly #server: () => TestServer;
   readonly #key: string;
   readonly #random = new Random(Date.now());
   readonly #etags = new Map<bigint, string>();
@@ -36,8 +35,9 @@ export class StockLoad {
   #start: Start | undefined;
   readonly calls: StockCall[] = [];
 
-  constructor(server: TestServer, key: string) {
-    this.server = server;
+  /** `server` is asked for each call. */
+  constructor(server: () => TestServer, key: string) {
+    this.#server = server;
     this.#key = key;
   }
 
@@ -135,7 +135,7 @@ export class StockLoad {
 
   /** Returns the outcome; undefined where the connection broke. */
   #call<W extends Wish>(protocol: Protocol, { operation, input }: W, options: CallOptions = {}) {
-    const call = this.server.call(protocol, operation as Operation, input as never, { key: this.#key, ...options });
+    const call = this.#server().call(protocol, operation as Operation, input as never, { key: this.#key, ...options });
     return call.catch(() => undefined) as Promise<Outcome<W["operation"]>>;
   }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type DescMessage, equals, type Message } from "@bufbuild/protobuf";
 import { operations } from "../../support/operations.ts";
 import type { SequentialModel, Step } from "../linearisation.ts";
@@ -90,7 +91,7 @@ export class StockModel implements SequentialModel<StockCall> {
 
 /** Whether a call with a key that another one was done under is answered as that one, or refused as another request. */
 function isLaterCall(call: StockCall, first: StockCall): boolean {
-  if (call.input !== first.input) {
+  if (call.operation !== first.operation || !isDeepStrictEqual(call.input, first.input)) {
     return call.code === "IDEMPOTENCY_KEY_REUSED";
   }
   const schema: DescMessage = operations[first.operation].output;

@@ -13,7 +13,7 @@ it(`${clients} clients over REST and gRPC see one order of all that happens to t
   const server = await startServer();
   onTestFinished(() => server.stop());
   const { key } = await server.store.mintQuota(1_000_000_000, 1_000_000_000);
-  const load = new StockLoad(server, key);
+  const load = new StockLoad(() => server, key);
   await load.begin();
   await load.run(clients, callsEach);
   expect(await load.findContradiction()).toBeUndefined();

@@ -41,7 +41,7 @@ describe("a number of JSON", () => {
     check("-1", undefined, uint64);
   });
 
-  it("is no integer when anything is left behind the point", () => {
+  it("is no integer when anything is left after the point", () => {
     check("3.5", undefined);
     check("3.00000000000000000001", undefined);
     check("9007199254740993.5", undefined);

@@ -2,21 +2,7 @@ import { describe, expect, it } from "vitest";
 import { changeKinds } from "../../../src/domain/history.ts";
 import { holdStates } from "../../../src/domain/hold.ts";
 import { idempotencyMs } from "../../../src/domain/idempotency.ts";
-import { readChapters } from "../../../src/reference/chapters/chapter.ts";
-import { templateValues } from "../../../src/reference/chapters/template-values.ts";
-import { openApiDocument } from "../../../src/reference/openapi/document.ts";
-import { listOperations } from "../../../src/reference/openapi/operations.ts";
-import { apiServices } from "../../../src/server/api.ts";
-
-const document = JSON.parse(openApiDocument({ production: undefined, staging: undefined }));
-const operations = listOperations(document, apiServices);
-const baseUrl = "https://pets.example/v1";
-const chapters = readChapters(templateValues({ document, operations, servers: [], baseUrl }));
-const chapter = chapters.find(({ id }) => id === "changing-stock")?.html ?? "";
-const text = chapter
-  .replaceAll(/<[^>]+>/g, "")
-  .replaceAll("&quot;", '"')
-  .replaceAll(/\s+/g, " ");
+import { stockChapter as chapter, stockText as text } from "./stock-chapter.ts";
 
 /** The first cells of the table with a head. */
 function firstCells(head: string): string[] {

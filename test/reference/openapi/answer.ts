@@ -27,8 +27,14 @@ export function expectResponse(openApi: OpenApi, response: Located, answer: Answ
     expect(answer.text).toBe("");
     return;
   }
-  expect(answer.headers.get("content-type")).toBe("application/json");
-  const media = openApi.within(openApi.within(response, "content"), "application/json");
+  const type = answer.headers.get("content-type") ?? "";
+  expect(Object.keys(response.value.content as Json)).toContain(type);
+  const media = openApi.within(openApi.within(response, "content"), type);
+  const readItem = itemReaders[type];
+  if (readItem !== undefined) {
+    expect(openApi.faults(openApi.within(media, "x-item-schema"), readItem(answer.text)), answer.text).toEqual([]);
+    return;
+  }
   const body = JSON.parse(answer.text);
   expect(openApi.faults(openApi.within(media, "schema"), body), answer.text).toEqual([]);
   if (answer.status >= 400) {
@@ -36,6 +42,18 @@ export function expectResponse(openApi: OpenApi, response: Located, answer: Answ
     expect(Object.keys(media.value.examples as Json)).toContain(body.code);
   }
 }
+
+/** How the one item in the text of a stream is read, by media type. */
+const itemReaders: Readonly<Record<string, (text: string) => unknown>> = {
+  "application/x-ndjson": JSON.parse,
+  "text/event-stream": (text) =>
+    Object.fromEntries(
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
+    ),
+};
 
 /** The headers of an answer without its body, as for HEAD. */
 export function expectHeaders(openApi: OpenApi, response: Located, { headers }: Answer): void {

@@ -4,6 +4,7 @@ import { brotliDecompressSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { issueCursor } from "../../../src/domain/history.ts";
+import type { Target } from "../../support/clients/client.ts";
 import { until } from "../../support/deadline.ts";
 import type { ErrorCode } from "../../support/error-codes.ts";
 import { beyondDouble, fixtureHolds, importFixture, int64Max, int64Min } from "../../support/fixture.ts";
@@ -16,6 +17,7 @@ import {
 } from "../../support/http.ts";
 import { openSocket, readAnswer } from "../../support/raw.ts";
 import { serve, startServer, type TestServer, TestStore } from "../../support/server.ts";
+import { type HttpVersion, httpVersions, readUpTo, sendStreamed } from "../../support/streamed.ts";
 import { expectDescribed, expectHeaders, expectResponse } from "./answer.ts";
 import { type Json, OpenApi } from "./openapi.ts";
 
@@ -82,6 +84,13 @@ const operations = [
     otherScope: "orders:read",
   },
   {
+    route: "GET /inventory/changes:watch",
+    request: { method: "GET", path: "/v1/inventory/changes:watch" },
+    invalid: { path: "/v1/inventory/changes:watch?after=x" },
+    otherScope: "orders:read",
+    isStream: true,
+  },
+  {
     route: "POST /holds",
     request: { method: "POST", path: "/v1/holds", headers: json, body: `{"petId":${beyondDouble},"quantity":1}` },
     invalid: { body: '{"petId":7,"quantity":1,"ttl":900}' },
@@ -138,14 +147,15 @@ interface Sample {
   readonly invalid: Partial<HttpRequest>;
   readonly otherScope?: KeyName;
   readonly isFree?: true;
+  readonly isStream?: true;
   /** Of a success; 200 by default. */
   readonly status?: number;
 }
 
-const [list, update, entry, availability, adjust, batch, changes, changesOfPet, create, holds, hold, commit, release] =
-  operations;
-const [, , , , , , , , , , , , , pet, orders, limits] = operations;
-const reads: readonly Sample[] = operations.filter(({ request }) => request.method === "GET");
+const [list, update, entry, availability, adjust, batch, changes, changesOfPet, watch, ...others] = operations;
+const [create, holds, hold, commit, release, pet, orders, limits] = others;
+const samples: readonly Sample[] = operations;
+const reads = samples.filter(({ request, isStream }) => request.method === "GET" && isStream === undefined);
 const writes: readonly Sample[] = [update, adjust, batch, create, commit, release];
 
 /** The described answers that have occurred, such as `GET /inventory 200` or `GET /inventory 401 API_KEY_MISSING`. */
@@ -160,6 +170,21 @@ function expectAnswer({ route }: Sample, answer: Answer, expected: number | Erro
 }
 
 type Answer = Pick<HttpAnswer, "status" | "headers" | "text">;
+
+/** Sends a request. Of a stream that is opened, the first item is the answer. */
+async function sendOver(version: HttpVersion, request: HttpRequest): Promise<HttpAnswer> {
+  const isStream = request.method === "GET" && request.path.startsWith(watch.request.path);
+  return isStream ? await openStream(version, server, request) : await clients[version].send(request);
+}
+
+async function openStream(version: HttpVersion, target: Target, request: HttpRequest): Promise<HttpAnswer> {
+  const { answer, close } = sendStreamed(version, target, request);
+  const { status, headers, body } = await answer;
+  const isLines = headers.get("content-type") === "application/x-ndjson";
+  const text = await readUpTo(body, isLines ? "\n" : "\n\n");
+  close();
+  return { status, headers, text, bytes: Buffer.from(text), trailers: new Headers() };
+}
 
 /** A filter of each list. */
 const filters: Readonly<Record<string, string>> = {
@@ -196,7 +221,7 @@ type KeyName = (typeof keyNames)[number];
 
 let server: TestServer;
 let keys: Record<KeyName, string>;
-let clients: Record<"HTTP/1.1" | "HTTP/2", HttpClient>;
+let clients: Record<HttpVersion, HttpClient>;
 
 beforeAll(async () => {
   server = await startServer("--request-timeout", "1s", "--trusted-proxy", "127.0.0.1/32");
@@ -236,10 +261,10 @@ function withKey(request: HttpRequest, key: string, over: Partial<HttpRequest> =
   return { ...request, ...over, headers: { ...request.headers, ...over.headers, authorization: `Bearer ${key}` } };
 }
 
-describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (version) => {
-  const send = (request: HttpRequest) => clients[version].send(request);
+describe.each(httpVersions)("over %s, as it is described,", (version) => {
+  const send = (request: HttpRequest) => sendOver(version, request);
 
-  describe.each<Sample>(operations)("$route", (operation) => {
+  describe.each(samples)("$route", (operation) => {
     const { request, invalid, otherScope } = operation;
 
     it("succeeds", async () => {
@@ -311,6 +336,21 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
     },
   );
 
+  it("a stream is of lines, where these are asked for", async () => {
+    const request = withKey(watch.request, keys.good, { headers: { accept: "application/x-ndjson" } });
+    expectAnswer(watch, await send(request), 200);
+  });
+
+  it("a stream past the most of its key is refused: TOO_MANY_STREAMS", async () => {
+    const { key } = await server.store.mintKey();
+    const open = Array.from({ length: 32 }, () => sendStreamed(version, server, withKey(watch.request, key)));
+    await Promise.all(open.map(({ answer }) => answer));
+    expectAnswer(watch, await send(withKey(watch.request, key)), "TOO_MANY_STREAMS");
+    for (const { close } of open) {
+      close();
+    }
+  });
+
   it.each([list, entry])("$route is 304 where it is unchanged", async (operation) => {
     const etag = (await send(withKey(operation.request, keys.good))).headers.get("etag") ?? "";
     const conditional = withKey(operation.request, keys.good, { headers: { "if-none-match": etag } });
@@ -341,6 +381,9 @@ describe.each(["HTTP/1.1", "HTTP/2"] as const)("over %s, as it is described,", (
     ["HOLD_ENDED", commit, { path: `/v1/holds/${fixtureHolds.released}:commit` }],
     ["CURSOR_EXPIRED", changes, { path: `/v1/inventory/changes?after=${foreignCursor}` }],
     ["CURSOR_EXPIRED", changesOfPet, { path: `/v1/inventory/7/changes?after=${foreignCursor}` }],
+    ["PET_NOT_FOUND", watch, { path: `${watch.request.path}?petId=404404` }],
+    ["CURSOR_EXPIRED", watch, { path: `${watch.request.path}?after=${foreignCursor}` }],
+    ["NOT_ACCEPTABLE", watch, { headers: { accept: "image/png" } }],
     ...writes.flatMap((operation): [ErrorCode, Sample, Partial<HttpRequest>][] => [
       ["BODY_TOO_LARGE", operation, { body: " ".repeat(1_048_577) }],
       ["MEDIA_TYPE_UNSUPPORTED", operation, { headers: { "content-type": "text/plain" } }],
@@ -460,7 +503,8 @@ describe.each<[code: ErrorCode, failing: readonly Sample[], spoil: string]>([
   });
 
   it.each(samples)("$route", async (operation) => {
-    const send = () => http.send(withKey(operation.request, key));
+    const request = withKey(operation.request, key);
+    const send = () => (operation.isStream ? openStream("HTTP/1.1", failing, request) : http.send(request));
     // The cache is valid until the server sees that its store has changed.
     await until(async () => (await send()).status >= 500, 5_000);
     expectAnswer(operation, await send(), code);

@@ -65,6 +65,13 @@ describe("the OpenAPI description", () => {
         "inventory:read",
         "beta",
       ],
+      [
+        "watchStockChanges",
+        "GET /inventory/changes:watch",
+        "petstore.v1.InventoryService/WatchStockChanges",
+        "inventory:read",
+        "beta",
+      ],
       ["getPet", "GET /pets/{petId}", "petstore.v1.PetService/GetPet", "pets:read", "stable"],
       ["listOrders", "GET /store/orders", "petstore.v1.StoreService/ListOrders", "orders:read", "stable"],
       ["createHold", "POST /holds", "petstore.v1.HoldService/CreateHold", "inventory:write", "beta"],
@@ -103,6 +110,7 @@ describe("the OpenAPI description", () => {
     ["batchUpdateInventory", [200, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 429, 431, 500, 503]],
     ["listStockChanges", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
     ["listStockChangesByPet", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
+    ["watchStockChanges", [200, 400, 401, 403, 404, 405, 406, 408, 410, 429, 431, 500, 503]],
     ["getPet", [200, 400, 401, 403, 404, 405, 408, 410, 429, 431, 500, 503]],
     ["listOrders", [200, 400, 401, 403, 405, 408, 429, 431, 500, 503]],
     ["createHold", [201, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
@@ -126,6 +134,38 @@ describe("the OpenAPI description", () => {
     const operation = [...openApi.operations.values()].find(({ value }) => value.operationId === operationId);
     const parameters = operation?.value.parameters as Json[];
     expect(parameters.find((parameter) => parameter.name === name)).toMatchObject({ in: "header" });
+  });
+
+  describe.each([
+    [
+      "text/event-stream",
+      { id: "Ac16", event: "stock-change", data: "{}" },
+      { event: "error", data: "{}", retry: 1000 },
+    ],
+    ["application/x-ndjson", changeExample(), { error: { code: "UNAVAILABLE", message: "", status: 503 } }],
+  ])("of a stream as %s", (type, item, error) => {
+    const path = ["paths", "/inventory/changes:watch", "get", "responses", "200", "content", type] as const;
+
+    it("says what each item is, and the last one of a stream that fails", () => {
+      const schema = openApi.at(...path, "x-item-schema");
+      expect([openApi.faults(schema, item), openApi.faults(schema, error)]).toEqual([[], []]);
+      expect(openApi.faults(schema, {})).not.toEqual([]);
+    });
+
+    it("takes the whole for text, whose example is as items are sent", () => {
+      const { schema, example } = openApi.at(...path).value;
+      expect(schema).toEqual({ type: "string" });
+      expect(example).toContain(JSON.stringify(changeExample()));
+    });
+  });
+
+  it("says that a wait is told with each 429 but that of too many streams", () => {
+    const retryAfter = (path: string) => openApi.at("paths", path, "get", "responses", "429", "headers", "Retry-After");
+    expect(retryAfter("/inventory").value.required).toBe(true);
+    expect(retryAfter("/inventory/changes:watch").value).toMatchObject({
+      required: false,
+      description: expect.stringContaining("Left out with `TOO_MANY_STREAMS`."),
+    });
   });
 
   it.each<[key: string, isValid: boolean]>([
@@ -191,9 +231,15 @@ describe("the OpenAPI description", () => {
   it("has an example of each body, in both directions", () => {
     const pointers = [...examples({ pointer: "", value: openApi.document })].map(({ pointer }) => pointer);
     expect(pointers.filter((pointer) => /\/requestBody\//.test(pointer))).toHaveLength(6);
-    expect(pointers.filter((pointer) => /\/responses\/20[01]\/content\//.test(pointer))).toHaveLength(16);
+    expect(pointers.filter((pointer) => /\/responses\/20[01]\/content\//.test(pointer))).toHaveLength(18);
   });
 });
+
+/** The example of a change. */
+function changeExample(): Json {
+  const content = openApi.at("paths", "/inventory/changes", "get", "responses", "200", "content", "application/json");
+  return (content.value.example as Json[])[0] as Json;
+}
 
 /** All examples of the description: those in schemas, and those beside one. */
 function* examples(part: Located): Generator<{ pointer: string; schema: Located; value: unknown }> {

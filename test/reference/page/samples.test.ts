@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -25,6 +25,15 @@ import { startServer, type TestServer } from "../../support/server.ts";
 const description = openApiDocument({ production: undefined, staging: undefined });
 const operations = listOperations(JSON.parse(description), apiServices);
 const local = "http://127.0.0.1:8080/v1";
+
+const unary = operations.filter(({ rpc }) => rpc.methodKind === "unary");
+
+/** The cursor of the stock as it is. */
+async function headCursor(): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${server.origin}/v1/inventory?pageSize=1`, { headers });
+  return response.headers.get("x-inventory-cursor") ?? "";
+}
 
 function entryOf(operationId: string): OperationEntry {
   return operations.find(({ operation }) => operation.operationId === operationId) as OperationEntry;
@@ -71,12 +80,53 @@ const needs: Readonly<Record<string, boolean>> = {
   "buf curl": hasTools,
 };
 
-async function run({ program, file, args }: Language, code: string): Promise<string> {
+/** Puts a sample where its program finds the packages that it needs. */
+function prepare({ program, file, args }: Language, code: string) {
   const folder = createFolder();
   writeFileSync(join(folder, file), code);
   symlinkSync(modules, join(folder, "node_modules"));
   const env = { ...process.env, PATH: `${toolCommands}:${process.env.PATH}`, [keyVariable]: key };
-  return (await promisify(execFile)(program, [...args, join(folder, file)], { env })).stdout;
+  return { program, args: [...args, join(folder, file)], env };
+}
+
+async function run(language: Language, code: string): Promise<string> {
+  const { program, args, env } = prepare(language, code);
+  return (await promisify(execFile)(program, args, { env })).stdout;
+}
+
+/** Runs a sample that does not end by itself, until it has printed what is expected. Throws when it ends before. */
+async function runUntil(language: Language, code: string, isEnough: (output: string) => boolean): Promise<string> {
+  const { program, args, env } = prepare(language, code);
+  // In a group of its own, as some programs start others.
+  const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  try {
+    for await (const text of child.stdout.setEncoding("utf8") as AsyncIterable<string>) {
+      output += text;
+      if (isEnough(output)) {
+        return output;
+      }
+    }
+    throw new Error(`the sample ended: ${output} ${errors}`);
+  } finally {
+    if (child.pid !== undefined && child.exitCode === null) {
+      process.kill(-child.pid, "SIGKILL");
+    }
+  }
+}
+
+/** Sets the stock of a pet. */
+async function set(petId: bigint, quantity: number): Promise<void> {
+  const response = await fetch(`${server.origin}/v1/inventory/${petId}`, {
+    method: "PATCH",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: `{"quantity": ${quantity}}`,
+  });
+  expect(response.status).toBe(200);
 }
 
 /** A call that names a hold, of one that there is. */
@@ -119,7 +169,7 @@ describe("the code samples", () => {
   for (const language of languages) {
     const isMissing = !isInstalled(language.program) || needs[language.name] === false;
     describe.skipIf(isMissing)(`in ${language.name}`, () => {
-      it.each(operations.map((entry) => [entry.operation.operationId, entry] as const))(
+      it.each(unary.map((entry) => [entry.operation.operationId, entry] as const))(
         "call %s",
         { timeout: sampleTimeoutMs },
         async (id, entry) => {
@@ -127,6 +177,25 @@ describe("the code samples", () => {
           expect(await run(language, language.write(call))).toMatch(told[id] as RegExp);
         },
       );
+
+      it("watch the changes that the parameters select, as they are made", { timeout: sampleTimeoutMs }, async () => {
+        const entered = { petId: [`${beyondDouble}`], crossing: ["500"], "Last-Event-ID": [await headCursor()] };
+        const watch = createCall(callableOf(entryOf("watchStockChanges")), { values: entered }, `${server.origin}/v1`);
+        await set(beyondDouble, 900);
+        await set(7n, 900);
+        await set(7n, 499);
+        await set(beyondDouble, 498);
+        let isFurther = false;
+        const output = await runUntil(language, language.write(watch), (text) => {
+          if (text.includes("498") && !isFurther) {
+            isFurther = true;
+            void set(beyondDouble, 901).then(() => set(beyondDouble, 497));
+          }
+          return text.includes("497");
+        });
+        expect(output).toContain(`${beyondDouble}`);
+        expect(output).not.toMatch(/\b(499|901)\b.*\b(499|901)\b/s);
+      });
 
       it("keep what is entered, whatever it is", { timeout: sampleTimeoutMs }, async () => {
         const hold = {
@@ -253,6 +322,20 @@ describe("the message of a sample", () => {
     ["[]", "The body is no object."],
   ])("says what is wrong with the whole body: %s", (body, fault) => {
     expect(createCall(callableOf(entryOf("createHold")), { values: {}, body }, local).message).toMatchObject({ fault });
+  });
+
+  it("of a stream goes on after the last event, whatever the query says", () => {
+    const values = { after: ["from-query"], petId: ["7"], "Last-Event-ID": ["from-header"] };
+    const call = createCall(callableOf(entryOf("watchStockChanges")), { values }, local);
+    expect(call.message.json).toBe('{"after": "from-header", "petId": [7]}');
+    expect(writeTypeScript(call)).toContain(
+      'for await (const change of petstore.watchStockChanges({ after: "from-header", petId: [7n] })) {',
+    );
+    expect(writeCurl(call)).toContain(`curl -N '${local}/inventory/changes:watch?after=from-query&petId=7'`);
+    expect(writeCurl(call)).toContain("-H 'Last-Event-ID: from-header'");
+    for (const code of [writePython(call), writeGo(call)]) {
+      expect(code).toContain("application/x-ndjson");
+    }
   });
 
   it("has booleans of the query as such", () => {

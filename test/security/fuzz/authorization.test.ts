@@ -3,7 +3,7 @@ import { type FoundKey, newKey } from "../../../src/domain/key.ts";
 import { isSecret, mintSecret } from "../../../src/domain/key-secret.ts";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { CallRecord } from "../../../src/http/exchange.ts";
-import { authInterceptor, callerKey } from "../../../src/interceptors/auth.ts";
+import { authInterceptor, callerKey, createIdentify } from "../../../src/interceptors/auth.ts";
 import { Call, type CallResponse } from "../../../src/rpc/call.ts";
 import { operations } from "../../support/operations.ts";
 import type { Random } from "../../support/random.ts";
@@ -48,7 +48,7 @@ describe("Authorization", () => {
       },
     };
     const call = callWith(lines);
-    await authInterceptor(keys, () => 0).wrap(async () => ({}) as CallResponse, method)(call);
+    await authInterceptor(createIdentify(keys, () => 0)).wrap(async () => ({}) as CallResponse, method)(call);
     const isIn = call.contextValues.get(callerKey)?.key !== undefined;
     const [line = ""] = lines;
     expect(isIn).toBe(lines.length === 1 && /^bearer +/i.test(line) && line.slice(7).trim() === secret);

@@ -76,7 +76,7 @@ function unary<O extends Operation>(channel: Client, operation: O, input: Input<
 }
 
 /** grpc-js takes the status and message out of the trailers, and leaves the details in them. */
-function toFailure({ code, details }: ServiceError, metadata: Headers) {
+export function toFailure({ code, details }: ServiceError, metadata: Headers) {
   const trailers = new Headers(metadata);
   trailers.set("grpc-status", String(code));
   trailers.set("grpc-message", encodeURIComponent(details));
@@ -91,7 +91,7 @@ function toMetadata(headers: Record<string, string>): Metadata {
   return metadata;
 }
 
-function toHeaders(metadata: Metadata): Headers {
+export function toHeaders(metadata: Metadata): Headers {
   const headers = new Headers();
   for (const name of Object.keys(metadata.getMap())) {
     for (const value of metadata.get(name)) {

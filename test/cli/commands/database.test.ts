@@ -1,0 +1,120 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createFolder } from "../../support/folder.ts";
+import { petstore, startPetstore } from "../../support/petstore.ts";
+import { createDatabase, type TestDatabase } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { freePort } from "../../support/redis-server.ts";
+
+const password = "geheim";
+
+describe("--database", () => {
+  it.each([
+    [["--database", "mysql://root@db/x"], {}, "must be sqlite: and a file, or the URL of a PostgreSQL database"],
+    [["--database", "sqlite:"], {}, "must be sqlite: and a file"],
+    [["--database", `sqlite:postgres://x:${password}@127.0.0.1:1/y`], {}, "must be sqlite: and a file"],
+    [["--database", `sqlite:PostgreSQL://x:${password}@127.0.0.1:1/y`], {}, "must be sqlite: and a file"],
+    [["--database", "sqlite:a.db", "--db", "b.db"], {}, "--db is short for --database sqlite:FILE: give one of them"],
+    [[], { PETSTORE_DATABASE: "sqlite:a.db", PETSTORE_DB: "b.db" }, "--db is short for --database"],
+    [["--database", `postgres://x:${password}@127.0.0.1:1/y?a=1`], {}, "has the parameter 'a'"],
+    [["--database", `postgres://x:${password}@127.0.0.1:1/y`], {}, "cannot be reached: connect ECONNREFUSED"],
+  ])("refuses %j with %j in one line", async (flags, env, message) => {
+    const { code, stderr } = await petstore(["keys", "list", ...flags], { env });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd()).not.toMatch(/\n|geheim/);
+  });
+
+  it.each([
+    [["--database", "sqlite:a.db"], {}, "a.db", "--database"],
+    [["--db", "b.db"], { PETSTORE_DATABASE: "sqlite:a.db" }, "b.db", "--db"],
+    [["--database", "sqlite:a.db"], { PETSTORE_DB: "b.db" }, "a.db", "--database"],
+    [[], { PETSTORE_DATABASE: `postgres://x:${password}@db/y` }, "postgres://********@db/y", "PETSTORE_DATABASE"],
+    [[], {}, "data/petstore.db", null],
+  ])("by %j and %j means %s", async (flags, env, value, place) => {
+    const { stdout } = await petstore(["config", "--json", ...flags], { env });
+    expect(JSON.parse(stdout).db).toMatchObject({ value, place });
+    expect(stdout).not.toContain(password);
+  });
+});
+
+describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    return () => database.remove();
+  });
+
+  async function run(...args: readonly string[]) {
+    return petstore([...args, "--database", database.url]);
+  }
+
+  it("needs a store, which import, keys create and serve make", async () => {
+    expect(await run("keys", "list")).toMatchObject({ code: 1, stderr: expect.stringContaining("no such store") });
+    const file = join(createFolder(), "pets.csv");
+    writeFileSync(file, "id,name,category,photoUrls,tags,status,quantity\n7,Rex,dog,a;b,,sold,-5\n");
+    expect((await run("import", file, "--dry-run")).stdout).toBe("would import 1 pet: 1 created\n");
+    expect(await run("import", file)).toMatchObject({
+      stdout: "imported 1 pet: 1 created\n",
+      stderr: expect.stringContaining("created a new store"),
+    });
+    expect((await run("import", file, "--dry-run")).stdout).toBe("would import 1 pet: 1 replaced\n");
+    expect((await run("export")).stdout).toContain("7,Rex,dog,a;b,,sold,-5");
+    expect((await run("history")).stdout).toContain("import");
+    expect(await run("check")).toMatchObject({ code: 0, stdout: expect.stringMatching(/ is sound\n$/) });
+  });
+
+  it.each(["backup", "restore"])("%s names PostgreSQL's own tools", async (command) => {
+    const { code, stderr } = await run(command, join(createFolder(), "copy.db"));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/pg_dump and pg_restore.*point-in-time recovery\n$/);
+  });
+
+  it("serve refuses to be a second server, and status names the first", async () => {
+    const args = ["serve", "--port", "0", "--ops-port", "0", "--database", database.url];
+    const first = startPetstore(args);
+    onTestFinished(async () => void (await first.end("SIGTERM")));
+    await first.nextLine();
+    const opsUrl = /http:\S+/.exec((await first.nextLine()) ?? "")?.[0] ?? "";
+    const second = await petstore(args);
+    expect(second.code).toBe(1);
+    const [, id] = /server (\S+) uses it already, and limits that are counted in memory/.exec(second.stderr) ?? [];
+    const { servers } = JSON.parse((await petstore(["status", "--json", "--ops-url", opsUrl])).stdout);
+    expect(servers).toMatchObject([{ id, version: expect.any(String) }]);
+    for (const time of [servers[0].startedAt, servers[0].lastSeenAt]) {
+      expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
+    }
+    const listed = JSON.parse((await run("status", "--json")).stdout).servers;
+    expect(listed).toMatchObject([{ ...servers[0], lastSeenAt: expect.any(String) }]);
+    expect(Object.keys(listed[0])).toEqual(["id", "version", "startedAt", "lastSeenAt"]);
+    expect((await run("status")).stdout).toMatch(new RegExp(`^ID .*\n${id} .* \\d+s ago\n$`));
+  });
+
+  it("status asks the operator's port that is given as a database is, or in a stronger way", async () => {
+    const opsPort = String(await freePort());
+    const noServer = { code: 1, stderr: expect.stringContaining(`no server answers at http://127.0.0.1:${opsPort}`) };
+    expect(await run("status", "--ops-port", opsPort)).toMatchObject(noServer);
+    expect(await run("status", "--ops-url", `http://127.0.0.1:${opsPort}`)).toMatchObject(noServer);
+    const env = { PETSTORE_DATABASE: database.url };
+    expect(await petstore(["status", "--ops-port", opsPort], { env })).toMatchObject(noServer);
+    expect(await petstore(["status"], { env: { ...env, PETSTORE_OPS_PORT: opsPort } })).toMatchObject(noServer);
+    expect(await petstore(["status"], { env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^(ID|There)/),
+    });
+  });
+
+  it("status names a database that has no store, and makes none", async () => {
+    const empty = await createDatabase();
+    onTestFinished(() => empty.remove());
+    for (let tries = 0; tries < 2; tries++) {
+      const { code, stderr } = await petstore(["status", "--database", empty.url]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^petstore: postgres:\/\/\S+: there is no such store\n$/),
+      ]);
+    }
+  });
+});

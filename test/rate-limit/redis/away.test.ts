@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../support/deadline.ts";
+import { MemoryUsageStore } from "../../support/memory-usage-store.ts";
+import { hasRedis, RedisServer } from "../../support/redis-server.ts";
+import { TcpProxy } from "../../support/tcp-proxy.ts";
+import { freshKey, TestLimits } from "./shared-limits.ts";
+
+/** Refusals are due within three seconds, and Valkey is used again within five of its return. */
+const awayMs = 3_000;
+const returnMs = 5_000;
+
+describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-server)", () => {
+  let redis: RedisServer;
+  let proxy: TcpProxy;
+  const open: TestLimits[] = [];
+
+  beforeEach(async () => {
+    redis = await RedisServer.start();
+    proxy = await TcpProxy.start(redis.port);
+  });
+
+  afterEach(async () => {
+    redis.resume();
+    await Promise.all(open.splice(0).map((limits) => limits.close()));
+    proxy.close();
+    await redis.stop();
+  });
+
+  async function openLimits(url: string, options: Parameters<typeof TestLimits.open>[1] = {}): Promise<TestLimits> {
+    const limits = await TestLimits.open(url, options);
+    open.push(limits);
+    return limits;
+  }
+
+  /** Starts another server at the same port, as after a restart without its data. */
+  async function restart(): Promise<void> {
+    const { port } = redis;
+    await redis.stop();
+    redis = await RedisServer.start({ port });
+  }
+
+  async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+    const startedAt = performance.now();
+    await work();
+    return performance.now() - startedAt;
+  }
+
+  const faults: [name: string, fault: () => Promise<void> | void][] = [
+    ["is killed", () => redis.stop()],
+    ["hangs", () => redis.hang()],
+  ];
+
+  describe.each(faults)("that %s", (_name, fault) => {
+    it("go on locally from what the server last knew of all servers", async () => {
+      const one = await openLimits(redis.url);
+      const other = await openLimits(redis.url);
+      const key = freshKey(60);
+      await other.burst(key, 25);
+      await one.burst(key, 15);
+      await fault();
+      expect(await one.burst(key, 30)).toEqual({ admitted: 20, refused: 10, banned: 0 });
+      // The other one saw 25.
+      expect((await other.burst(key, 60)).admitted).toBe(35);
+      expect(one.limits.localDecisions).toBe(30);
+      expect(one.told.at(-1)).toMatch(/^away: /);
+    });
+
+    it("keep a ban that the server saw, until it is unbanned", async () => {
+      const limits = await openLimits(redis.url);
+      const key = freshKey(1);
+      expect((await limits.burst(key, 21)).banned).toBe(1);
+      await fault();
+      expect((await limits.decide(key)).outcome).toBe("banned");
+      expect((await limits.decide({ ...key, unbans: 1 })).outcome).toBe("refused");
+    });
+
+    it("refuse within three seconds where they are to", async () => {
+      const limits = await openLimits(redis.url, { fallback: "refuse" });
+      const key = freshKey(60);
+      await limits.burst(key, 1);
+      await fault();
+      const refusing = async () => {
+        const unavailable = expect.objectContaining({ code: "UNAVAILABLE" });
+        await expect(limits.decide(key)).rejects.toEqual(unavailable);
+        await expect(limits.limits.keys.describe(key)).rejects.toEqual(unavailable);
+        await expect(limits.limits.anonymous.decide("192.0.2.1")).rejects.toEqual(unavailable);
+        await expect(limits.limits.places.take(key.id, 32)).rejects.toEqual(unavailable);
+      };
+      expect(await elapsedMs(refusing)).toBeLessThan(awayMs);
+      expect(await elapsedMs(refusing)).toBeLessThan(200);
+    });
+
+    it("are told to be away without any request", async () => {
+      const limits = await openLimits(redis.url);
+      await fault();
+      await limits.away();
+    });
+  });
+
+  it("count strangers on from what the server last knew", async () => {
+    const limits = await openLimits(redis.url);
+    const ask = async () =>
+      limits.limits.anonymous.decideNow("192.0.2.1") ?? limits.limits.anonymous.decide("192.0.2.1");
+    await Promise.all(Array.from({ length: 290 }, ask));
+    await redis.stop();
+    const decisions = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(decisions.filter(({ outcome }) => outcome === "admitted")).toHaveLength(10);
+  });
+
+  it("go on in Valkey after a hang, with what was counted there", async () => {
+    const limits = await openLimits(redis.url);
+    const key = freshKey(60);
+    await limits.burst(key, 10);
+    redis.hang();
+    await limits.burst(key, 5);
+    redis.resume();
+    expect(await elapsedMs(() => limits.here())).toBeLessThan(returnMs);
+    const { admitted } = await limits.burst(key, 60);
+    // What was asked during the hang may have been counted, too.
+    expect(admitted).toBeLessThanOrEqual(50);
+    expect(admitted).toBeGreaterThanOrEqual(45);
+  });
+
+  it("need nobody's help when Valkey is restarted empty: it is given the scripts again", async () => {
+    const [one, other] = [await openLimits(redis.url), await openLimits(redis.url)];
+    const key = freshKey(60);
+    await one.burst(key, 30);
+    await restart();
+    expect(await elapsedMs(() => Promise.all([one.here(), other.here()]))).toBeLessThan(returnMs);
+    const bursts = await Promise.all([one.burst(key, 40), other.burst(key, 40)]);
+    expect(bursts.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(60);
+    await redis.client.script("FLUSH");
+    expect((await one.decide(key)).outcome).toBe("refused");
+    expect(one.limits.isHere).toBe(true);
+  });
+
+  it("count each request once when answers come late, but in time", async () => {
+    const limits = await openLimits(proxy.url);
+    const key = freshKey(60);
+    proxy.delayMs = 300;
+    expect(await limits.burst(key, 61)).toEqual({ admitted: 60, refused: 1, banned: 0 });
+    expect(limits.limits.localDecisions).toBe(0);
+  });
+
+  it("go on locally when answers come too late, and in Valkey when they no longer do", async () => {
+    const limits = await openLimits(proxy.url);
+    const key = freshKey(60);
+    await limits.burst(key, 40);
+    proxy.delayMs = 4_000;
+    expect((await limits.burst(key, 30)).admitted).toBe(20);
+    proxy.delayMs = 0;
+    await limits.here();
+  });
+
+  it("connect again when their connections are cut", async () => {
+    const limits = await openLimits(proxy.url);
+    const key = freshKey(60);
+    await limits.burst(key, 10);
+    proxy.cut();
+    await until(async () => limits.told.includes("away: the connection was lost"), 2_000);
+    expect(await elapsedMs(() => limits.here())).toBeLessThan(returnMs);
+    expect((await limits.decide(key)).headerValues.remaining).toBe(49);
+  });
+
+  it("start without Valkey, and count by what the store has", async () => {
+    await redis.stop();
+    const store = new MemoryUsageStore();
+    const key = freshKey(60);
+    const minute = { openedAtMs: Date.now(), count: 50 };
+    store.saved.set(key.id, { minute, day: minute, refusals: undefined, ban: undefined, unbans: 0 });
+    const limits = await openLimits(redis.url, { store });
+    expect(limits.told).toEqual([expect.stringMatching(/^away: .*ECONNREFUSED/)]);
+    expect((await limits.burst(key, 20)).admitted).toBe(10);
+    await restart();
+    await limits.here();
+    expect((await limits.burst(key, 61)).admitted).toBe(60);
+  });
+
+  it("refuse until Valkey is there, where they are to", async () => {
+    await redis.stop();
+    const limits = await openLimits(redis.url, { fallback: "refuse" });
+    const key = freshKey(60);
+    await expect(limits.decide(key)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await restart();
+    await limits.here();
+    expect((await limits.decide(key)).outcome).toBe("admitted");
+  });
+
+  it("take no Redis that is older than 7", async () => {
+    proxy.rewrite = (answer) => answer.replace(/redis_version:\d+/, "redis_version:6");
+    await expect(openLimits(proxy.url)).rejects.toThrow(
+      /^limits need Redis 7 or newer, or Valkey; the server is Redis 6\./,
+    );
+  });
+
+  it("tell that Valkey keeps nothing on disk, or drops counts", async () => {
+    const limits = await openLimits(redis.url);
+    expect(limits.told).toEqual([expect.stringMatching(/^here; it keeps nothing on disk/)]);
+    await redis.client.config("SET", "appendonly", "yes", "maxmemory-policy", "allkeys-lru");
+    const other = await openLimits(redis.url);
+    expect(other.told).toEqual([expect.stringMatching(/^here; it may drop counts .* allkeys-lru/)]);
+  });
+
+  it("count a wrong password as away, and never show it", async () => {
+    await redis.client.config("SET", "requirepass", "open sesame");
+    const right = await openLimits(redis.url.replace("//", "//:open%20sesame@"));
+    expect(right.told[0]).toMatch(/^here/);
+    const wrong = await openLimits(redis.url.replace("//", "//:open%20barley@"));
+    expect(wrong.told[0]).toMatch(/^away: WRONGPASS/);
+    expect(wrong.told.join()).not.toContain("barley");
+  });
+});

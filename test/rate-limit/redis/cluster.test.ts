@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../support/deadline.ts";
+import { freePort, hasRedis, RedisServer } from "../../support/redis-server.ts";
+import { freshKey, TestLimits } from "./shared-limits.ts";
+
+describe.runIf(hasRedis)("limits in a cluster (skipped without redis-server)", () => {
+  const nodes: RedisServer[] = [];
+  const busPorts: number[] = [];
+  const servers: TestLimits[] = [];
+
+  beforeAll(async () => {
+    nodes.push(await startNode(), await startNode());
+    const [first, second] = nodes as [RedisServer, RedisServer];
+    await first.client.cluster("ADDSLOTSRANGE", 0, 8_191);
+    await second.client.cluster("ADDSLOTSRANGE", 8_192, 16_383);
+    await first.client.cluster("MEET", "127.0.0.1", second.port, busPorts[1] as number);
+    await until(async () => {
+      const infos = await Promise.all(nodes.map(({ client }) => client.cluster("INFO")));
+      return infos.every((info) => info.includes("cluster_state:ok") && info.includes("cluster_known_nodes:2"));
+    }, 20_000);
+    const url = `${first.url}?cluster`;
+    servers.push(await TestLimits.open(url), await TestLimits.open(url));
+  });
+
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+
+  /** The nodes talk to one another at a port of their own, which by default is ten thousand above. */
+  async function startNode(): Promise<RedisServer> {
+    const busPort = await freePort();
+    busPorts.push(busPort);
+    return RedisServer.start({ args: ["--cluster-enabled", "yes", "--cluster-port", String(busPort)] });
+  }
+
+  it("admit exactly what the plan allows, whichever node counts the key", async () => {
+    const keys = Array.from({ length: 12 }, () => freshKey(30));
+    for (const key of keys) {
+      const bursts = await Promise.all(servers.flatMap((server) => [server.burst(key, 10), server.burst(key, 9)]));
+      expect(bursts.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(30);
+    }
+    const perNode = await Promise.all(nodes.map(({ client }) => client.dbsize()));
+    expect(perNode.every((count) => count > 0)).toBe(true);
+    expect(perNode.reduce((sum, count) => sum + count, 0)).toBe(12);
+  });
+
+  it("have all that belongs to a key in one slot", async () => {
+    const key = freshKey(30);
+    const server = servers[0] as TestLimits;
+    await server.decide(key);
+    const place = await server.limits.places.take(key.id, 32);
+    const names = await Promise.all(nodes.map(({ client }) => client.keys(`petstore:{${key.id}}:*`)));
+    expect(names.flat().toSorted()).toEqual([`petstore:{${key.id}}:streams`, `petstore:{${key.id}}:usage`]);
+    const { client } = nodes[0] as RedisServer;
+    const slots = await Promise.all(names.flat().map((name) => client.cluster("KEYSLOT", name)));
+    expect(new Set(slots).size).toBe(1);
+    place?.leave();
+  });
+
+  it("give a restarted node the scripts again", async () => {
+    await Promise.all(nodes.map(({ client }) => client.script("FLUSH")));
+    const keys = Array.from({ length: 12 }, () => freshKey(30));
+    const server = servers[0] as TestLimits;
+    const decisions = await Promise.all(keys.map((key) => server.decide(key)));
+    expect(decisions.map(({ outcome }) => outcome)).toEqual(keys.map(() => "admitted"));
+    expect(server.limits.localDecisions).toBe(0);
+  });
+});

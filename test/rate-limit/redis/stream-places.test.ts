@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { StreamPlace } from "../../../src/interceptors/streams.ts";
+import { until } from "../../support/deadline.ts";
+import { hasRedis, RedisServer } from "../../support/redis-server.ts";
+import { freshKey, TestLimits } from "./shared-limits.ts";
+
+/** The most that a key may have in these tests. */
+const most = 32;
+
+/** A killed server's places are free again after this time, in milliseconds. */
+const longestLeaseMs = 30_000;
+
+describe.runIf(hasRedis)("the places for streams (skipped without redis-server)", () => {
+  let redis: RedisServer;
+  const open: TestLimits[] = [];
+
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+  });
+
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((limits) => limits.close()));
+  });
+
+  afterAll(() => redis?.stop());
+
+  async function openLimits(count: number): Promise<[TestLimits, TestLimits]> {
+    open.push(...(await Promise.all(Array.from({ length: count }, () => TestLimits.open(redis.url)))));
+    return open as [TestLimits, TestLimits];
+  }
+
+  const take = ({ limits }: TestLimits, keyId: string) => limits.places.take(keyId, most);
+
+  async function takeMany(server: TestLimits, keyId: string, count: number): Promise<StreamPlace[]> {
+    const places = await Promise.all(Array.from({ length: count }, () => take(server, keyId)));
+    return places.filter((place) => place !== undefined);
+  }
+
+  it("are counted over all servers, however many are taken at a time", async () => {
+    const servers = await openLimits(3);
+    const { id } = freshKey(1);
+    const taken = await Promise.all(servers.map((server) => takeMany(server, id, 20)));
+    expect(taken.flat()).toHaveLength(most);
+    expect(await takeMany(servers[0], freshKey(1).id, 40)).toHaveLength(most);
+  });
+
+  it("are free for other servers within two seconds when a stream has left, and not twice", async () => {
+    const [one, other] = await openLimits(2);
+    const { id } = freshKey(1);
+    const places = await takeMany(one, id, most);
+    expect(await take(other, id)).toBeUndefined();
+    places[0]?.leave();
+    places[0]?.leave();
+    await until(async () => (await take(other, id)) !== undefined, 2_000);
+    expect(await take(other, id)).toBeUndefined();
+  });
+
+  it("of a server that was killed are free within 30 seconds", async () => {
+    const [killed, other] = await openLimits(2);
+    const { id } = freshKey(1);
+    await takeMany(killed, id, most);
+    // It leaves nothing, as a killed one.
+    await killed.close();
+    open.shift();
+    const name = `petstore:{${id}}:streams`;
+    expect(await redis.client.pttl(name)).toBeLessThanOrEqual(longestLeaseMs);
+    const scores = (await redis.client.zrange(name, "0", "-1", "WITHSCORES")).filter((_, index) => index % 2 === 1);
+    expect(scores).toHaveLength(most);
+    const [seconds] = await redis.client.time();
+    for (const score of scores) {
+      expect(Number(score)).toBeLessThanOrEqual(Number(seconds) * 1_000 + 1_000 + longestLeaseMs);
+    }
+    expect(await take(other, id)).toBeUndefined();
+    // The same moment, as if the leases were over by then.
+    const names = (await redis.client.zrange(name, "0", "-1")).flatMap((member) => [
+      Number(seconds) * 1_000 - 1,
+      member,
+    ]);
+    await redis.client.zadd(name, ...names);
+    expect(await takeMany(other, id, 40)).toHaveLength(most);
+  });
+
+  it("are kept for as long as their streams are open", async () => {
+    const [server] = await openLimits(1);
+    const { id } = freshKey(1);
+    await takeMany(server, id, 3);
+    const name = `petstore:{${id}}:streams`;
+    const lastScore = async () => Number((await redis.client.zrange(name, "-1", "-1", "WITHSCORES"))[1]);
+    const before = await lastScore();
+    await until(async () => (await lastScore()) > before, 10_000);
+    expect(await redis.client.zcard(name)).toBe(3);
+  });
+
+  it("are told again to a Valkey that was restarted empty, and granted while it is away", async () => {
+    const own = await RedisServer.start();
+    const limits = await TestLimits.open(own.url);
+    open.push(limits);
+    const { id } = freshKey(1);
+    await takeMany(limits, id, 2);
+    await own.stop();
+    expect(await take(limits, id)).toBeDefined();
+    const again = await RedisServer.start({ port: own.port });
+    await until(async () => (await again.client.zcard(`petstore:{${id}}:streams`)) === 3, 5_000);
+    await again.stop();
+  });
+});

@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createCertificate } from "../support/certificate.ts";
+import { rest } from "../support/clients/protocols.ts";
+import { until } from "../support/deadline.ts";
+import { expectFailure, expectLimits, expectSuccess } from "../support/expectations.ts";
+import { createFolder } from "../support/folder.ts";
+import { readMetrics } from "../support/metrics.ts";
+import { petstore } from "../support/petstore.ts";
+import { freePort, hasRedis, RedisServer } from "../support/redis-server.ts";
+import { serve, type TestServer, TestStore } from "../support/server.ts";
+import { TcpProxy } from "../support/tcp-proxy.ts";
+
+describe.runIf(hasRedis)("a server that has Valkey count (skipped without redis-server)", () => {
+  let redis: RedisServer;
+  let store: TestStore;
+  const servers: TestServer[] = [];
+
+  beforeEach(async () => {
+    redis = await RedisServer.start();
+    store = new TestStore();
+  });
+
+  afterEach(async () => {
+    redis.resume();
+    await Promise.all(servers.splice(0).map((server) => server.end("SIGKILL")));
+    await redis.stop();
+    store.remove();
+  });
+
+  async function start(url: string, flags: readonly string[] = [], env: Record<string, string> = {}) {
+    const server = await serve(store, { flags: ["--limits", url, ...flags], env });
+    servers.push(server);
+    return server;
+  }
+
+  const list = (server: TestServer, key: string) => server.call(rest, "listInventory", { pageSize: 1 }, { key });
+
+  async function shared(server: TestServer) {
+    const status = (await (await fetch(`${server.opsOrigin}/status`)).json()) as { limits: { shared: unknown } };
+    return status.limits.shared as { url: string; fallback: string; away: { reason: string } | null };
+  }
+
+  const readiness = async (server: TestServer) => (await fetch(`${server.opsOrigin}/readyz`)).text();
+
+  it("tells by log, metrics and status that it counts by itself, and that it no longer does", async () => {
+    const { key } = await store.mintQuota(60, 1_000);
+    const server = await start(redis.url.replace("//", "//:geheim@"));
+    expectSuccess(await list(server, key));
+    expect(await shared(server)).toMatchObject({ fallback: "local", away: null });
+    const { port } = redis;
+    await redis.stop();
+    const outcome = await list(server, key);
+    expectSuccess(outcome);
+    expect(expectLimits(outcome.headers).remaining).toBe(58);
+    expect((await shared(server)).away?.reason).toMatch(/ECONNREFUSED|lost/);
+    const metrics = await readMetrics(server);
+    expect(metrics.sum("petstore_limits_away", {})).toBe(1);
+    expect(metrics.sum("petstore_limits_local_total", {})).toBe(1);
+    expect(metrics.sum("petstore_limits_round_trip_seconds_count", {})).toBeGreaterThan(0);
+    expect(await readiness(server)).toBe("ready\n");
+    redis = await RedisServer.start({ port });
+    await until(async () => (await shared(server)).away === null, 5_000);
+    expect((await readMetrics(server)).sum("petstore_limits_away", {})).toBe(0);
+    expect(server.log).toContain("Valkey does not answer; this server counts by itself until it does");
+    expect(server.log).toContain("Valkey answers again");
+    const told = server.log + JSON.stringify(await shared(server)) + metrics.text;
+    expect(told).toContain("redis://********@127.0.0.1");
+    expect(told).not.toContain("geheim");
+  });
+
+  it("refuses within three seconds where it is to, and is not ready meanwhile", async () => {
+    const { key } = await store.mintQuota(60, 1_000);
+    const server = await start(redis.url, ["--limits-fallback", "refuse"]);
+    expectSuccess(await list(server, key));
+    redis.hang();
+    const startedAt = performance.now();
+    const outcome = await list(server, key);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expectFailure(outcome, "UNAVAILABLE");
+    expectFailure(await list(server, "psk_nobody"), "UNAVAILABLE");
+    expect(await readiness(server)).toBe("limits cannot be counted\n");
+    redis.resume();
+    await until(async () => (await readiness(server)) === "ready\n", 5_000);
+    expectSuccess(await list(server, key));
+  });
+
+  it("starts without Valkey: by itself, or not ready until it is there", async () => {
+    const { key } = await store.mintQuota(60, 1_000);
+    const port = await freePort();
+    const alone = await start(`redis://127.0.0.1:${port}`);
+    expect(alone.log).toContain("Valkey does not answer");
+    expectSuccess(await list(alone, key));
+    await alone.end();
+    const refusing = await start(`redis://127.0.0.1:${port}`, ["--limits-fallback", "refuse"]);
+    expectFailure(await list(refusing, key), "UNAVAILABLE");
+    expect(await readiness(refusing)).toBe("limits cannot be counted\n");
+    await redis.stop();
+    redis = await RedisServer.start({ port });
+    await until(async () => (await readiness(refusing)) === "ready\n", 5_000);
+    expectSuccess(await list(refusing, key));
+  });
+
+  it("heeds keys unban within two seconds, and keys update within one, and resets no counters", async () => {
+    const { id, key } = await store.mintQuota(2, 1_000);
+    const server = await start(redis.url);
+    for (let made = 0; made < 22; made += 1) {
+      await list(server, key);
+    }
+    expectFailure(await list(server, key), "API_KEY_BANNED");
+    await store.run("keys", "unban", id);
+    await until(async () => (await list(server, key)).failure?.code === "RATE_LIMIT_EXCEEDED", 2_000);
+    await store.run("keys", "update", id, "--per-minute", "50", "--per-day", "1000");
+    await until(async () => (await list(server, key)).failure === undefined, 1_000);
+    expect(expectLimits((await list(server, key)).headers).remaining).toBeLessThanOrEqual(46);
+    const shownLeft = async () => JSON.parse(await store.run("keys", "show", id, "--json")).minute.remaining;
+    await until(async () => (await shownLeft()) <= 47, 2_000);
+  });
+
+  it("goes on after a restart of its own from what Valkey has counted", async () => {
+    const { key } = await store.mintQuota(60, 1_000);
+    const first = await start(redis.url);
+    await list(first, key);
+    await first.end("SIGKILL");
+    expect(expectLimits((await list(await start(redis.url), key)).headers).remaining).toBe(58);
+  });
+
+  it("refuses to start with a Redis that is older than 7, in one line", async () => {
+    const proxy = await TcpProxy.start(redis.port);
+    proxy.rewrite = (answer) => answer.replace(/redis_version:\d+/, "redis_version:6");
+    const url = proxy.url.replace("//", "//:geheim@");
+    const { code, stdout, stderr } = await petstore(["serve", "--port", "0", "--db", store.db, "--limits", url]);
+    proxy.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    const lines = stderr.split("\n").filter((line) => line.startsWith("petstore:"));
+    expect(lines.at(-1)).toMatch(/^petstore: limits need Redis 7 or newer, or Valkey; the server is Redis 6\./);
+    expect(stderr).not.toMatch(/geheim|\n {4}at /);
+  });
+
+  it("speaks TLS by rediss, and only with a server whose certificate it can trust", async () => {
+    const { certFile, keyFile } = createCertificate(createFolder());
+    const port = await freePort();
+    const tls = ["--tls-port", String(port), "--tls-cert-file", certFile, "--tls-key-file", keyFile];
+    await redis.stop();
+    redis = await RedisServer.start({ args: [...tls, "--tls-auth-clients", "no"] });
+    const url = `rediss://localhost:${port}`;
+    const trusting = await start(url, [], { NODE_EXTRA_CA_CERTS: certFile });
+    expect((await shared(trusting)).away).toBeNull();
+    await trusting.end();
+    const doubting = await start(url);
+    expect((await shared(doubting)).away?.reason).toMatch(/certificate/);
+  });
+});

@@ -1,0 +1,167 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Store } from "../../../src/domain/store/store.ts";
+import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { DatabaseProxy } from "../../support/postgres/proxy.ts";
+import { createContext, createPet, everything, setStock } from "../samples.ts";
+
+/** A store behind a proxy, and another one that reaches the same database at `url`. The pets 1 and 2 have 10 each. */
+async function openBehindProxy(): Promise<{ proxied: Store; direct: Store; proxy: DatabaseProxy; url: string }> {
+  const database = await borrowDatabase();
+  const proxy = await DatabaseProxy.start(await clusterPort());
+  const url = new URL(database.url);
+  url.port = String(proxy.port);
+  const [proxied, direct] = [await openPostgresStore(url.href), await openPostgresStore(database.url)];
+  onTestFinished(async () => {
+    proxy.thaw();
+    proxy.release();
+    await proxy.close();
+    await Promise.all([proxied.close(), direct.close()]);
+    await database.remove();
+  });
+  await direct.importAll({ pets: [1n, 2n].map((id) => createPet({ id, quantity: 10n })) }, 0);
+  await setStock(proxied, 2n, 10n);
+  return { proxied, direct, proxy, url: database.url };
+}
+
+/** Whether bytes of a client commit a transaction that has written. */
+function commits(bytes: Buffer): boolean {
+  return bytes.includes("COMMIT");
+}
+
+/** Has the proxy hold commits back. Resolves when it holds the first one. */
+function holdCommits(proxy: DatabaseProxy): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  proxy.decide = (bytes) => {
+    if (!commits(bytes)) {
+      return "pass";
+    }
+    resolve();
+    return "hold";
+  };
+  return promise;
+}
+
+/** How many connections to a database wait for a lock. */
+async function countWaiting(url: string): Promise<number> {
+  const [waiting] = await runSql(
+    url,
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return waiting?.rows.length ?? 0;
+}
+
+async function historyOf(store: Store) {
+  const { changes } = await store.listChanges({ after: 3n, petIds: [], newestFirst: false, limit: 100 });
+  return changes.map(({ petId, before, after }) => [petId, before, after]);
+}
+
+async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const unavailable = { code: "UNAVAILABLE" };
+
+describe.skipIf(postgresPrograms === undefined)("a store whose database", () => {
+  it("is lost in mid-commit does not know what has become of the update, and goes on", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
+    const lost = setStock(proxied, 1n, 5n);
+    lost.catch(() => {});
+    await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+    proxy.cut();
+    await expect(lost).rejects.toMatchObject(unavailable);
+    proxy.decide = () => "pass";
+    await setStock(proxied, 1n, 7n);
+    expect(await historyOf(direct)).toEqual([
+      [1n, 10n, 5n],
+      [1n, 5n, 7n],
+    ]);
+  });
+
+  it("commits late what its caller has given up keeps later writes waiting, so that they come after it", async () => {
+    const { proxied, direct, proxy, url } = await openBehindProxy();
+    const held = holdCommits(proxy);
+    const lost = setStock(proxied, 1n, 5n);
+    lost.catch(() => {});
+    await held;
+    proxy.cut({ linger: true });
+    await expect(lost).rejects.toMatchObject(unavailable);
+    const later = setStock(direct, 1n, 7n);
+    await expect.poll(() => countWaiting(url)).toBe(1);
+    proxy.release();
+    await later;
+    expect((await direct.getEntry(1n)).quantity).toBe(7n);
+    expect(await historyOf(direct)).toEqual([
+      [1n, 10n, 5n],
+      [1n, 5n, 7n],
+    ]);
+  });
+
+  it("never hears a commit ends that transaction by itself, and then takes the writes of others", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const held = holdCommits(proxy);
+    const lost = setStock(proxied, 1n, 5n);
+    lost.catch(() => {});
+    await held;
+    proxy.cut({ linger: true });
+    await expect(lost).rejects.toMatchObject(unavailable);
+    await expect.poll(() => setStock(direct, 1n, 7n).catch(() => undefined), { timeout: 8_000 }).toBeDefined();
+    proxy.release();
+    await setTimeout(200);
+    expect(await historyOf(direct)).toEqual([[1n, 10n, 7n]]);
+  });
+
+  it("hangs says within 8 s that it is not available, and is well again at once", async () => {
+    const { proxied, proxy } = await openBehindProxy();
+    proxy.freeze();
+    const calls = [
+      () => setStock(proxied, 1n, 5n),
+      () => proxied.getEntry(1n),
+      () => proxied.listInventory(everything),
+      () => proxied.listKeys(),
+      () => proxied.ready(),
+    ];
+    const waits = calls.map(async (call) => {
+      const tookMs = await elapsedMs(() => expect(call()).rejects.toMatchObject(unavailable));
+      expect(tookMs).toBeLessThan(8_000);
+    });
+    // Writes that come while another one hangs are told in time, too.
+    const late = setTimeout(3_500).then(() => elapsedMs(() => expect(setStock(proxied, 2n, 1n)).rejects.toThrow()));
+    await Promise.all(waits);
+    expect(await late).toBeLessThan(8_000);
+    proxy.thaw();
+    proxy.cut();
+    await expect.poll(() => setStock(proxied, 1n, 6n).catch(() => undefined), { timeout: 5_000 }).toBeDefined();
+    await proxied.ready();
+  });
+
+  it("cuts all connections fails no read for longer than a moment, and no write that has not begun", async () => {
+    const { proxied, proxy } = await openBehindProxy();
+    for (let round = 0; round < 5; round += 1) {
+      proxy.cut();
+      await setTimeout(20);
+      expect((await setStock(proxied, 1n, BigInt(round))).quantity).toBe(BigInt(round));
+      expect((await proxied.getEntry(1n)).quantity).toBe(BigInt(round));
+    }
+  });
+
+  it("loses a connection does each idempotent write once, however often it is retried", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const command = { kind: "adjust", petId: 1n, delta: -1n, allowNegative: false } as const;
+    const idempotency = { key: "order 17", fingerprint: new Uint8Array(32) };
+    proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
+    const lost = proxied.changeStock(command, createContext({ idempotency }));
+    lost.catch(() => {});
+    await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(9n);
+    proxy.cut();
+    await expect(lost).rejects.toMatchObject(unavailable);
+    proxy.decide = () => "pass";
+    const retried = await proxied.changeStock(command, createContext({ idempotency }));
+    expect(retried).toMatchObject({ isReplayed: true, value: { quantity: 9n } });
+  });
+});

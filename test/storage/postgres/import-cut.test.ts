@@ -1,0 +1,53 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createFolder } from "../../support/folder.ts";
+import { petstore } from "../../support/petstore.ts";
+import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { DatabaseProxy } from "../../support/postgres/proxy.ts";
+
+/** Megabytes of pets: more than what is on the way at once. */
+function createPets(): string {
+  const file = join(createFolder(), "pets.csv");
+  const rows = Array.from({ length: 60_000 }, (_, id) => `${id},${"Rex".repeat(20)},dog,,,sold,5`);
+  writeFileSync(file, ["id,name,category,photoUrls,tags,status,quantity", ...rows, ""].join("\n"));
+  return file;
+}
+
+type Fault = (proxy: DatabaseProxy, url: string) => void;
+
+const endConnections =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+describe.skipIf(postgresPrograms === undefined)("an import over PostgreSQL", () => {
+  it.each<[string, Fault]>([
+    ["is cut", (proxy) => proxy.cut()],
+    ["is ended by PostgreSQL", (_, url) => void runSql(url, endConnections)],
+  ])("whose connection %s in the middle of the rows fails in one line", async (_, fail) => {
+    const database = await borrowDatabase();
+    const proxy = await DatabaseProxy.start(await clusterPort());
+    onTestFinished(async () => {
+      await proxy.close();
+      await database.remove();
+    });
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    let sentBytes = 0;
+    proxy.decide = (bytes) => {
+      const isBegun = sentBytes > 0 || bytes.includes("COPY sent_pets");
+      const isFirstMegabyte = sentBytes < 1_000_000;
+      sentBytes += isBegun ? bytes.length : 0;
+      if (isFirstMegabyte && sentBytes >= 1_000_000) {
+        setImmediate(() => fail(proxy, database.url));
+      }
+      return "pass";
+    };
+    const { code, stdout, stderr } = await petstore(["import", createPets(), "--database", url.href]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr.replace(/^petstore: created a new store.*\n/, "")).toMatch(
+      /^petstore: the store failed: (the connection was lost in the middle, and nothing has been changed: |terminating connection due to administrator command)[^\n]*\n$/,
+    );
+    expect((await runSql(database.url, "SELECT count(*)::int AS count FROM pets"))[0]?.rows).toEqual([{ count: 0 }]);
+  });
+});

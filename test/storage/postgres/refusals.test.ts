@@ -1,0 +1,94 @@
+import { createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { guarded, owner } from "../../support/postgres/cluster.ts";
+import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+
+/** A database of this test's own. */
+async function ownDatabase(...statements: readonly string[]): Promise<string> {
+  const database = await createDatabase();
+  const { url } = database;
+  onTestFinished(() => database.remove());
+  await runSql(url, ...statements);
+  return url;
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+async function withSetting(setting: string): Promise<string> {
+  const url = await ownDatabase();
+  await runSql(url, `ALTER DATABASE ${nameOf(url)} SET ${setting}`);
+  return url;
+}
+
+async function asGuarded(password: string): Promise<string> {
+  const url = new URL(await ownDatabase());
+  await runSql(
+    urlOf(await clusterPort(), "postgres"),
+    `DO $$ BEGIN CREATE ROLE ${guarded.user} LOGIN PASSWORD '${guarded.password}';
+     EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+  );
+  url.username = guarded.user;
+  url.password = password;
+  return url.href;
+}
+
+const refusals: [name: string, url: () => Promise<string>, message: RegExp][] = [
+  ["loses updates", () => withSetting("synchronous_commit = off"), /has synchronous_commit=off, which loses updates/],
+  ["takes no writes", () => withSetting("default_transaction_read_only = on"), /takes no writes/],
+  ["is of another program", () => ownDatabase("CREATE TABLE invoices (id int)"), /has tables of another program/],
+  ["is not there", async () => urlOf(await clusterPort(), "nobodys"), /there is no such database/],
+  ["does not know the password", () => asGuarded("geheim"), /the user or the password is wrong/],
+  ["lets the user make no tables", () => asGuarded(guarded.password), /may not make or use petstore's tables/],
+  ["is not reached", async () => `postgres://${owner}:geheim@127.0.0.1:1/petstore`, /cannot be reached/],
+  ["is no PostgreSQL", async () => "mysql://root:geheim@127.0.0.1/petstore", /is not the URL of a PostgreSQL database/],
+  ["is not named", async () => `postgres://${owner}:geheim@127.0.0.1`, /must be postgres:/],
+  ["has other parameters", async () => `postgres://${owner}:geheim@127.0.0.1/x?ssl=1`, /has the parameter 'ssl'/],
+  ["has an unknown sslmode", async () => `postgres://${owner}:geheim@127.0.0.1/x?sslmode=allow`, /sslmode must be/],
+  [
+    "speaks no TLS",
+    async () => urlOf(await clusterPort(), "postgres", "?sslmode=verify-full"),
+    /does not support SSL|cannot be reached/,
+  ],
+];
+
+describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
+  it.each(refusals)("that %s, in one line without its password", async (_, urlOfTest, message) => {
+    const failure = await openPostgresStore(await urlOfTest()).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: "DatabaseError" });
+    const { message: line } = failure as Error;
+    expect(line).toMatch(message);
+    expect(line).not.toMatch(/\n|geheim/);
+    expect(line).not.toContain(guarded.password);
+  });
+
+  it("that was written by a newer version", async () => {
+    const url = await ownDatabase();
+    await (await openPostgresStore(url)).close();
+    await runSql(url, "UPDATE petstore_schema SET version = version + 1");
+    await expect(openPostgresStore(url)).rejects.toThrow(/written by a newer version of petstore/);
+  });
+
+  it("that accepts connections and never answers, within 12 s", async () => {
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    onTestFinished(() => void silent.close());
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const { port } = silent.address() as { port: number };
+    const startedAt = performance.now();
+    await expect(openPostgresStore(urlOf(port, "petstore"))).rejects.toThrow(/cannot be reached/);
+    expect(performance.now() - startedAt).toBeLessThan(12_000);
+  });
+
+  it("by none of several servers that start at the same time: one of them makes the store", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const url = await ownDatabase();
+      const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgresStore(url)));
+      const lineages = await Promise.all(stores.map(async (store) => (await store.historyBounds(0)).lineage));
+      expect(new Set(lineages).size).toBe(1);
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { type Cluster, startCluster } from "../../support/postgres/cluster.ts";
+import { clusterPort, runSql, urlOf } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { createPet, setStock } from "../samples.ts";
+
+describe.skipIf(postgresPrograms === undefined)("a PostgreSQL server of its own", () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ tls: true });
+  });
+
+  afterAll(() => cluster?.remove());
+
+  async function createDatabase(name: string): Promise<string> {
+    await runSql(urlOf(cluster.port, "postgres"), `CREATE DATABASE ${name}`);
+    return urlOf(cluster.port, name);
+  }
+
+  it("that crashes under load loses no acknowledged update, and is used again within 5 s", async () => {
+    const store = await openPostgresStore(await createDatabase("crashed"));
+    onTestFinished(() => store.close());
+    await store.importAll({ pets: [createPet({ id: 1n })] }, 0);
+    const acknowledged: bigint[] = [];
+    const failures: unknown[] = [];
+    let isOver = false;
+    const writing = Array.from({ length: 8 }, async (_, client) => {
+      for (let n = 0; !isOver; n += 1) {
+        const quantity = BigInt(client * 1_000_000 + n);
+        await setStock(store, 1n, quantity).then(
+          () => acknowledged.push(quantity),
+          (error: unknown) => failures.push(error),
+        );
+      }
+    });
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(100);
+    await cluster.crash();
+    const before = acknowledged.length;
+    await expect.poll(() => acknowledged.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    isOver = true;
+    await Promise.all(writing);
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ code: "UNAVAILABLE" });
+    }
+    await store.ready();
+    const written = new Set<bigint>();
+    for (let after = 1n; ; ) {
+      const { changes } = await store.listChanges({ after, petIds: [], newestFirst: false, limit: 10_000 });
+      expect(changes.every(({ revision }, n) => revision === after + BigInt(n + 1))).toBe(true);
+      for (const change of changes) {
+        written.add(change.after);
+      }
+      after = changes.at(-1)?.revision ?? after;
+      if (changes.length === 0) {
+        break;
+      }
+    }
+    expect(acknowledged.filter((quantity) => !written.has(quantity))).toEqual([]);
+  });
+
+  it.each([
+    ["127.0.0.1", "sslmode=disable", "is used"],
+    ["127.0.0.1", "sslmode=prefer", "is used"],
+    ["127.0.0.1", "sslmode=require", "is used"],
+    ["127.0.0.1", "sslmode=verify-full&sslrootcert=FILE", "is used"],
+    ["127.0.0.2", "sslmode=verify-ca&sslrootcert=FILE", "is used"],
+    ["127.0.0.2", "sslmode=verify-full&sslrootcert=FILE", "is not used"],
+    ["127.0.0.1", "sslmode=verify-full", "is not used"],
+    ["127.0.0.1", "sslmode=verify-ca", "is not used"],
+    ["127.0.0.1", "sslmode=verify-full&sslrootcert=/nowhere.pem", "is not used"],
+  ])("at %s with %s %s", async (host, parameters, outcome) => {
+    const name = `tls_${Math.random().toString(36).slice(2)}`;
+    const url = new URL(await createDatabase(name));
+    url.hostname = host;
+    url.search = parameters.replace("FILE", encodeURIComponent(cluster.authorityFile ?? ""));
+    const opening = openPostgresStore(url.href);
+    if (outcome === "is used") {
+      const store = await opening;
+      await store.ready();
+      await store.close();
+    } else {
+      await expect(opening).rejects.toThrow(/certificate|altnames|sslrootcert cannot be read/);
+    }
+  });
+
+  it.each([
+    ["prefer", true, true],
+    ["prefer", false, false],
+    ["disable", true, false],
+  ])("is spoken to by sslmode=%s, where its TLS is %s, with TLS: %s", async (mode, speaksTls, isEncrypted) => {
+    const port = speaksTls ? cluster.port : await clusterPort();
+    const name = `tls_${Math.random().toString(36).slice(2)}`;
+    const admin = urlOf(port, "postgres");
+    await runSql(admin, `CREATE DATABASE ${name}`);
+    onTestFinished(async () => {
+      await runSql(admin, `DROP DATABASE ${name} WITH (FORCE)`);
+    });
+    const store = await openPostgresStore(urlOf(port, name, `?sslmode=${mode}&application_name=till%202`));
+    onTestFinished(() => store.close());
+    await store.ready();
+    const [found] = await runSql(
+      admin,
+      `SELECT DISTINCT ssl, application_name FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = '${name}'`,
+    );
+    expect(found?.rows).toEqual([{ ssl: isEncrypted, application_name: "till 2" }]);
+  });
+});

@@ -1,0 +1,189 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { RegistrationOptions } from "../../../src/domain/store/server-registry.ts";
+import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
+import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
+import { borrowDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { createKey, createPet, createWebhook, hashOf, setStock } from "../samples.ts";
+
+async function openStores(count: number): Promise<{ database: TestDatabase; stores: PostgresStore[] }> {
+  const database = await borrowDatabase();
+  const stores = await Promise.all(Array.from({ length: count }, () => openPostgresStore(database.url)));
+  onTestFinished(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await database.remove();
+  });
+  return { database, stores };
+}
+
+function optionsOf(options: Partial<RegistrationOptions> = {}): RegistrationOptions {
+  return { version: "1.2.3", countsAlone: true, replaced: () => {}, ...options };
+}
+
+function idsOf(webhooks: readonly Webhook[]): string[] {
+  return webhooks.map(({ id }) => id);
+}
+
+describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL database", () => {
+  it("are listed while they live, with their versions", async () => {
+    const { stores } = await openStores(2);
+    const [one, two] = stores as [PostgresStore, PostgresStore];
+    const shared = optionsOf({ countsAlone: false });
+    const [first, second] = [await one.registerServer(shared), await two.registerServer(shared)];
+    const listed = await one.listServers();
+    expect(listed.map(({ id, version }) => [id, version])).toEqual([
+      [first.id, "1.2.3"],
+      [second.id, "1.2.3"],
+    ]);
+    // They share the database's clock.
+    expect(Math.abs(first.clock() - (listed[0]?.startedAtMs ?? 0))).toBeLessThan(5_000);
+    expect(Math.abs(first.clock() - second.clock())).toBeLessThan(500);
+    await first.release();
+    expect((await two.listServers()).map(({ id }) => id)).toEqual([second.id]);
+    await second.release();
+  });
+
+  it.each([
+    [true, true],
+    [true, false],
+    [false, true],
+  ])("are one where it counts limits alone: %s, and then %s", async (one, two) => {
+    const { stores } = await openStores(2);
+    const [present, other] = stores as [PostgresStore, PostgresStore];
+    const registration = await present.registerServer(optionsOf({ countsAlone: one }));
+    await expect(other.registerServer(optionsOf({ countsAlone: two }))).rejects.toThrow(
+      `server ${registration.id} uses it already, and limits that are counted in memory take one server`,
+    );
+    await registration.release();
+    await (await other.registerServer(optionsOf({ countsAlone: two }))).release();
+  });
+
+  it("follow one that was killed within 12 s, and it knows of that if it comes back", async () => {
+    const { database, stores } = await openStores(2);
+    const [killed, successor] = stores as [PostgresStore, PostgresStore];
+    const replaced = Promise.withResolvers<void>();
+    const registration = await killed.registerServer(optionsOf({ replaced: replaced.resolve }));
+    onTestFinished(() => registration.release());
+    // Its signs of life come under an id that nobody has any more: so the row is as that of a killed server.
+    await runSql(database.url, "UPDATE servers SET last_seen_at = clock_timestamp(), id = 'killed'");
+    const startedAt = performance.now();
+    const next = await successor.registerServer(optionsOf());
+    expect(performance.now() - startedAt).toBeLessThan(12_000);
+    await replaced.promise;
+    await next.release();
+  });
+
+  it("that share what they count go on after a silence in which they were forgotten, and are listed again", async () => {
+    const { database, stores } = await openStores(1);
+    const [store] = stores as [PostgresStore];
+    const replaced = vi.fn<() => void>();
+    const registration = await store.registerServer(optionsOf({ countsAlone: false, replaced }));
+    await runSql(database.url, "DELETE FROM servers");
+    const idsOfServers = async () => (await store.listServers()).map(({ id }) => id);
+    await expect.poll(idsOfServers, { timeout: 5_000 }).toEqual([registration.id]);
+    expect(replaced).not.toHaveBeenCalled();
+    await registration.release();
+  });
+
+  it("are listed for a while when they were killed, with their last sign of life", async () => {
+    const { database, stores } = await openStores(1);
+    const [store] = stores as [PostgresStore];
+    await runSql(
+      database.url,
+      "INSERT INTO servers VALUES ('killed', '1.2.3', true, now() - interval '2 minutes', now() - interval '1 minute')",
+    );
+    const [killed] = await store.listServers();
+    expect(killed).toMatchObject({ id: "killed", version: "1.2.3" });
+    expect((killed?.lastSeenAtMs ?? 0) - (killed?.startedAtMs ?? 0)).toBe(60_000);
+  });
+
+  it("leave nothing in the database once they were killed and forgotten, and no change is told twice for that", async () => {
+    const { database, stores } = await openStores(2);
+    const [watching, next] = stores as [PostgresStore, PostgresStore];
+    const shared = optionsOf({ countsAlone: false });
+    const registration = await watching.registerServer(shared);
+    await watching.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    await runSql(
+      database.url,
+      `INSERT INTO servers VALUES ('lately', '1.2.3', false, now() - interval '2 hours', now() - interval '1 minute'),
+         ('forgotten', '1.2.3', false, now() - interval '2 hours', now() - interval '61 minutes')`,
+      `INSERT INTO change_counts VALUES ('', 'stock', 1), ('lately', 'stock', 2), ('forgotten', 'stock', 3),
+         ('forgotten', 'keys', 4), ('command', 'stock', 5)`,
+    );
+    const tokens = await watching.changeTokens();
+    const second = await next.registerServer(shared);
+    expect(await watching.changeTokens()).toEqual(tokens);
+    const [kept] = await runSql(database.url, "SELECT writer, topic, count FROM change_counts ORDER BY writer, topic");
+    expect(kept?.rows).toEqual([
+      { writer: "", topic: "keys", count: "4" },
+      { writer: "", topic: "stock", count: "9" },
+      ...[
+        { writer: "lately", topic: "stock", count: "2" },
+        { writer: registration.id, topic: "keys", count: "1" },
+      ].sort((a, b) => (a.writer < b.writer ? -1 : 1)),
+    ]);
+    await registration.release();
+    await second.release();
+  });
+
+  it("hear of one another's changes at once, and of their own not", async () => {
+    const { stores } = await openStores(2);
+    const [one, two] = stores as [PostgresStore, PostgresStore];
+    const heard = { one: 0, two: 0 };
+    one.onOthersChange(() => (heard.one += 1));
+    two.onOthersChange(() => (heard.two += 1));
+    await expect.poll(() => heard).toEqual({ one: 1, two: 1 });
+    await one.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    await expect.poll(() => heard).toEqual({ one: 1, two: 2 });
+    await one.importAll({ pets: [createPet({ id: 1n })] }, 0);
+    await expect.poll(() => heard).toEqual({ one: 2, two: 3 });
+    await setStock(two, 1n, 1n);
+    await expect.poll(() => heard).toEqual({ one: 3, two: 3 });
+  });
+
+  it("share the webhooks: each is claimed by one, and by another when that one leaves", async () => {
+    const { stores } = await openStores(2);
+    const [one, two] = stores as [PostgresStore, PostgresStore];
+    await one.createWebhook(createWebhook({ id: "whk_a" }));
+    expect(idsOf(await one.claimWebhooks())).toEqual(["whk_a"]);
+    await one.createWebhook(createWebhook({ id: "whk_b" }));
+    expect(idsOf(await two.claimWebhooks())).toEqual(["whk_b"]);
+    expect(idsOf(await one.claimWebhooks())).toEqual(["whk_a"]);
+    await one.disclaimWebhooks();
+    expect(idsOf(await two.claimWebhooks())).toEqual(["whk_a", "whk_b"]);
+    expect(await one.claimWebhooks()).toEqual([]);
+  });
+
+  it("take over the webhooks of one that is silent within 10 s, which then notes nothing any more", async () => {
+    const { stores } = await openStores(2);
+    const [silent, other] = stores as [PostgresStore, PostgresStore];
+    await silent.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(0n) }));
+    await silent.claimWebhooks();
+    expect(await silent.saveProgress("whk_a", { from: newProgress(0n), to: newProgress(1n) })).toBe(true);
+    await expect.poll(async () => idsOf(await other.claimWebhooks()), { timeout: 10_000 }).toEqual(["whk_a"]);
+    expect(await other.saveProgress("whk_a", { from: newProgress(1n), to: newProgress(5n) })).toBe(true);
+    expect(await silent.saveProgress("whk_a", { from: newProgress(5n), to: newProgress(2n) })).toBe(false);
+    expect((await other.getWebhook("whk_a"))?.progress).toEqual(newProgress(5n));
+  });
+
+  it("write together without a gap in the history, and none waits for another in a circle", async () => {
+    const { stores } = await openStores(4);
+    const petIds = [1n, 2n, 3n, 4n, 5n];
+    await (stores[0] as PostgresStore).importAll({ pets: petIds.map((id) => createPet({ id })) }, 0);
+    const writes = stores.flatMap((store, index) =>
+      Array.from({ length: 60 }, (_, n) => {
+        const order = index % 2 === 0 ? petIds : petIds.toReversed();
+        const commands = order.map((petId) => ({ kind: "adjust", petId, delta: 1n, allowNegative: false }) as const);
+        const context = { nowMs: n, keyId: "key_a", requestId: `${index}` };
+        return store.changeStockInBatch(commands, true, context);
+      }),
+    );
+    await Promise.all(writes);
+    const query = { after: 0n, petIds: [], newestFirst: false, limit: 10_000 };
+    const { changes } = await (stores[1] as PostgresStore).listChanges(query);
+    expect(changes.map(({ revision }) => revision)).toEqual(Array.from({ length: 1_205 }, (_, n) => BigInt(n + 1)));
+    for (const petId of petIds) {
+      expect((await (stores[2] as PostgresStore).getEntry(petId)).quantity).toBe(240n);
+    }
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import {
+  createLookup,
+  isLocalName,
+  isPublicAddress,
+  literalAddress,
+  PrivateAddressError,
+} from "../../src/webhooks/address.ts";
+
+describe("an address", () => {
+  it.each(["93.184.215.14", "1.1.1.1", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "223.255.255.1"])(
+    "is public: %s",
+    (address) => {
+      expect(isPublicAddress(address)).toBe(true);
+    },
+  );
+
+  it.each([
+    "0.0.0.0",
+    "10.1.2.3",
+    "100.64.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "192.0.0.8",
+    "192.168.1.1",
+    "168.63.129.16",
+    "198.18.0.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::7f00:1",
+    "::ffff:127.0.0.1",
+    "::ffff:93.184.215.14",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::",
+    "2001::1",
+    "2001:db8::1",
+    "2606:2800::1%eth0",
+    "64:ff9b::8.8.8.8",
+    "64:ff9b:1::808:808",
+    "2001:20::1",
+    "3fff::1",
+    "192.88.99.1",
+    "203.0.113.1",
+    "fc00::1",
+    "fe80::1",
+    "ff02::1",
+    "localhost",
+    "",
+  ])("is not public: %s", (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
+});
+
+describe("the host of a URL", () => {
+  it.each([
+    ["http://2130706433/", "127.0.0.1"],
+    ["http://0177.0.0.1/", "127.0.0.1"],
+    ["http://0x7f.1/", "127.0.0.1"],
+    ["http://127.0.0.1./", "127.0.0.1"],
+    ["http://[::1]/", "::1"],
+    ["http://[::ffff:10.0.0.1]/", "::ffff:a00:1"],
+    ["https://receiver.example/", undefined],
+  ])("of %s is the address %s", (url, address) => {
+    expect(literalAddress(new URL(url))).toBe(address);
+  });
+
+  it.each([
+    ["http://localhost/", true],
+    ["http://localhost./", true],
+    ["http://shop.localhost/", true],
+    ["http://localhost.example/", false],
+  ])("%s is a name of this machine: %s", (url, isLocal) => {
+    expect(isLocalName(new URL(url))).toBe(isLocal);
+  });
+});
+
+describe("a look-up", () => {
+  const lookUp = (addresses: readonly string[], all: boolean) =>
+    new Promise((resolve) => {
+      const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+      const look = createLookup((_name, _options, callback) => callback(null, found), isPublicAddress);
+      look("receiver.example", { all }, (error, address, family) => resolve(error ?? [address, family]));
+    });
+
+  it("gives a connection the public addresses alone", async () => {
+    expect(await lookUp(["10.0.0.1", "93.184.215.14", "::1"], true)).toEqual([
+      [{ address: "93.184.215.14", family: 4 }],
+      undefined,
+    ]);
+    expect(await lookUp(["10.0.0.1", "93.184.215.14"], false)).toEqual(["93.184.215.14", 4]);
+  });
+
+  it("fails where there is no public address", async () => {
+    expect(await lookUp(["127.0.0.1", "::1"], true)).toBeInstanceOf(PrivateAddressError);
+    expect(await lookUp([], true)).toBeInstanceOf(PrivateAddressError);
+  });
+});

@@ -1,0 +1,139 @@
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { PrivateAddressError } from "../../src/webhooks/address.ts";
+import { PostTimeoutError, sendPost, sendWith } from "../../src/webhooks/post.ts";
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+  }
+});
+
+async function listen(server: Server): Promise<URL> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`);
+}
+
+const answering = (listener: RequestListener) => listen(createServer(listener));
+const speaking = (talk: (socket: Socket) => void) =>
+  listen(createSocketServer((socket) => socket.on("error", () => {}).once("data", () => talk(socket))));
+
+function send(url: URL, allowPrivate = true) {
+  return sendPost({ url, headers: {}, body: "{}", allowPrivate, signal: new AbortController().signal });
+}
+
+describe("a post", () => {
+  it("tells the status, and how long the receiver asks to wait", async () => {
+    const url = await answering((_request, response) => response.writeHead(503, { "retry-after": "7" }).end("later"));
+    expect(await send(url)).toEqual({ status: 503, retryAfter: "7" });
+  });
+
+  it("follows no redirect", async () => {
+    let requests = 0;
+    const url = await answering((_request, response) => {
+      requests += 1;
+      response.writeHead(302, { location: "/elsewhere" }).end();
+    });
+    expect((await send(url)).status).toBe(302);
+    expect(requests).toBe(1);
+  });
+
+  it("takes an answer that switches protocols for a failure, and closes the connection", async () => {
+    const closed = Promise.withResolvers<void>();
+    const url = await speaking((socket) => {
+      socket.once("close", closed.resolve);
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
+    });
+    expect(await send(url)).toEqual({ status: 101, retryAfter: undefined });
+    await closed.promise;
+  });
+
+  it("reads 64 KiB of an answer without end, and closes the connection", async () => {
+    let written = 0;
+    const closed = Promise.withResolvers<void>();
+    const url = await answering((_request, response) => {
+      const piece = Buffer.alloc(16 * 1024);
+      const write = () => {
+        while (!response.destroyed && response.write(piece)) {
+          written += piece.length;
+        }
+      };
+      response.on("drain", write).on("close", closed.resolve);
+      write();
+    });
+    expect((await send(url)).status).toBe(200);
+    await closed.promise;
+    // What the system holds between the two is sent, too.
+    expect(written).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it.each<[fault: string, talk: (socket: Socket) => void, code: RegExp]>([
+    ["resets", (socket) => socket.resetAndDestroy(), /^ECONNRESET$/],
+    ["hangs up", (socket) => socket.end(), /^ECONNRESET$/],
+    ["answers garbage", (socket) => socket.end("220 smtp.example ready\r\n"), /^HPE_/],
+    ["answers half", (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab"), /^ECONNRESET$/],
+    [
+      "sends headers without end",
+      (socket) => socket.write(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}`),
+      /^HPE_HEADER_OVERFLOW$/,
+    ],
+  ])("fails where the receiver %s", async (_fault, talk, code) => {
+    await expect(send(await speaking(talk))).rejects.toMatchObject({ code: expect.stringMatching(code) });
+  });
+
+  it("fails after 10 s, whether nothing comes, a byte at a time or no end of hints", { timeout: 15_000 }, async () => {
+    const silent = await speaking(() => {});
+    const hinting = await speaking((socket) => {
+      const timer = setInterval(() => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n"), 10);
+      socket.once("close", () => clearInterval(timer));
+    });
+    const slow = await speaking((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+      const timer = setInterval(() => socket.write("x"), 100);
+      socket.once("close", () => clearInterval(timer));
+    });
+    const startedAtMs = performance.now();
+    const outcomes = await Promise.allSettled([send(silent), send(slow), send(hinting)]);
+    expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason)).toEqual([
+      expect.any(PostTimeoutError),
+      expect.any(PostTimeoutError),
+      expect.any(PostTimeoutError),
+    ]);
+    expect(performance.now() - startedAtMs).toBeLessThan(11_000);
+  });
+
+  it("connects to no private address, in whichever notation", async () => {
+    let requests = 0;
+    const { port } = await answering((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const hosts = ["127.0.0.1", "2130706433", "0177.0.0.1", "0x7f.1", "127.0.0.1.", "[::ffff:127.0.0.1]", "localhost"];
+    for (const host of hosts) {
+      await expect(send(new URL(`http://${host}:${port}/`), false)).rejects.toThrow(PrivateAddressError);
+    }
+    expect(requests).toBe(0);
+  });
+
+  it("is not led astray by a name that changes between two look-ups", async () => {
+    const answers = ["93.184.215.14", "127.0.0.1"];
+    let requests = 0;
+    const { port } = await answering((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const post = { headers: {}, body: "{}", allowPrivate: false, signal: AbortSignal.timeout(500) };
+    const url = new URL(`http://receiver.example:${port}/`);
+    const lookUp: Parameters<typeof sendWith>[1] = (_name, _options, callback) =>
+      callback(null, [{ address: answers.shift() ?? "127.0.0.1", family: 4 }]);
+    // The first look-up is what is connected to; a second one never happens.
+    await expect(sendWith({ ...post, url }, lookUp)).rejects.toThrow();
+    expect(answers).toEqual(["127.0.0.1"]);
+    await expect(sendWith({ ...post, url }, lookUp)).rejects.toThrow(PrivateAddressError);
+    expect(requests).toBe(0);
+  });
+});
