@@ -56,15 +56,7 @@ export class StockWrites {
 
   /** Makes the writes. It is the last call. */
   flush(): void {
-    for (const change of this.#changes) {
-      // Its revision is one above the highest, which is never deleted: so SQLite numbers them without a gap.
-      this.#connection.run(
-        `INSERT INTO changes
-           (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...change,
-      );
-    }
+    this.#insertChanges();
     for (const petId of this.#changed) {
       const { quantity, revision, changes } = this.#known.get(petId) as StoredStock;
       this.#connection.run(
@@ -79,4 +71,27 @@ export class StockWrites {
       this.#connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
     }
   }
+  /** A change's revision is one above the highest, which is never deleted: so SQLite numbers them without a gap. */
+  #insertChanges(): void {
+    let at = 0;
+    for (; at + changesPerInsert <= this.#changes.length; at += changesPerInsert) {
+      this.#connection.run(insertMany, ...this.#changes.slice(at, at + changesPerInsert).flat());
+    }
+    for (const change of this.#changes.slice(at)) {
+      this.#connection.run(insertOne, ...change);
+    }
+  }
+}
+
+/** Many rows in one statement take two thirds of the time that as many statements take. */
+const changesPerInsert = 20;
+
+const insertOne = insertOf(1);
+const insertMany = insertOf(changesPerInsert);
+
+function insertOf(count: number): string {
+  const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  return `INSERT INTO changes
+            (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
+          VALUES ${Array(count).fill(row).join(", ")}`;
 }
