@@ -113,7 +113,10 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     await expect.poll(() => setStock(direct, 1n, 7n).catch(() => undefined), { timeout: 8_000 }).toBeDefined();
     proxy.release();
     await setTimeout(200);
-    expect(await historyOf(direct)).toEqual([[1n, 10n, 7n]]);
+    // An attempt that was refused for its time may have been made all the same.
+    const history = await historyOf(direct);
+    expect(history[0]).toEqual([1n, 10n, 7n]);
+    expect(new Set(history.map(([, , after]) => after))).toEqual(new Set([7n]));
   });
 
   it("hangs says within 8 s that it is not available, and is well again at once", async () => {
