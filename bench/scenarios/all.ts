@@ -65,7 +65,9 @@ function updates({ contenders, city, directory }: Setting): Scenario[] {
         atLeast(2.2, fastify),
         cpuAtMost(0.5, fastify),
         atLeast(1.6, goHttp),
+        cpuAtMost(0.7, goHttp),
         atLeast(5, goHttpFull),
+        cpuAtMost(0.3, goHttpFull),
         compared(goVanguard),
         atLeast(0.65, rust),
         atLeast(0.65, bareHttp),
@@ -78,7 +80,15 @@ function updates({ contenders, city, directory }: Setting): Scenario[] {
       data: city,
       load: grpcUpdates,
       updatesAtATime: 128,
-      targets: [atLeast(1.8, grpcJs), atLeast(6, connectHttp2), atLeast(1, goGrpc), atLeast(0.6, bareHttp2)],
+      targets: [
+        atLeast(1.8, grpcJs),
+        cpuAtMost(0.6, grpcJs),
+        atLeast(6, connectHttp2),
+        cpuAtMost(0.17, connectHttp2),
+        atLeast(1, goGrpc),
+        cpuAtMost(1, goGrpc),
+        atLeast(0.6, bareHttp2),
+      ],
       directory,
     }),
     sideBySide({
@@ -87,14 +97,14 @@ function updates({ contenders, city, directory }: Setting): Scenario[] {
       data: city,
       load: wrkLoad("connect", 64),
       updatesAtATime: 64,
-      targets: [atLeast(5, connectHttp1)],
+      targets: [atLeast(5, connectHttp1), cpuAtMost(0.2, connectHttp1)],
       directory,
     }),
   ];
 }
 
 function lists({ contenders, city, shop, directory }: Setting): Scenario[] {
-  const { service, fastify, goHttp, rust, readyBytes, grpcJs, goGrpc } = contenders;
+  const { service, fastify, goHttp, rust, readyBytes, grpcJs, goGrpc, bareHttp } = contenders;
   return [
     sideBySide({
       title: "REST list of 20 pets, 64 connections",
@@ -102,7 +112,21 @@ function lists({ contenders, city, shop, directory }: Setting): Scenario[] {
       data: shop,
       load: wrkLoad("list", 64),
       assertSame: assertSameRestList,
-      targets: [atLeast(2, fastify), atLeast(1.2, goHttp), compared(rust)],
+      targets: [
+        atLeast(2, fastify),
+        cpuAtMost(0.5, fastify),
+        atLeast(1.2, goHttp),
+        cpuAtMost(0.6, goHttp),
+        compared(rust),
+      ],
+      directory,
+    }),
+    sideBySide({
+      title: "Single reads over REST, 64 connections",
+      contenders: [service, fastify, goHttp, bareHttp],
+      data: city,
+      load: wrkLoad("read", 64),
+      targets: [compared(fastify), compared(goHttp), cpuAtMost(1.4, bareHttp)],
       directory,
     }),
     sideBySide({
@@ -111,7 +135,7 @@ function lists({ contenders, city, shop, directory }: Setting): Scenario[] {
       data: city,
       load: wrkLoad("list", 8),
       assertSame: assertSameRestList,
-      targets: [atLeast(50, fastify), compared(goHttp), compared(rust), atLeast(0.5, readyBytes)],
+      targets: [atLeast(50, fastify), compared(goHttp), compared(rust), atLeast(0.9, readyBytes)],
       directory,
     }),
     sideBySide({
@@ -120,7 +144,7 @@ function lists({ contenders, city, shop, directory }: Setting): Scenario[] {
       data: shop,
       load: grpcLoad("ListInventory"),
       assertSame: assertSameList,
-      targets: [atLeast(1.8, grpcJs), compared(goGrpc)],
+      targets: [atLeast(1.8, grpcJs), cpuAtMost(0.6, grpcJs), compared(goGrpc)],
       directory,
     }),
   ];
@@ -135,7 +159,7 @@ function overTls({ contenders, city, directory }: Setting): Scenario[] {
       data: city,
       load: patchLoad,
       updatesAtATime: 64,
-      targets: [atLeast(1.8, fastifyTls)],
+      targets: [atLeast(1.8, fastifyTls), cpuAtMost(0.6, fastifyTls)],
       directory,
     }),
     sideBySide({
