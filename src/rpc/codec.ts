@@ -18,6 +18,8 @@ export interface Codec {
   encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): string | Uint8Array;
   /** Encodes a message that is made of parts. */
   encodeParts(desc: DescMessage, parts: Parts): Promise<Uint8Array>;
+  /** The bytes of a prepared message that has them in this format; undefined for any other. */
+  readyBytes(message: PreparedMessage): Uint8Array | undefined;
 }
 
 /** Encodes a message, whole or prepared. */
@@ -29,9 +31,10 @@ export async function encodeMessage(
   if (!(message instanceof PreparedMessage)) {
     return codec.encode(desc, message);
   }
-  return message.parts === undefined
-    ? codec.encode(desc, await message.whole())
-    : await codec.encodeParts(desc, message.parts());
+  if (message.parts !== undefined) {
+    return await codec.encodeParts(desc, message.parts());
+  }
+  return codec.readyBytes(message) ?? codec.encode(desc, await message.whole());
 }
 
 /** The protobuf wire format. Unknown fields are skipped: nothing reads them. */
@@ -42,6 +45,7 @@ export const binaryCodec: Codec = {
   encode: toBinary,
   /** Concatenated messages are merged. Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins */
   encodeParts: (desc, parts) => collect(writeParts(parts, (part) => toBinary(desc, part))),
+  readyBytes: ({ binary }) => binary?.(),
 };
 
 /** ProtoJSON, as `fromProtoJson` reads it. The types in an `Any` are looked up in the registry. */
@@ -54,6 +58,7 @@ export function createJsonCodec(registry: Registry): Codec {
     },
     encode,
     encodeParts: (desc, parts) => collect(joinJson(writeParts(parts, (part) => toJsonString(desc, part, options)))),
+    readyBytes: () => undefined,
   };
 }
 

@@ -12,6 +12,8 @@ export class PreparedMessage<M extends Message = Message> {
   readonly whole: () => Promise<M>;
   /** Makes the message in parts, for a list that is too long to be read, held and written at once. */
   readonly parts: (() => Parts<M>) | undefined;
+  /** Gives the message in the protobuf wire format. Its bytes must not be changed. */
+  readonly binary: (() => Uint8Array) | undefined;
   /** The message as the body of an answer over REST. Its bytes must not be changed. */
   readonly restBody: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** The fields that are known before the message is made. Over REST, headers carry some of them. */
@@ -20,6 +22,7 @@ export class PreparedMessage<M extends Message = Message> {
   constructor(forms: Pick<PreparedMessage<M>, "whole"> & Partial<PreparedMessage<M>>) {
     this.whole = forms.whole;
     this.parts = forms.parts;
+    this.binary = forms.binary;
     this.restBody = forms.restBody;
     this.fields = forms.fields ?? {};
   }

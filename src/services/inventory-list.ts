@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create, toBinary } from "@bufbuild/protobuf";
 import {
   type InventoryService,
   type ListInventoryRequest,
@@ -21,19 +21,26 @@ type ListInventory = ServiceMethods<typeof InventoryService>["listInventory"];
 /** What lists of the inventory need. */
 export interface InventoryListOptions {
   readonly store: Pick<StockStore, "listInventory">;
-  readonly stock: StockRevision;
+  readonly stock: Pick<StockRevision, "caughtUp">;
 }
 
 /**
  * The RPC that lists the inventory. A list of all that remains is the stock at its cursor, however long it takes to send
  * it. A page is as new as its reading, so it shows all that is before its cursor, and maybe more.
+ *
+ * The last short list of everything is kept: until something changes, it is the answer.
  */
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
-  return async ({ pageSize, pageToken, status }) => {
+  let last: PreparedMessage<ListInventoryResponse> | undefined;
+  return async (request) => {
+    const { pageSize, pageToken, status } = request;
     const isPage = pageSize !== undefined;
     const { lineage, revision } = await stock.caughtUp();
     const asOf = isPage ? undefined : revision;
     const cursor = issueCursor(lineage, revision);
+    if (last?.fields.cursor === cursor && isWhole(request)) {
+      return last;
+    }
     const statuses = status.map(petStatusFromMessage);
     const inventory = {
       name: "inventory",
@@ -44,14 +51,32 @@ export function listInventory({ store, stock }: InventoryListOptions): ListInven
         create(ListInventoryResponseSchema, { items: items.map(inventoryItemToMessage), nextPageToken, cursor }),
       fields: { cursor },
     };
-    return await answerList(inventory, { pageSize, pageToken: pageToken || undefined });
+    const response = await answerList(inventory, { pageSize, pageToken: pageToken || undefined });
+    if (response instanceof PreparedMessage || !isWhole(request)) {
+      return response;
+    }
+    last = keptReady(response);
+    return last;
   };
+}
+
+function keptReady(response: ListInventoryResponse): PreparedMessage<ListInventoryResponse> {
+  let bytes: Uint8Array | undefined;
+  return new PreparedMessage({
+    // Interceptors may change what they get.
+    whole: async () => clone(ListInventoryResponseSchema, response),
+    binary: () => {
+      bytes ??= toBinary(ListInventoryResponseSchema, response);
+      return bytes;
+    },
+    fields: { cursor: response.cursor },
+  });
 }
 
 /** The same over REST: lists carry an `ETag`, and the whole list is sent as JSON from the cache. */
 export function restListInventory(
   list: ListInventory,
-  { listCache, stock }: { readonly listCache: InventoryListCache; readonly stock: StockRevision },
+  { listCache, stock }: { readonly listCache: InventoryListCache } & Pick<InventoryListOptions, "stock">,
 ): ListInventory {
   /** The list at the cursor that comes with it; `whole` makes it again. */
   async function fromCache(whole: () => Promise<ListInventoryResponse>) {
