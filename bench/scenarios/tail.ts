@@ -51,8 +51,8 @@ export function tailScenario({ title, kind, service, peers, data, directory }: T
 
 /** A server under `strace` answers fewer requests than come, so it is not probed. */
 function unprobed(corner: Corner): Bout {
-  const { name, run } = boutOf(corner);
-  return { name, run };
+  const bout = boutOf(corner);
+  return { name: bout.name, run: (seconds) => bout.run(seconds) };
 }
 
 function atRateOf(name: string): string {
