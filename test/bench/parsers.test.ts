@@ -54,7 +54,7 @@ describe("an answer over HTTP/1.1", () => {
 
 describe("the bench's arguments", () => {
   it.each([
-    { args: [], rounds: 5, only: "", isPublished: true },
+    { args: [], rounds: 3, only: "", isPublished: true },
     { args: ["--quick"], rounds: 2, only: "", isPublished: true },
     { args: ["--trial"], rounds: 1, only: "", isPublished: false },
     { args: ["--quick", "--only", "TLS"], rounds: 2, only: "TLS", isPublished: false },
