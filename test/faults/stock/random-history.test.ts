@@ -5,7 +5,7 @@ import { startServer } from "../../support/server.ts";
 import { StockLoad } from "./load.ts";
 
 const clients = 16;
-const callsEach = amount(100, 2_000);
+const callsEach = amount(200, 2_000);
 
 it(`${clients} clients over REST and gRPC see one order of all that happens to the stock`, {
   timeout: amount(90_000, 900_000),

@@ -50,7 +50,7 @@ export function wish(random: Random, known: Knowledge): Wish {
     case "updateInventory":
       return { operation, input: { petId, update: { quantity: count(random, petId), reference }, ...tagged(etag) } };
     case "adjustInventory":
-      return { operation, input: { petId, adjustment: { ...addition(random), reference }, ...tagged(etag) } };
+      return { operation, input: { petId, adjustment: { ...addition(random, petId), reference }, ...tagged(etag) } };
     case "batchUpdateInventory":
       return { operation, input: batch(random, reference, known) };
     case "createHold": {
@@ -78,16 +78,16 @@ export function wish(random: Random, known: Knowledge): Wish {
 function batch(random: Random, reference: string, { etags }: Knowledge): Input<"batchUpdateInventory"> {
   const changes = Array.from({ length: 1 + random.below(4) }, (_, index) => {
     const petId = random.pick(petIds);
-    const change = random.oneIn(4) ? { quantity: count(random, petId) } : addition(random);
+    const change = random.oneIn(4) ? { quantity: count(random, petId) } : addition(random, petId);
     const etag = random.oneIn(6) ? etags.get(petId) : undefined;
     return { petId, ...change, reference: `${reference}.${index}`, ...tagged(etag) };
   });
   return { changes, atomic: random.oneIn(2) };
 }
 
-/** Takes more often than it adds. */
-function addition(random: Random): { delta: bigint; allowNegative: boolean } {
-  const delta = BigInt(random.pick([-3, -2, -1, -1, 1, 2]));
+/** Takes more often than it adds; not from the pet whose stock may be the largest, so that sums go beyond it. */
+function addition(random: Random, petId: bigint): { delta: bigint; allowNegative: boolean } {
+  const delta = BigInt(random.pick(petId === int64Max ? [-1, 1, 2] : [-3, -2, -1, -1, 1, 2]));
   return { delta, allowNegative: random.oneIn(10) };
 }
 
