@@ -12,7 +12,7 @@ import type { WebhookStore } from "./webhook-store.ts";
  *
  * Every method may reject with `UNAVAILABLE`: the medium is busy, full or failing, or cannot be reached. Nobody knows
  * then whether a write takes effect. Other errors are named where they can occur. A write that has resolved is durable,
- * and every later read sees it, on every server.
+ * and every later read sees it, on every server; of another store of this process, from the next turn of the event loop.
  */
 export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore, WebhookStore {
   /**

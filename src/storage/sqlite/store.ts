@@ -39,6 +39,7 @@ import { countOrders, iterateOrders, listOrders } from "./orders.ts";
 import { countPets, getPet, iteratePets } from "./pets.ts";
 import { hasOutdated } from "./retention.ts";
 import { findStock } from "./stock.ts";
+import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
@@ -66,6 +67,7 @@ export class SqliteStore implements Store {
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;
+  readonly #reads: TurnReads;
   readonly #writer: Writer;
   readonly #batches = new Lane({
     width: changesAtOnce,
@@ -79,6 +81,7 @@ export class SqliteStore implements Store {
     this.#options = options;
     this.#reader = openDatabase(path, options);
     this.#reader.pragma("query_only = ON");
+    this.#reads = new TurnReads(this.#reader);
     this.#writer = new Writer(path, options);
     this.maintenance = new SqliteMaintenance(path, options, this.#reader);
     this.gauges = this.maintenance.gauges;
@@ -198,6 +201,7 @@ export class SqliteStore implements Store {
       throw fromDriverError(error);
     } finally {
       connection.close();
+      this.#reads.end();
     }
   }
 
@@ -316,11 +320,7 @@ export class SqliteStore implements Store {
   }
 
   #read<T>(work: (connection: Connection) => T): T {
-    try {
-      return work(this.#reader);
-    } catch (error) {
-      throw fromDriverError(error);
-    }
+    return this.#reads.read(work);
   }
 
   /** Reads the rows of one query, as of one moment, over a connection of its own. */

@@ -3,11 +3,11 @@ import { DamagedRowError } from "../column-values.ts";
 import { type Connection, isMediumFailure } from "../connection.ts";
 import { type FileIdentity, StoreFileError } from "../files/store-path.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
-import { type CommandResult, changeStock } from "../stock-commands.ts";
 import { StockWrites } from "../stock-writes.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
 import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
 import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
+import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
   type CommittedWrites,
   type Failure,

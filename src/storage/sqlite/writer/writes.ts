@@ -5,7 +5,6 @@ import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
 import { createKey } from "../keys.ts";
 import { deleteOutdated } from "../retention.ts";
-import { changeStockInBatch, changeStockOrThrow } from "../stock-commands.ts";
 import { saveUsage } from "../usage.ts";
 import {
   createWebhook,
@@ -16,6 +15,7 @@ import {
   saveProgress,
 } from "../webhooks.ts";
 import type { ChangeCounter } from "./change-counters.ts";
+import { changeStockInBatch, changeStockOrThrow } from "./stock-commands.ts";
 
 /**
  * What the writer thread can be asked to do, besides commands. Each write is atomic by itself, because a group of them

@@ -7,14 +7,14 @@ import {
   type StockEntry,
   type StockRefusal,
   stockRefusalError,
-} from "../../domain/stock.ts";
-import type { BatchOutcome, WriteContext, Written } from "../../domain/store/stock-store.ts";
-import { entryOf } from "../stored-stock.ts";
-import type { Connection } from "./connection.ts";
-import { findStillHeld } from "./hold-expiry.ts";
-import { doOnce, recall, remember } from "./idempotency.ts";
-import type { StoredStock } from "./stock.ts";
-import { StockWrites } from "./stock-writes.ts";
+} from "../../../domain/stock.ts";
+import type { BatchOutcome, WriteContext, Written } from "../../../domain/store/stock-store.ts";
+import { entryOf } from "../../stored-stock.ts";
+import type { Connection } from "../connection.ts";
+import { findStillHeld } from "../hold-expiry.ts";
+import { doOnce, recall, remember } from "../idempotency.ts";
+import type { StoredStock } from "../stock.ts";
+import { StockWrites } from "../stock-writes.ts";
 
 /** What becomes of a command: `replayed` is what became of it before. */
 export type CommandResult =

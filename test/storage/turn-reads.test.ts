@@ -1,0 +1,78 @@
+import { setImmediate } from "node:timers/promises";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { Connection } from "../../src/storage/sqlite/connection.ts";
+import { prepareDatabase } from "../../src/storage/sqlite/database.ts";
+import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
+import { createFolder } from "../support/folder.ts";
+
+let reader: Connection;
+let writer: Connection;
+let reads: TurnReads;
+
+beforeEach(() => {
+  const file = prepareDatabase(`${createFolder()}/petstore.db`);
+  reader = new Connection(file);
+  writer = new Connection(file);
+  onTestFinished(() => {
+    reader.close();
+    writer.close();
+  });
+  reads = new TurnReads(reader);
+});
+
+function write(bytes: number): void {
+  writer.run(`INSERT OR REPLACE INTO last_backup (number, taken_at_ms, bytes) VALUES (1, 0, ?)`, bytes);
+}
+
+function read(): number | undefined {
+  const row = reads.read((connection) => connection.get<{ bytes: bigint }>(`SELECT bytes FROM last_backup`));
+  return row && Number(row.bytes);
+}
+
+describe("reads of one turn of the event loop", () => {
+  it("see one moment, also those of promises that are settled meanwhile", async () => {
+    write(1);
+    expect(read()).toBe(1);
+    write(2);
+    expect(read()).toBe(1);
+    await Promise.resolve();
+    expect(read()).toBe(1);
+  });
+
+  it("see, in the next turn, what was written meanwhile, and leave no transaction open", async () => {
+    write(1);
+    expect(read()).toBe(1);
+    write(2);
+    await setImmediate();
+    expect(reader.inTransaction).toBe(false);
+    expect(read()).toBe(2);
+  });
+
+  it("share its moment with those that ask for one", async () => {
+    write(1);
+    expect(reads.read((connection) => connection.asOfOneMoment(read))).toBe(1);
+    write(2);
+    expect(read()).toBe(1);
+    await setImmediate();
+    expect(read()).toBe(2);
+  });
+
+  it("see what the turn itself has written, once they are told", () => {
+    write(1);
+    expect(read()).toBe(1);
+    write(2);
+    reads.end();
+    expect(read()).toBe(2);
+  });
+
+  it("go on after an error, also after one that has ended the transaction", async () => {
+    write(1);
+    expect(() => reads.read((connection) => connection.run(`SELECT 1 FROM nowhere`))).toThrow("nowhere");
+    expect(read()).toBe(1);
+    reads.read((connection) => connection.run("ROLLBACK"));
+    write(2);
+    expect(read()).toBe(2);
+    await setImmediate();
+    expect(reader.inTransaction).toBe(false);
+  });
+});
