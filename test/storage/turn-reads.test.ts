@@ -1,16 +1,18 @@
 import { setImmediate } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
 import { createFolder } from "../support/folder.ts";
 
+let file: string;
 let reader: Connection;
 let writer: Connection;
 let reads: TurnReads;
 
 beforeEach(() => {
-  const file = prepareDatabase(`${createFolder()}/petstore.db`);
+  file = prepareDatabase(`${createFolder()}/petstore.db`);
   reader = new Connection(file);
   writer = new Connection(file);
   onTestFinished(() => {
@@ -74,5 +76,18 @@ describe("reads of one turn of the event loop", () => {
     expect(read()).toBe(2);
     await setImmediate();
     expect(reader.inTransaction).toBe(false);
+  });
+
+  it("go on after one that has met a damaged page", async () => {
+    write(1);
+    const spoiler = new Sqlite(file).unsafeMode();
+    spoiler.exec(`PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage =
+      (SELECT rootpage FROM sqlite_schema WHERE name = 'stock_by_status') WHERE name = 'stock';
+      PRAGMA schema_version = 1000`);
+    spoiler.close();
+    expect(() => reads.read((connection) => connection.get(`SELECT * FROM stock`))).toThrow("cannot reach its store");
+    await setImmediate();
+    expect(reader.inTransaction).toBe(false);
+    expect(read()).toBe(1);
   });
 });

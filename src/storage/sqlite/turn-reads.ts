@@ -8,6 +8,7 @@ import { type Connection, fromDriverError } from "./connection.ts";
  */
 export class TurnReads {
   readonly #connection: Connection;
+  #isBegun = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -15,13 +16,11 @@ export class TurnReads {
 
   /** Throws `UNAVAILABLE` when the medium fails. */
   read<T>(work: (connection: Connection) => T): T {
-    const connection = this.#connection;
     try {
-      if (!connection.inTransaction) {
-        connection.run("BEGIN");
-        nextTick(() => this.end());
+      if (!this.#isBegun) {
+        this.#begin();
       }
-      return work(connection);
+      return work(this.#connection);
     } catch (error) {
       throw fromDriverError(error);
     }
@@ -29,7 +28,22 @@ export class TurnReads {
 
   /** Lets the reads that follow see what was written in this turn. */
   end(): void {
-    // An error may have ended the transaction.
+    this.#isBegun = false;
+    try {
+      this.#commit();
+    } catch {
+      // After a damaged page SQLite throws even here. If the transaction is still open, the next read fails by it.
+    }
+  }
+
+  #begin(): void {
+    this.#commit();
+    this.#connection.run("BEGIN");
+    this.#isBegun = true;
+    nextTick(() => this.end());
+  }
+
+  #commit(): void {
     if (this.#connection.inTransaction) {
       this.#connection.run("COMMIT");
     }
