@@ -5,7 +5,7 @@ import { postgresPrograms } from "./test/support/postgres/programs.ts";
 import SlowestFiles from "./test/support/slowest-files.ts";
 
 // Each store that a test opens has a thread, which compiles its modules: that took most of the time of many files.
-process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/petstore");
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/petstore");
 
 /** Whoever names files wants those, slow or not. */
 const areFilesNamed = process.argv.some((argument) => /^(\.\/)?test\//.test(argument));
