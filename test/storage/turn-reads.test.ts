@@ -50,7 +50,7 @@ describe("reads of one turn of the event loop", () => {
     expect(read()).toBe(2);
   });
 
-  it("share its moment with those that ask for one", async () => {
+  it("share their moment with those that ask for one", async () => {
     write(1);
     expect(reads.read((connection) => connection.asOfOneMoment(read))).toBe(1);
     write(2);

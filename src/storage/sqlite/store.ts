@@ -89,11 +89,11 @@ export class SqliteStore implements Store {
 
   async listInventory(query: InventoryQuery, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
     signal?.throwIfAborted();
-    return this.#read((connection) => listInventory(connection, query));
+    return this.#reads.read((connection) => listInventory(connection, query));
   }
 
   async getEntry(petId: bigint): Promise<StockEntry> {
-    const stock = this.#read((connection) => findStock(connection, petId));
+    const stock = this.#reads.read((connection) => findStock(connection, petId));
     if (stock === undefined) {
       throw petNotFound(petId);
     }
@@ -101,7 +101,7 @@ export class SqliteStore implements Store {
   }
 
   async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
-    const availability = this.#read((connection) => findAvailability(connection, petId, nowMs));
+    const availability = this.#reads.read((connection) => findAvailability(connection, petId, nowMs));
     if (availability === undefined) {
       throw petNotFound(petId);
     }
@@ -129,11 +129,11 @@ export class SqliteStore implements Store {
   }
 
   async getHold(id: string, nowMs: number): Promise<Hold> {
-    return this.#read((connection) => getHold(connection, id, nowMs));
+    return this.#reads.read((connection) => getHold(connection, id, nowMs));
   }
 
   async listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]> {
-    return this.#read((connection) => listHolds(connection, query, nowMs));
+    return this.#reads.read((connection) => listHolds(connection, query, nowMs));
   }
 
   commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
@@ -145,16 +145,16 @@ export class SqliteStore implements Store {
   }
 
   async historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
-    return this.#read((connection) => historyBounds(connection, keptSinceMs));
+    return this.#reads.read((connection) => historyBounds(connection, keptSinceMs));
   }
 
   async listChanges(query: ChangeQuery): Promise<ChangePage> {
-    return this.#read((connection) => listChanges(connection, query));
+    return this.#reads.read((connection) => listChanges(connection, query));
   }
 
   /** Asks the reader first: where there is nothing to delete, the disk has nothing to write. */
   async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
-    const isNeeded = this.#read((connection) =>
+    const isNeeded = this.#reads.read((connection) =>
       connection.asOfOneMoment(() => hasOutdated(connection, keptSinceMs, nowMs)),
     );
     return isNeeded && (await this.#writer.run("deleteOutdated", keptSinceMs, nowMs));
@@ -165,7 +165,7 @@ export class SqliteStore implements Store {
   }
 
   async getPet(id: bigint): Promise<Pet> {
-    const pet = this.#read((connection) => getPet(connection, id));
+    const pet = this.#reads.read((connection) => getPet(connection, id));
     if (pet === undefined) {
       throw petNotFound(id);
     }
@@ -177,12 +177,12 @@ export class SqliteStore implements Store {
   }
 
   async countPets(): Promise<number> {
-    return this.#read(countPets);
+    return this.#reads.read(countPets);
   }
 
   async listOrders(query: ListQuery<OrderStatus>, { signal }: WaitOptions = {}): Promise<Order[]> {
     signal?.throwIfAborted();
-    return this.#read((connection) => listOrders(connection, query));
+    return this.#reads.read((connection) => listOrders(connection, query));
   }
 
   exportOrders(options?: WaitOptions): AsyncIterable<Order> {
@@ -190,7 +190,7 @@ export class SqliteStore implements Store {
   }
 
   async countOrders(): Promise<number> {
-    return this.#read(countOrders);
+    return this.#reads.read(countOrders);
   }
 
   async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
@@ -210,23 +210,23 @@ export class SqliteStore implements Store {
   }
 
   async findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
-    return this.#read((connection) => findKey(connection, secretHash));
+    return this.#reads.read((connection) => findKey(connection, secretHash));
   }
 
   async getKey(id: string): Promise<Key | undefined> {
-    return this.#read((connection) => getKey(connection, id));
+    return this.#reads.read((connection) => getKey(connection, id));
   }
 
   async listKeys(): Promise<Key[]> {
-    return this.#read(listKeys);
+    return this.#reads.read(listKeys);
   }
 
   async listOldSecretEnds(id: string, atMs: number): Promise<number[]> {
-    return this.#read((connection) => listOldSecretEnds(connection, id, atMs));
+    return this.#reads.read((connection) => listOldSecretEnds(connection, id, atMs));
   }
 
   async countKeys(atMs: number): Promise<KeyCounts> {
-    return this.#read((connection) => countKeys(connection, atMs));
+    return this.#reads.read((connection) => countKeys(connection, atMs));
   }
 
   rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
@@ -246,15 +246,15 @@ export class SqliteStore implements Store {
   }
 
   async loadUsage(keyId: string): Promise<Usage | undefined> {
-    return this.#read((connection) => loadUsage(connection, keyId));
+    return this.#reads.read((connection) => loadUsage(connection, keyId));
   }
 
   async getUsage(keyId: string): Promise<KeyUsage | undefined> {
-    return this.#read((connection) => getUsage(connection, keyId));
+    return this.#reads.read((connection) => getUsage(connection, keyId));
   }
 
   async listUsage(): Promise<KeyUsage[]> {
-    return this.#read(listUsage);
+    return this.#reads.read(listUsage);
   }
 
   saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>> {
@@ -266,7 +266,7 @@ export class SqliteStore implements Store {
   }
 
   async listWebhooks(): Promise<Webhook[]> {
-    return this.#read(listWebhooks);
+    return this.#reads.read(listWebhooks);
   }
 
   claimWebhooks(): Promise<Webhook[]> {
@@ -276,7 +276,7 @@ export class SqliteStore implements Store {
   async disclaimWebhooks(): Promise<void> {}
 
   async getWebhook(id: string): Promise<Webhook | undefined> {
-    return this.#read((connection) => getWebhook(connection, id));
+    return this.#reads.read((connection) => getWebhook(connection, id));
   }
 
   deleteWebhook(id: string): Promise<boolean> {
@@ -300,7 +300,7 @@ export class SqliteStore implements Store {
   }
 
   async listAttempts(id: string, limit: number): Promise<DeliveryAttempt[]> {
-    return this.#read((connection) => listAttempts(connection, id, limit));
+    return this.#reads.read((connection) => listAttempts(connection, id, limit));
   }
 
   changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
@@ -309,7 +309,7 @@ export class SqliteStore implements Store {
 
   /** Asks both threads: reads and writes may fail apart. */
   async ready(options?: WaitOptions): Promise<void> {
-    this.#read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));
+    this.#reads.read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));
     await this.changeTokens(options);
   }
 
@@ -317,10 +317,6 @@ export class SqliteStore implements Store {
     await this.#batches.idle();
     await this.#writer.close();
     this.#reader.close();
-  }
-
-  #read<T>(work: (connection: Connection) => T): T {
-    return this.#reads.read(work);
   }
 
   /** Reads the rows of one query, as of one moment, over a connection of its own. */
