@@ -54,7 +54,11 @@ function overHttp2({ origin, ca }: Target, { method = "GET", path, headers = {} 
   session.on("error", reject);
   const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: true });
   stream.on("error", reject);
-  stream.on("close", () => session.destroy());
+  stream.on("close", () => {
+    session.destroy();
+    // A connection that merely ends is no error of the stream.
+    reject(new Error("the connection ended before there was an answer"));
+  });
   stream.on("response", (head) => resolve({ status: head[":status"] ?? 0, headers: toHeaders(head), body: stream }));
   return { answer, close: () => session.destroy() };
 }
