@@ -18,12 +18,21 @@ const long = [
   "test/api/{flat-costs,million}.test.ts",
 ];
 
+/** Start a PostgreSQL or a Valkey, and stop it, break it or fill it. */
+const serverBacked = [
+  "test/storage/{copy,postgres}/**/*.test.ts",
+  "test/rate-limit/redis/**/*.test.ts",
+  "test/{cli/commands/database,observability/store-away,server/shared-limits}.test.ts",
+];
+
 /** Left out of `npm test`, which is to take two minutes. `npm run test:all` runs them, too. */
 const slow = [
   ...long,
+  ...serverBacked,
   "test/{browser,examples,packaging,readme,real-data}/**/*.test.ts",
-  "test/cli/**/{config,copy,import,interruption,keys-update,maintenance,serve,signals,unwilling-system}.test.ts",
-  "test/{api/watch-life,client/following}.test.ts",
+  "test/cli/**/{config,copy,import,interruption,keys,keys-update,maintenance,serve,signals,unwilling-system,webhooks}.test.ts",
+  "test/{api/watch-life,client/{following,published}}.test.ts",
+  "test/{api/stock/retention,reference/{openapi/answers,page/samples},server/answered-streams}.test.ts",
   "test/observability/{alert-cases,prometheus}.test.ts",
   "test/{bench/databases,tools/openapi}.test.ts",
 ];

@@ -3,7 +3,7 @@
  * installed from the registry, in a copy of the working tree or in an empty project, with an empty HOME and without a
  * compiler or Python in PATH. Prints a line for each, and exits with 1 when one fails.
  *
- *     node tools/try-installs.ts [--checkout] [--package] [NODE/NPM …]
+ *     bin/node tools/try-installs.ts [--checkout] [--package] [NODE/NPM …]
  *
  * A version is exact, or a range such as `20`. Without versions it tries all in the list below, in about ten minutes.
  */

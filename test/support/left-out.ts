@@ -23,4 +23,4 @@ const tests = [
 export const leftOut: string | undefined =
   packages.length === 0
     ? undefined
-    : `Left out, without ${packages.join(" and ")}: ${tests.join(", ")}. To have them: apt-get install ${packages.join(" ")}`;
+    : `Left out, without ${packages.join(" and ")}: ${tests.join(", ")}. To have them: apt-get install ${packages.join(" ")} && npm run test:all`;
