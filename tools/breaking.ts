@@ -2,7 +2,7 @@
  * Reports what the protos in the working tree break for callers of an earlier commit: the last one by default. Exit
  * code 1 when anything breaks.
  *
- *     node tools/breaking.ts [COMMIT]
+ *     bin/node tools/breaking.ts [COMMIT]
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -2,7 +2,7 @@
  * Writes `dist/`, the npm package: a bundle of the source and of its dependencies with a chunk for each command, the
  * files that it reads, and its manifest. `npm run pack` packs it.
  *
- *     node tools/build.ts
+ *     bin/node tools/build.ts
  */
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

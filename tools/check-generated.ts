@@ -2,7 +2,7 @@
  * Checks that the generated code in the repository is what `npm run gen` makes of the protos. Prints a line for each
  * file that differs; the exit code is then 1.
  *
- *     node tools/check-generated.ts
+ *     bin/node tools/check-generated.ts
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -3,7 +3,7 @@
  * made from Debian's packages. Needs root, a network, and some minutes.
  *
  *     apt-get install buildah bubblewrap mmdebstrap
- *     node tools/check-image.ts
+ *     bin/node tools/check-image.ts
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

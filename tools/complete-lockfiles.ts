@@ -8,7 +8,7 @@
  * - npm warns of each package whose `engines` do not allow the machine's Node. `bin/node` runs them with a newer one,
  *   so all other `engines` are removed.
  *
- *     node tools/complete-lockfiles.ts
+ *     bin/node tools/complete-lockfiles.ts
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
  * folder `.protos`, which `buf.yaml` names as a module. So the repository has no copy of them, and buf needs no schema
  * registry.
  *
- *     node tools/gather-protos.ts [ROOT]
+ *     bin/node tools/gather-protos.ts [ROOT]
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,7 +1,7 @@
 /**
  * Takes pictures of the reference's main views at four widths, light and dark, for people to look at, in `screenshots/`.
  *
- *     node tools/screenshots.ts
+ *     bin/node tools/screenshots.ts
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
  * and TypeScript, against a server of its own. Each trial is a line; the exit code is 1 when one fails. It loads all
  * these versions from npm's registry, and takes some minutes.
  *
- *     node tools/try-client.ts
+ *     bin/node tools/try-client.ts
  */
 import { mkdirSync, mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -13,7 +13,9 @@ export const canHaveNodes = hasPostgres && hasRedis;
 const packages = [...(hasPostgres ? [] : ["postgresql-15"]), ...(hasRedis ? [] : ["redis-server"])];
 
 const tests = [
-  ...(hasPostgres ? [] : ["test/storage/postgres", "test/faults/postgres", "npm run test:postgres"]),
+  ...(hasPostgres
+    ? []
+    : ["test/storage/postgres", "test/storage/copy", "test/faults/postgres", "npm run test:postgres"]),
   ...(hasRedis ? [] : ["test/rate-limit/redis", "test/server/shared-limits", "npm run test:shared-limits"]),
   "test/nodes",
   "npm run test:nodes",
