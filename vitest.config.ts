@@ -18,7 +18,7 @@ const long = [
   "test/api/{flat-costs,million}.test.ts",
 ];
 
-/** Start a PostgreSQL or a Valkey, and stop it, break it or fill it. */
+/** Need a PostgreSQL or a Valkey, which each run starts. */
 const serverBacked = [
   "test/storage/{copy,postgres}/**/*.test.ts",
   "test/rate-limit/redis/**/*.test.ts",
