@@ -50,7 +50,7 @@ function addHistory(db: string): void {
       CREATE TEMP TABLE numbered AS SELECT row_number() OVER (ORDER BY pet_id) AS number, pet_id, quantity FROM stock;
       CREATE UNIQUE INDEX temp.numbered_by_number ON numbered (number);
       CREATE UNIQUE INDEX temp.numbered_by_pet ON numbered (pet_id);
-      INSERT INTO changes
+      INSERT INTO changes (revision, pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
       WITH RECURSIVE counter (revision) AS (
         VALUES (${head + 1}) UNION ALL SELECT revision + 1 FROM counter WHERE revision < ${last}
       )
@@ -62,7 +62,8 @@ function addHistory(db: string): void {
       UPDATE stock SET
         revision = number + ${pets} * ((${last} - number) / ${pets}),
         changes = (${last} - number) / ${pets} + 1
-      FROM numbered WHERE numbered.pet_id = stock.pet_id;`);
+      FROM numbered WHERE numbered.pet_id = stock.pet_id;
+      UPDATE history SET applied_revision = ${last};`);
     connection.pragma("journal_mode = WAL");
   } finally {
     connection.close();

@@ -91,12 +91,14 @@ const laterThan2 = [
   "index idempotency_records_by_age",
   ...["webhooks", "webhook_attempts"].map((name) => `table ${name}`),
   "index webhook_attempts_by_webhook",
+  ...["unapplied_stock", "current_stock"].map((name) => `view ${name}`),
 ];
 
 /** Adds a change of pet 9, which has had one, as its change of that number. */
 function addChange(number: number): string {
-  return `INSERT INTO changes (revision, pet_id, previous, before, after, kind, occurred_at_ms)
-          VALUES (2001, 9, 10, 0, 5, 'set', 1);
+  return `INSERT INTO changes (revision, pet_id, previous, before, after, kind, occurred_at_ms, number)
+          VALUES (2001, 9, 10, 0, 5, 'set', 1, ${number});
+          UPDATE history SET applied_revision = 2001;
           UPDATE stock SET quantity = 5, revision = 2001, changes = ${number} WHERE pet_id = 9`;
 }
 
@@ -187,6 +189,21 @@ describe("a broken rule", () => {
       "last changes",
       `${addChange(2)}; UPDATE stock SET revision = 10 WHERE pet_id = 9`,
       ["change 2001: the stock knows of another last change of the pet"],
+    ],
+    [
+      "changes that the stock lacks",
+      `${addChange(2)}; UPDATE history SET applied_revision = 2000; UPDATE stock SET revision = 10 WHERE pet_id = 9;
+       UPDATE changes SET number = 0 WHERE revision = 2001`,
+      [
+        "pet 9: its stock must have a revision if it has changes, and only then",
+        "change 2001: it must have a number, because the stock may lack it",
+        "change 2001: it must have a mark if it is the 128th of the pet, and only then",
+      ],
+    ],
+    [
+      "changes that there are not yet",
+      `UPDATE history SET applied_revision = 2001`,
+      ["the stock cannot have all changes up to 2001"],
     ],
     [
       "links to no change",

@@ -30,14 +30,16 @@ const queued = [adjust(1n, -1n), adjust(2n, -1n), adjust(3n, -1n)].map((command)
 /** The quantities of all pets, and the pets of all changes. */
 function contentOf(connection: Awaited<ReturnType<typeof createWriter>>["connection"]) {
   return [
-    connection.all<{ quantity: bigint }>(`SELECT quantity FROM stock`).map(({ quantity }) => quantity),
+    connection
+      .all<{ quantity: bigint }>(`SELECT quantity FROM current_stock ORDER BY pet_id`)
+      .map(({ quantity }) => quantity),
     connection.all<{ pet_id: bigint }>(`SELECT pet_id FROM changes`).map((row) => row.pet_id),
   ];
 }
 
 it("leaves the others of a group alone when one command fails halfway", async () => {
   const { connection, writer } = await createWriter();
-  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE INSERT ON changes WHEN new.pet_id = 2
                       BEGIN SELECT raise(ABORT, 'no'); END`);
   const { answers, message } = writer.commit(queued, []);
   expect(answers.map(({ quantity, revision }) => [quantity, revision])).toEqual([
@@ -58,7 +60,7 @@ it("leaves the others of a group alone when one command fails halfway", async ()
 
 it("leaves the others of a group alone when a batch fails halfway", async () => {
   const { connection, writer } = await createWriter();
-  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE INSERT ON changes WHEN new.pet_id = 2
                       BEGIN SELECT raise(ABORT, 'no'); END`);
   const batchOf = (...petIds: bigint[]): Task => ({
     name: "changeStockInBatch",
@@ -90,7 +92,7 @@ it("judges each command of a group by what the ones before it have found held, a
     [0n, 5],
     [0n, 0],
   ]);
-  expect(connection.all(`SELECT quantity, held, changes FROM stock WHERE pet_id = 1`)).toEqual([
+  expect(connection.all(`SELECT quantity, held, changes FROM current_stock WHERE pet_id = 1`)).toEqual([
     { quantity: 0n, held: 0n, changes: 3n },
   ]);
 });
@@ -98,7 +100,7 @@ it("judges each command of a group by what the ones before it have found held, a
 it("has done nothing of a group that fails as a whole", async () => {
   const { connection, writer } = await createWriter();
   const content = contentOf(connection);
-  connection.execute(`CREATE TEMP TRIGGER failing BEFORE UPDATE ON stock WHEN new.pet_id = 2
+  connection.execute(`CREATE TEMP TRIGGER failing BEFORE INSERT ON changes WHEN new.pet_id = 2
                       BEGIN SELECT raise(ROLLBACK, 'no'); END`);
   expect(() => writer.commit(queued, [])).toThrow("no");
   expect(contentOf(connection)).toEqual(content);

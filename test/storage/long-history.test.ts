@@ -21,7 +21,8 @@ beforeEach(async () => {
      WITH RECURSIVE n (revision) AS (VALUES (3) UNION ALL SELECT revision + 1 FROM n WHERE revision < ${count})
      SELECT revision, 1, iif(revision = 3, 1, revision - 1), 5, 5, 'set', revision FROM n;
      INSERT INTO change_marks SELECT 1, revision FROM changes WHERE revision > 2 AND (revision - 1) % 128 = 0;
-     UPDATE stock SET revision = ${count}, changes = ${count - 1n} WHERE pet_id = 1`,
+     UPDATE stock SET revision = ${count}, changes = ${count - 1n} WHERE pet_id = 1;
+     UPDATE history SET applied_revision = ${count}`,
   );
   connection.close();
 });

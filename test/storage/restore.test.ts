@@ -232,7 +232,7 @@ describe("a restore is refused, and changes nothing,", () => {
     [
       "marked as older than it is",
       () => new Sqlite(backup).exec(`PRAGMA user_version = ${schemaVersion - 1}`).close(),
-      "it is not sound: the table change_counters is not as petstore makes it",
+      "it is not sound: the table history is not as petstore makes it",
     ],
     [
       "somebody's to trigger",

@@ -18,6 +18,11 @@ export function headOf(connection: Connection): bigint {
   return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
 }
 
+/** The revision up to which all changes have been applied to the stock. */
+export function appliedRevision(connection: Connection): bigint {
+  return connection.get<{ applied: bigint }>(`SELECT applied_revision AS applied FROM history`)?.applied ?? 0n;
+}
+
 /** The revision of the oldest change that has not been deleted; 1 before the first one. */
 export function oldestRevision(connection: Connection): bigint {
   return connection.get<{ oldest: bigint }>(`SELECT ifnull(min(revision), 1) AS oldest FROM changes`)?.oldest ?? 1n;

@@ -3,16 +3,14 @@ import type { InventoryQuery } from "../../domain/store/stock-store.ts";
 import { assertAscending, readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { createListClause } from "./list-clause.ts";
+import { unappliedOf } from "./unapplied-changes.ts";
 
 interface InventoryRow {
   readonly id: bigint;
   readonly quantity: bigint;
   readonly status: string;
-}
-
-/** An entry, and whether it has changed since the wanted revision. */
-interface DatedRow extends InventoryRow {
-  readonly is_late: bigint;
+  /** Of the last change. */
+  readonly revision: bigint;
 }
 
 export function listInventory(connection: Connection, query: InventoryQuery): InventoryItem[] {
@@ -20,28 +18,35 @@ export function listInventory(connection: Connection, query: InventoryQuery): In
   if (asOf !== undefined) {
     return listAsOf(connection, query, asOf);
   }
-  const { sql, values } = createListClause("pet_id", query);
-  const rows = connection.all<InventoryRow>(`SELECT pet_id AS id, quantity, status FROM stock ${sql}`, ...values);
-  assertAscending(rows);
-  return rows.map(inventoryFromRow);
+  return listRows(connection, query).map(inventoryFromRow);
 }
 
-/**
- * Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. Needs no
- * transaction: the stock after a revision does not change.
- */
+/** Rows of `stock`, with changes that have not been applied to them. */
+function listRows(connection: Connection, query: InventoryQuery): InventoryRow[] {
+  const { sql, values } = createListClause("pet_id", query);
+  const rows = connection.all<InventoryRow>(
+    `SELECT pet_id AS id, quantity, status, revision FROM stock ${sql}`,
+    ...values,
+  );
+  assertAscending(rows);
+  const unapplied = unappliedOf(connection);
+  return unapplied.count === 0
+    ? rows
+    : rows.map((row) => {
+        const change = unapplied.find(row.id);
+        return change !== undefined && change.revision > row.revision
+          ? { ...row, quantity: change.quantity, revision: change.revision }
+          : row;
+      });
+}
+
+/** Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. */
 function listAsOf(connection: Connection, query: InventoryQuery, revision: bigint): InventoryItem[] {
   const items: InventoryItem[] = [];
   let { after } = query;
   for (;;) {
     const limit = query.limit === undefined ? undefined : query.limit - items.length;
-    const { sql, values } = createListClause("pet_id", { ...query, after, limit });
-    const rows = connection.all<DatedRow>(
-      `SELECT pet_id AS id, quantity, status, revision > ? AS is_late FROM stock ${sql}`,
-      revision,
-      ...values,
-    );
-    assertAscending(rows);
+    const rows = listRows(connection, { ...query, after, limit });
     items.push(...putBack(connection, rows, revision));
     after = rows.at(-1)?.id;
     if (limit === undefined || rows.length < limit || items.length === query.limit) {
@@ -51,11 +56,11 @@ function listAsOf(connection: Connection, query: InventoryQuery, revision: bigin
 }
 
 /** The entries as they were after a revision, without those that were not there yet. */
-function putBack(connection: Connection, rows: readonly DatedRow[], revision: bigint): InventoryItem[] {
-  const late = rows.filter((row) => row.is_late === 1n).map(({ id }) => id);
+function putBack(connection: Connection, rows: readonly InventoryRow[], revision: bigint): InventoryItem[] {
+  const late = rows.filter((row) => row.revision > revision);
   const former = late.length === 0 ? undefined : formerQuantities(connection, late, revision);
   return rows.flatMap((row) => {
-    const quantity = row.is_late === 1n ? former?.get(row.id) : row.quantity;
+    const quantity = row.revision > revision ? former?.get(row.id) : row.quantity;
     return quantity === undefined || quantity === null ? [] : inventoryFromRow({ ...row, quantity });
   });
 }
@@ -67,7 +72,7 @@ function putBack(connection: Connection, rows: readonly DatedRow[], revision: bi
  */
 function formerQuantities(
   connection: Connection,
-  petIds: readonly bigint[],
+  late: readonly InventoryRow[],
   revision: bigint,
 ): ReadonlyMap<bigint, bigint | null> {
   const rows = connection.all<{ pet_id: bigint; before: bigint | null }>(
@@ -75,9 +80,9 @@ function formerQuantities(
        SELECT pet_id, revision, previous, before FROM changes
        WHERE revision IN (
          SELECT ifnull(
-           (SELECT min(revision) FROM change_marks WHERE change_marks.pet_id = stock.pet_id AND revision > ?),
-           stock.revision)
-         FROM json_each(?) CROSS JOIN stock ON stock.pet_id = json_each.value)
+           (SELECT min(revision) FROM change_marks WHERE change_marks.pet_id = pair.value ->> 0 AND revision > ?),
+           pair.value ->> 1)
+         FROM json_each(?) AS pair)
        UNION ALL
        SELECT changes.pet_id, changes.revision, changes.previous, changes.before
        FROM walk CROSS JOIN changes ON changes.revision = walk.previous
@@ -85,7 +90,7 @@ function formerQuantities(
      )
      SELECT pet_id, before, min(revision) FROM walk GROUP BY pet_id`,
     revision,
-    `[${petIds.join(",")}]`,
+    `[${late.map(({ id, revision: last }) => `[${id},${last}]`).join(",")}]`,
     revision,
   );
   return new Map(rows.map((row) => [row.pet_id, row.before]));

@@ -233,6 +233,23 @@ const migrations: readonly Step[] = [
 
    ALTER TABLE change_counters ADD COLUMN webhooks INTEGER NOT NULL DEFAULT 0;`,
   ],
+  [
+    `ALTER TABLE changes ADD COLUMN number INTEGER NOT NULL DEFAULT 0;  -- the pet's first is 1; 0 for older ones
+   ALTER TABLE history ADD COLUMN applied_revision INTEGER NOT NULL DEFAULT 0;  -- stock has all changes up to it
+   UPDATE history SET applied_revision = (SELECT ifnull(max(revision), 0) FROM changes);
+
+   CREATE VIEW unapplied_stock AS
+     SELECT pet_id, after AS quantity, max(revision) AS revision, number AS changes
+     FROM changes WHERE revision > (SELECT applied_revision FROM history) GROUP BY pet_id;
+
+   CREATE VIEW current_stock AS
+     SELECT stock.pet_id,
+       iif(late.revision > stock.revision, late.quantity, stock.quantity) AS quantity,
+       iif(late.revision > stock.revision, late.revision, stock.revision) AS revision,
+       iif(late.revision > stock.revision, late.changes, stock.changes) AS changes,
+       stock.held, stock.status
+     FROM stock LEFT JOIN unapplied_stock AS late ON late.pet_id = stock.pet_id;`,
+  ],
 ];
 
 /** The version of the schema that this program reads and writes: SQLite's `user_version`. */

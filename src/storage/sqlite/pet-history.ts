@@ -3,6 +3,7 @@ import type { ChangeQuery } from "../../domain/history.ts";
 import { lesserOf } from "../../domain/ranges.ts";
 import { type Condition, matchesOf, type RevisionRange, type Search, searchRevisions } from "./change-search.ts";
 import type { Connection } from "./connection.ts";
+import { findStock } from "./stock.ts";
 import { changesPerMark } from "./stock-writes.ts";
 
 /*
@@ -82,11 +83,11 @@ function ascending(a: bigint, b: bigint): number {
 }
 
 function lastChangeOf(connection: Connection, petId: bigint): bigint {
-  const row = connection.get<{ revision: bigint }>(`SELECT revision FROM stock WHERE pet_id = ?`, petId);
-  if (row === undefined) {
+  const stock = findStock(connection, petId);
+  if (stock === undefined) {
     throw petNotFound(petId);
   }
-  return row.revision;
+  return stock.revision;
 }
 
 interface StepRow {

@@ -11,15 +11,15 @@ interface PetRow {
   readonly photo_urls: string;
   readonly tags: string;
   readonly status: string;
+}
+
+interface StockedPetRow extends PetRow {
   readonly quantity: bigint;
 }
 
 /** Undefined when there is no such pet. */
 export function getPet(connection: Connection, id: bigint): Pet | undefined {
-  const row = connection.get<PetRow>(
-    `SELECT pets.*, status, quantity FROM pets JOIN stock ON pet_id = id WHERE id = +?`,
-    id,
-  );
+  const row = connection.get<PetRow>(`SELECT pets.*, status FROM pets JOIN stock ON pet_id = id WHERE id = +?`, id);
   return row && petFromRow(row);
 }
 
@@ -29,8 +29,8 @@ export function countPets(connection: Connection): number {
 
 /** All pets by ascending id, one by one. */
 export function* iteratePets(connection: Connection): Generator<StockedPet> {
-  const rows = connection.iterate<PetRow>(
-    `SELECT pets.*, status, quantity FROM pets CROSS JOIN stock ON pet_id = id ORDER BY id`,
+  const rows = connection.iterate<StockedPetRow>(
+    `SELECT pets.*, status, quantity FROM pets CROSS JOIN current_stock ON pet_id = id ORDER BY id`,
   );
   for (const row of rows) {
     yield { ...petFromRow(row), quantity: readInteger(row.quantity) };

@@ -1,8 +1,9 @@
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { lesserOf } from "../../domain/ranges.ts";
 import type { Connection } from "./connection.ts";
-import { findOldest, headOf, oldestRevision } from "./history-bounds.ts";
+import { appliedRevision, findOldest, headOf, oldestRevision } from "./history-bounds.ts";
 import { noteExpired } from "./hold-expiry.ts";
+import { applyAll } from "./unapplied-changes.ts";
 
 /** The most rows of a kind that one step deletes: twice what a batch may write, in some 10 ms. */
 const rowsPerStep = 2_000n;
@@ -44,6 +45,9 @@ export function deleteOutdated(connection: Connection, keptSinceMs: number, nowM
 function deleteChanges(connection: Connection, keptSinceMs: number): void {
   const oldest = oldestRevision(connection);
   const end = lesserOf(oldestWanted(connection, keptSinceMs), oldest + rowsPerStep);
+  if (end > appliedRevision(connection)) {
+    applyAll(connection);
+  }
   connection.run(
     `DELETE FROM change_marks WHERE (pet_id, revision) IN (SELECT pet_id, revision FROM changes WHERE revision < ?)`,
     end,

@@ -1,8 +1,8 @@
 import type { WriteContext } from "../../domain/store/stock-store.ts";
 import type { StockWrite } from "../stored-stock.ts";
 import type { Connection, Value } from "./connection.ts";
-import { headOf } from "./history-bounds.ts";
 import { findStocks, StoredStock } from "./stock.ts";
+import { unappliedOf } from "./unapplied-changes.ts";
 
 /** Every 128th change of a pet has a mark, from which readers find the changes before it. */
 export const changesPerMark = 128;
@@ -10,14 +10,14 @@ export const changesPerMark = 128;
 /**
  * Writes of stock within one transaction, with their history. They are gathered, and `flush` makes them: so what
  * is refused before has nothing to undo, and needs no savepoint. Until then only this object knows of them.
+ *
+ * They go into the history. `StockApplier` applies them to `stock` later.
  */
 export class StockWrites {
   readonly #connection: Connection;
   readonly #known: Map<bigint, StoredStock>;
-  readonly #changed = new Set<bigint>();
   readonly #changes: Value[][] = [];
-  readonly #marks: StoredStock[] = [];
-  #head: bigint | undefined;
+  readonly #written: StoredStock[] = [];
 
   /** Reads the stock of all pets that will be asked for. Throws `DamagedRowError`. */
   constructor(connection: Connection, petIds: readonly bigint[]) {
@@ -42,35 +42,28 @@ export class StockWrites {
     { kind, quantity, reason, reference }: StockWrite,
     { keyId, requestId, nowMs }: WriteContext,
   ): StoredStock {
-    this.#head ??= headOf(this.#connection);
+    const number = changes + 1n;
     const note = [kind, reason ?? null, reference ?? null, keyId, requestId, BigInt(nowMs)];
-    const revision = this.#head + BigInt(this.#changes.push([petId, previous, before, quantity, ...note]));
-    const written = new StoredStock({ petId, quantity, status, held, revision, changes: changes + 1n, lineage });
+    const place = this.#changes.push([petId, previous, before, quantity, number, ...note]);
+    const revision = unappliedOf(this.#connection).head + BigInt(place);
+    const written = new StoredStock({ petId, quantity, status, held, revision, changes: number, lineage });
     this.#known.set(petId, written);
-    this.#changed.add(petId);
-    if (written.changes % BigInt(changesPerMark) === 0n) {
-      this.#marks.push(written);
-    }
+    this.#written.push(written);
     return written;
   }
 
   /** Makes the writes. It is the last call. */
   flush(): void {
     this.#insertChanges();
-    for (const petId of this.#changed) {
-      const { quantity, revision, changes } = this.#known.get(petId) as StoredStock;
-      this.#connection.run(
-        `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
-        quantity,
-        revision,
-        changes,
-        petId,
-      );
-    }
-    for (const { petId, revision } of this.#marks) {
-      this.#connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
+    const unapplied = unappliedOf(this.#connection);
+    for (const { petId, quantity, revision, changes } of this.#written) {
+      unapplied.note(petId, { quantity, revision, changes });
+      if (changes % BigInt(changesPerMark) === 0n) {
+        this.#connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
+      }
     }
   }
+
   /** A change's revision is one above the highest, which is never deleted: so SQLite numbers them without a gap. */
   #insertChanges(): void {
     let at = 0;
@@ -90,8 +83,8 @@ const insertOne = insertOf(1);
 const insertMany = insertOf(changesPerInsert);
 
 function insertOf(count: number): string {
-  const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   return `INSERT INTO changes
-            (pet_id, previous, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
+            (pet_id, previous, before, after, number, kind, reason, reference, key_id, request_id, occurred_at_ms)
           VALUES ${Array(count).fill(row).join(", ")}`;
 }

@@ -4,6 +4,7 @@ import { versionOf } from "../stored-stock.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { lineageOf } from "./history-bounds.ts";
+import { unappliedOf } from "./unapplied-changes.ts";
 
 /** What is stored of a pet's stock. */
 export interface StockValues {
@@ -59,7 +60,7 @@ export function findStock(connection: Connection, petId: bigint): StoredStock | 
     `SELECT pet_id, quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
     petId,
   );
-  return row && stockFromRow(row, lineageOf(connection));
+  return row && currentStock(connection, row, lineageOf(connection));
 }
 
 /** Finds the stock of those of the pets that there are. Throws `DamagedRowError`. */
@@ -69,16 +70,19 @@ export function findStocks(connection: Connection, petIds: readonly bigint[]): S
     `[${petIds.join(",")}]`,
   );
   const lineage = lineageOf(connection);
-  return rows.map((row) => stockFromRow(row, lineage));
+  return rows.map((row) => currentStock(connection, row, lineage));
 }
 
-function stockFromRow(row: StockRow, lineage: string): StoredStock {
+/** A row with the pet's last change, which may not have been applied to it. */
+function currentStock(connection: Connection, row: StockRow, lineage: string): StoredStock {
+  const change = unappliedOf(connection).find(row.pet_id);
+  const { quantity, revision, changes } = change !== undefined && change.revision > row.revision ? change : row;
   return new StoredStock({
     petId: readInteger(row.pet_id),
-    quantity: readInteger(row.quantity),
+    quantity: readInteger(quantity),
     status: readEnumText(row.status, petStatuses),
-    revision: readInteger(row.revision),
-    changes: readInteger(row.changes),
+    revision: readInteger(revision),
+    changes: readInteger(changes),
     held: readInteger(row.held),
     lineage,
   });

@@ -1,5 +1,6 @@
 import { nextTick } from "node:process";
 import { type Connection, fromDriverError } from "./connection.ts";
+import { unappliedOf } from "./unapplied-changes.ts";
 
 /**
  * Reads over a connection. Reads of one turn of the event loop share a transaction, as it costs more than a small read:
@@ -39,6 +40,7 @@ export class TurnReads {
   #begin(): void {
     this.#commit();
     this.#connection.run("BEGIN");
+    unappliedOf(this.#connection).expire();
     this.#isBegun = true;
     nextTick(() => this.end());
   }

@@ -13,10 +13,11 @@ const withoutServers = "concerns servers that run, and none does";
 /** The tables and columns that a copy leaves out, and why. */
 const leftOut = {
   sqlite: {
-    history: "its lineage is a part of the head",
+    history: "its lineage is a part of the head; all changes of a copy have been applied to its stock",
     sqlite_sequence: "the newest hold's position is a part of the head",
     "stock.changes": "is counted anew",
     "changes.previous": "is linked anew",
+    "changes.number": "is counted anew",
     change_marks: "are set anew",
     usage_saves: withoutServers,
     change_counters: withoutServers,

@@ -7,7 +7,8 @@ const rowsPerPiece = 1_000;
 
 /** Reads the rows of a table by ascending key. The connection is busy until the last one. Throws `DamagedRowError`. */
 export function* readRows(connection: Connection, { name, key, columns }: CopiedTable): Generator<CopiedRow[]> {
-  const sql = `SELECT ${Object.keys(columns).join(", ")} FROM ${name} ORDER BY ${key.join(", ")}`;
+  const source = name === "stock" ? "current_stock" : name;
+  const sql = `SELECT ${Object.keys(columns).join(", ")} FROM ${source} ORDER BY ${key.join(", ")}`;
   let piece: CopiedRow[] = [];
   for (const row of connection.iterate<Record<string, Value>>(sql)) {
     piece.push(Object.entries(columns).map(([column, type]) => fromColumn(row[column] ?? null, type)));

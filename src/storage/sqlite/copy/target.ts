@@ -8,11 +8,12 @@ import { identityOf, syncFolder } from "../files/file-system.ts";
 import { StoreFileError, toStoreFileError } from "../files/store-path.ts";
 import { hasOlderSchema, migrate } from "../migrations.ts";
 import { changesPerMark } from "../stock-writes.ts";
+import { markApplied } from "../unapplied-changes.ts";
 import { lockUnserved, toCopyError } from "./errors.ts";
 import { insertSql, readHead, readRows, toColumn } from "./rows.ts";
 
 /** The columns that are made anew from the changes, once all of them are there. */
-const madeAnew: Readonly<Record<string, readonly string[]>> = { stock: ["changes"], changes: ["previous"] };
+const madeAnew: Readonly<Record<string, readonly string[]>> = { stock: ["changes"], changes: ["previous", "number"] };
 
 /**
  * The store in a file, to be made by a copy. The file may be missing, empty, or a store with nothing in it. A crash at
@@ -73,6 +74,7 @@ export class SqliteTarget implements CopyTarget {
     this.#run((connection) => {
       writeHead(connection, head);
       linkChanges(connection);
+      markApplied(connection);
     });
   }
 
@@ -149,25 +151,23 @@ function writeHead(connection: Connection, { lineage, holdPosition }: StoreHead)
 }
 
 /**
- * Makes the links from each change to the pet's change before, the marks that lead into them, and the pets' numbers of
- * changes. Of a pet whose oldest changes were deleted, the first one that is left counts as its first.
+ * Makes the links from each change to the pet's change before, the changes' numbers, the marks that lead into them, and
+ * the pets' numbers of changes. Of a pet whose oldest changes were deleted, the first one that is left counts as its first.
  */
 function linkChanges(connection: Connection): void {
   connection.run(
-    `UPDATE changes SET previous = linked.former
-     FROM (SELECT revision AS linked_revision, lag(revision) OVER (PARTITION BY pet_id ORDER BY revision) AS former
-           FROM changes) AS linked
-     WHERE revision = linked_revision AND former IS NOT NULL`,
+    `UPDATE changes SET previous = ifnull(linked.former, 0), number = linked.place
+     FROM (SELECT revision AS linked_revision, lag(revision) OVER pet AS former, row_number() OVER pet AS place
+           FROM changes WINDOW pet AS (PARTITION BY pet_id ORDER BY revision)) AS linked
+     WHERE revision = linked_revision`,
   );
   connection.run(
     `INSERT INTO change_marks (pet_id, revision)
-     SELECT pet_id, revision
-     FROM (SELECT pet_id, revision, row_number() OVER (PARTITION BY pet_id ORDER BY revision) AS number FROM changes)
-     WHERE number % ${changesPerMark} = 0`,
+     SELECT pet_id, revision FROM changes WHERE number % ${changesPerMark} = 0`,
   );
   connection.run(
     `UPDATE stock SET changes = counted.number
-     FROM (SELECT pet_id AS counted_pet, count(*) AS number FROM changes GROUP BY pet_id) AS counted
+     FROM (SELECT pet_id AS counted_pet, max(number) AS number FROM changes GROUP BY pet_id) AS counted
      WHERE pet_id = counted_pet`,
   );
   // All changes of these pets were deleted.

@@ -76,10 +76,16 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
 function stepOf({ subject, sql, since = 1, values = [] }: Invariant): Step {
   return {
     subject,
-    findFaults: (connection) =>
-      Number(connection.pragma("user_version")) < since
+    findFaults: (connection) => {
+      const version = Number(connection.pragma("user_version"));
+      // Before version 7 the table is always current.
+      const stock = version < 7 ? "stock" : "current_stock";
+      return version < since
         ? []
-        : connection.all<{ fault: string }>(`${sql} LIMIT ${maxFaults}`, ...values).map(({ fault }) => fault),
+        : connection
+            .all<{ fault: string }>(`${sql.replaceAll("current_stock", stock)} LIMIT ${maxFaults}`, ...values)
+            .map(({ fault }) => fault);
+    },
   };
 }
 

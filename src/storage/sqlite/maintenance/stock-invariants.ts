@@ -20,7 +20,7 @@ export const stockInvariants: readonly Invariant[] = [
           SELECT 'pet ' || pet_id || ': it has stock, and is none of the pets' FROM stock
           WHERE pet_id NOT IN (SELECT id FROM pets)
           UNION ALL
-          SELECT 'pet ' || pet_id || ': its stock must have a revision if it has changes, and only then' FROM stock
+          SELECT 'pet ' || pet_id || ': its stock must have a revision if it has changes, and only then' FROM current_stock
           WHERE NOT (revision >= changes AND changes >= 0 AND (revision = 0) = (changes = 0))
           UNION ALL
           SELECT 'pet ' || pet_id || ': its stock says that ' || held || ' are held, and its holds say ' || sum
@@ -42,6 +42,16 @@ export const stockInvariants: readonly Invariant[] = [
           HAVING min(revision) < 1`,
   },
   {
+    subject: "the changes that the stock lacks",
+    since: 7,
+    sql: `SELECT 'the stock cannot have all changes up to ' || applied_revision AS fault FROM history
+          WHERE applied_revision NOT BETWEEN (SELECT ifnull(min(revision), 1) FROM changes) - 1
+            AND (SELECT ifnull(max(revision), 0) FROM changes)
+          UNION ALL
+          SELECT 'change ' || revision || ': it must have a number, because the stock may lack it' FROM changes
+          WHERE revision > (SELECT applied_revision FROM history) AND number < 1`,
+  },
+  {
     subject: "the changes",
     since,
     // Each change beside the pet's change before it, and numbered from the pet's last one on.
@@ -60,7 +70,7 @@ export const stockInvariants: readonly Invariant[] = [
               WHEN former IS NOT NULL AND before IS NOT former_after THEN 'it does not go on where the one before has ended'
               ELSE 'it must have a mark if it is the ${changesPerMark}th of the pet, and only then'
             END AS fault
-          FROM linked LEFT JOIN stock ON stock.pet_id = linked.pet_id
+          FROM linked LEFT JOIN current_stock AS stock ON stock.pet_id = linked.pet_id
           WHERE stock.pet_id IS NULL
             OR (place = 1 AND (stock.revision <> linked.revision OR stock.quantity <> after))
             OR (former IS NULL AND previous >= (SELECT min(revision) FROM changes))
@@ -72,7 +82,7 @@ export const stockInvariants: readonly Invariant[] = [
   {
     subject: "the links into the history",
     since,
-    sql: `SELECT 'pet ' || pet_id || ': its last change, ' || revision || ', is not in the history' AS fault FROM stock
+    sql: `SELECT 'pet ' || pet_id || ': its last change, ' || revision || ', is not in the history' AS fault FROM current_stock
           WHERE revision >= (SELECT ifnull(min(revision), 1) FROM changes)
             AND revision NOT IN (SELECT revision FROM changes)
           UNION ALL

@@ -4,9 +4,11 @@ import { type Connection, isMediumFailure } from "../connection.ts";
 import { type FileIdentity, StoreFileError } from "../files/store-path.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock-writes.ts";
+import { unappliedOf } from "../unapplied-changes.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
 import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
 import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
+import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
   type CommittedWrites,
@@ -33,11 +35,13 @@ export class GroupWriter {
   readonly #connection: Connection;
   readonly #file: FileIdentity;
   readonly #changes: ChangeTracker;
+  readonly #applier: StockApplier;
 
   constructor(connection: Connection, file: FileIdentity) {
     this.#connection = connection;
     this.#file = file;
     this.#changes = new ChangeTracker(connection);
+    this.#applier = new StockApplier(connection);
   }
 
   /**
@@ -63,15 +67,37 @@ export class GroupWriter {
     }
   }
 
+  /** Applies some changes to the stock, while there is nothing else to do. False when there are no more. */
+  applyStep(): boolean {
+    return this.#atomically(() => {
+      unappliedOf(this.#connection).expire();
+      return this.#applier.applyStep();
+    });
+  }
+
+  /** Runs a transaction, or a part of one. What it has noted of the stock is forgotten with it. */
+  #atomically<T>(work: () => T): T {
+    try {
+      return this.#connection.atomically(work);
+    } catch (error) {
+      this.#applier.forget();
+      throw error;
+    }
+  }
+
   #commit(parts: readonly (readonly QueuedCommand[])[], tasks: readonly Task[], runPart: RunPart): WrittenGroup {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
-    const done = this.#connection.atomically(() => {
+    const done = this.#atomically(() => {
+      const unapplied = unappliedOf(this.#connection);
+      unapplied.expire();
+      const former = unapplied.head;
       const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
       const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
+      this.#applier.applyBeside(Number(unapplied.head - former));
       workedAtMs = performance.now();
       return { ...toAnswers(results), ...ofTasks };
     });
@@ -98,7 +124,7 @@ export class GroupWriter {
   /** A failed statement leaves the other parts alone, unless SQLite has rolled the whole transaction back. */
   readonly #runApart: RunPart = (run) => {
     try {
-      return this.#connection.atomically(run);
+      return this.#atomically(run);
     } catch (error) {
       if (!this.#connection.inTransaction) {
         throw error;

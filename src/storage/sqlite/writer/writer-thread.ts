@@ -23,12 +23,18 @@ const groups = new GroupWriter(connection, new FileIdentity(path));
 const queue = new CommandQueue(memory);
 const port = parentPort as MessagePort;
 
+/** After so long without writes the thread applies the changes that its groups have left unapplied. */
+const idleMs = 1_000;
+
+const idling = setTimeout(applyWhileIdle, idleMs);
+let nextStep: NodeJS.Immediate | undefined;
+
 port.on("message", (first: WriterMessage) => {
+  clearImmediate(nextStep);
   const messages = [first, ...waitingMessages()];
   commitAll(messages.filter((message) => typeof message === "object"));
   if (messages.includes("close")) {
-    connection.close();
-    port.close();
+    close();
   }
 });
 
@@ -37,6 +43,14 @@ function* waitingMessages(): Generator<WriterMessage> {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     yield next.message;
   }
+}
+
+/** Leaves no change unapplied: then other programs may read the stock alone. */
+function close(): void {
+  clearTimeout(idling);
+  while (applyStep()) {}
+  connection.close();
+  port.close();
 }
 
 /** Commits the tasks and all commands that there are, and those that arrive meanwhile after that. */
@@ -48,6 +62,24 @@ function commitAll(tasks: readonly Task[]): void {
   if (!queue.sleep()) {
     // Messages may wait as well.
     setImmediate(commitAll, []);
+  } else {
+    idling.refresh();
+  }
+}
+
+/** One step in each turn of the event loop: a message ends it. */
+function applyWhileIdle(): void {
+  if (applyStep()) {
+    nextStep = setImmediate(applyWhileIdle);
+  }
+}
+
+/** False when there is nothing more to apply, or the disk fails: the next write tells of that. */
+function applyStep(): boolean {
+  try {
+    return groups.applyStep();
+  } catch {
+    return false;
   }
 }
 

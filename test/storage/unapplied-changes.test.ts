@@ -1,0 +1,157 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { FileIdentity } from "../../src/storage/sqlite/files/store-path.ts";
+import { listInventory } from "../../src/storage/sqlite/inventory.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
+import { findStock } from "../../src/storage/sqlite/stock.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
+import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
+import { createFolder } from "../support/folder.ts";
+import { createContext, createPet, everything } from "./samples.ts";
+import { adjust, set } from "./stocked-pets.ts";
+
+const petCount = 300n;
+
+/** A store in whose file each group of changes is committed in this thread. */
+class Store {
+  readonly file = join(createFolder(), "petstore.db");
+  readonly connection: Connection;
+  readonly reads: TurnReads;
+  readonly quantities = new Map<bigint, bigint>();
+  #writer: GroupWriter;
+
+  private constructor(file: string) {
+    this.file = file;
+    this.connection = openDatabase(file);
+    const reader = openDatabase(file);
+    onTestFinished(() => {
+      this.connection.close();
+      reader.close();
+    });
+    this.reads = new TurnReads(reader);
+    this.#writer = this.#startWriter();
+  }
+
+  static async create(): Promise<Store> {
+    const file = join(createFolder(), "petstore.db");
+    const pets = Array.from({ length: Number(petCount) }, (_, index) => createPet({ id: BigInt(index), quantity: 0n }));
+    const store = openSqliteStore(file);
+    await store.importAll({ pets }, 0);
+    await store.close();
+    return new Store(file);
+  }
+
+  /** As after a crash: what the writer knew is gone. */
+  restartWriter(): void {
+    this.#writer = this.#startWriter();
+  }
+
+  #startWriter(): GroupWriter {
+    const connection = openDatabase(this.file);
+    onTestFinished(() => connection.close());
+    return new GroupWriter(connection, new FileIdentity(this.file));
+  }
+
+  /** Commits a group that sets quantities no pet has had. */
+  commit(petIds: readonly bigint[], first: bigint): void {
+    const commands = petIds.map((petId, index) => {
+      this.quantities.set(petId, first + BigInt(index));
+      return { command: set(petId, first + BigInt(index)), context: createContext() };
+    });
+    this.#writer.commit(commands, []);
+  }
+
+  applyStep(): boolean {
+    return this.#writer.applyStep();
+  }
+
+  expectCurrent(petIds: readonly bigint[]): void {
+    const found = petIds.map((petId) => this.reads.read((connection) => findStock(connection, petId)?.quantity));
+    expect(found).toEqual(petIds.map((petId) => this.quantities.get(petId) ?? 0n));
+    const listed = this.reads.read((connection) => listInventory(connection, everything));
+    expect(listed.map(({ quantity }) => quantity)).toEqual(listed.map(({ petId }) => this.quantities.get(petId) ?? 0n));
+    this.reads.end();
+  }
+
+  count(sql: string): number {
+    return Number(this.connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM ${sql}`)?.count);
+  }
+}
+
+/** Pets that look random, and are the same each time. */
+function petsOf(group: number): bigint[] {
+  return Array.from({ length: 1 + (group % 40) }, (_, index) =>
+    BigInt((group * 7_919 + index * index * 104_729) % 300),
+  );
+}
+
+describe("changes that the stock lacks", () => {
+  it("are seen by all readers, through groups, passages over the stock, idle times and crashes", async () => {
+    const store = await Store.create();
+    for (let group = 0; group < 500; group += 1) {
+      store.commit(petsOf(group), BigInt(group * 1_000));
+      if (group % 7 === 0) {
+        store.expectCurrent(petsOf(group + 1));
+      }
+      if (group % 90 === 80) {
+        store.restartWriter();
+      }
+      if (group % 120 === 100) {
+        store.applyStep();
+      }
+    }
+    expect(store.count("history WHERE applied_revision > 300")).toBe(1);
+    expect(store.count("stock NATURAL JOIN (SELECT pet_id, revision FROM current_stock)")).toBeLessThan(300);
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
+    while (store.applyStep()) {}
+    store.expectCurrent([...store.quantities.keys()]);
+    expect(store.count("unapplied_stock")).toBe(0);
+    expect(store.count("stock NATURAL JOIN (SELECT pet_id, quantity, revision, changes FROM current_stock)")).toBe(300);
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
+  });
+
+  it("are not written to the stock by each group, and are as soon as there are many", async () => {
+    const store = await Store.create();
+    const lacking = () => store.count("changes, history WHERE revision > applied_revision");
+    store.commit([1n, 2n, 3n], 1n);
+    expect(lacking()).toBe(3);
+    for (let group = 0; group < 300; group += 1) {
+      store.commit(petsOf(39), BigInt(1 + group) * 100n);
+      expect(lacking()).toBeLessThan(3 * 2_048);
+    }
+  });
+
+  it("are applied before they are deleted", async () => {
+    const store = await Store.create();
+    store.commit([1n, 1n, 2n], 5n);
+    const opened = openSqliteStore(store.file);
+    onTestFinished(() => opened.close());
+    while (await opened.deleteOutdated(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {}
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
+    store.expectCurrent([1n, 2n, 3n]);
+  });
+
+  it("are part of an import's pets, an export and the next adjustment", async () => {
+    const store = await Store.create();
+    store.commit([1n, 2n], 5n);
+    const opened = openSqliteStore(store.file);
+    onTestFinished(() => opened.close());
+    expect((await Array.fromAsync(opened.exportPets())).slice(1, 3).map(({ quantity }) => quantity)).toEqual([5n, 6n]);
+    await opened.importAll({ pets: [{ id: 1n, status: "sold" }] }, 0);
+    const { value } = await opened.changeStock(adjust(1n, -2n), createContext());
+    expect(value).toMatchObject({ quantity: 3n, status: "sold" });
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
+  });
+
+  it("are in the stock once a store is closed", async () => {
+    const store = await Store.create();
+    const opened = openSqliteStore(store.file);
+    await opened.changeStock(set(7n, 9n), createContext());
+    await opened.close();
+    expect(store.count("stock WHERE pet_id = 7 AND quantity = 9")).toBe(1);
+    expect(store.count("unapplied_stock")).toBe(0);
+  });
+});
