@@ -8,7 +8,7 @@ import { assertSameList, assertSameRestList } from "./same-answer.ts";
 import type { Setting } from "./setting.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { slowDisk } from "./slow-disk.ts";
-import { stockChanges } from "./stock-changes.ts";
+import { changesOfOneClient, stockChanges } from "./stock-changes.ts";
 import { tailScenario } from "./tail.ts";
 import { atLeast, compared, cpuAtMost } from "./targets.ts";
 
@@ -37,6 +37,7 @@ export function createScenarios(setting: Setting): Scenario[] {
       prepareLongHistory: () => prepareLongHistory(city),
       directory,
     }),
+    changesOfOneClient({ service, data: city, directory }),
     sideBySide({
       title: "REST PATCH, 64 connections, without tracing and with it",
       contenders: [service, traced],

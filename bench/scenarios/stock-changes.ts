@@ -61,6 +61,24 @@ export function stockChanges({ service, data, prepareLongHistory, directory }: S
   };
 }
 
+/** Whoever has many changes to make sends them one by one, or in batches: each request after the answer to the last. */
+export function changesOfOneClient({ service, data, directory }: Omit<StockChanges, "prepareLongHistory">): Scenario {
+  const [single, batch] = ["PATCH", `batch of ${batchSize}`];
+  return {
+    title: "Changes of stock over REST, one client, one request after another",
+    targets: [{ of: batch, against: single, metric: "changesPerSecond", atLeast: 10 }],
+    async start(held) {
+      const server = await serveCopy(service, { data, directory, held });
+      const writes = { atATime: 1, changesEach: 1, isSet: true };
+      const corners: Corner[] = [
+        { ...server, name: single, load: wrkLoad("patch", 1), writes },
+        { ...server, name: batch, load: wrkLoad("batch", 1), writes: { ...writes, changesEach: batchSize } },
+      ];
+      return corners.map(boutOf);
+    },
+  };
+}
+
 function afterMany(name: string): string {
   return `${name}, after ${historyLength.toLocaleString("en")} changes`;
 }

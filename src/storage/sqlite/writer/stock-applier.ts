@@ -70,18 +70,17 @@ export class StockApplier {
     }
   }
 
-  /** Another process may have applied them already. */
   #applyChanges(petId: bigint): void {
     const change = this.#unapplied.find(petId);
+    // Another process may have applied it meanwhile.
     if (change !== undefined) {
       const { quantity, revision, changes } = change;
       this.#connection.run(
-        `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ? AND revision < ?`,
+        `UPDATE stock SET quantity = ?, revision = ?, changes = ? WHERE pet_id = ?`,
         quantity,
         revision,
         changes,
         petId,
-        revision,
       );
     }
   }
