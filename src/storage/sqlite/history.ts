@@ -1,10 +1,9 @@
 import { type ChangePage, type ChangeQuery, changeKinds, type StockChange } from "../../domain/history.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
-import { searchRevisions } from "./change-search.ts";
+import { searchPets, searchRevisions } from "./change-search.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { headOf, oldestRevision } from "./history-bounds.ts";
-import { searchPets } from "./pet-history.ts";
 
 interface ChangeRow {
   readonly revision: bigint;

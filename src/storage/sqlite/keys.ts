@@ -1,5 +1,15 @@
-import { type FoundKey, type Key, type Plan, plans, type Quota, type Scope } from "../../domain/key.ts";
-import type { KeyCounts, KeyCreation } from "../../domain/store/key-store.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type FoundKey,
+  type Key,
+  type KeySettings,
+  type Plan,
+  plans,
+  type Quota,
+  type Scope,
+  settingsOf,
+} from "../../domain/key.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
 import { fromNullable, toNullable } from "../nullable.ts";
 import { readEnumText, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
@@ -44,8 +54,78 @@ export function createKey(connection: Connection, key: Key, secretHash: Uint8Arr
   });
 }
 
+/** Adds a secret to a key. The other secrets end at the given time, unless they end sooner. */
+export function rotateKey(
+  connection: Connection,
+  id: string,
+  secretHash: Uint8Array,
+  oldSecretsExpireAtMs: number,
+): KeyOutcome {
+  return changeKey(connection, id, () => {
+    if (hasSecret(connection, secretHash)) {
+      return "taken";
+    }
+    connection.run(
+      `UPDATE secrets SET expires_at_ms = ifnull(min(expires_at_ms, ?), ?) WHERE key_id = ?`,
+      BigInt(oldSecretsExpireAtMs),
+      BigInt(oldSecretsExpireAtMs),
+      id,
+    );
+    connection.run(`INSERT INTO secrets (hash, key_id) VALUES (?, ?)`, secretHash, id);
+    return "done";
+  });
+}
+
+export function revokeKey(connection: Connection, id: string, revokedAtMs: number): KeyOutcome {
+  return changeKey(connection, id, () => {
+    connection.run(`UPDATE keys SET revoked_at_ms = ? WHERE id = ?`, BigInt(revokedAtMs), id);
+    return "done";
+  });
+}
+
+export function unbanKey(connection: Connection, id: string): KeyOutcome {
+  return changeKey(connection, id, () => {
+    connection.run(`UPDATE keys SET unbans = unbans + 1 WHERE id = ?`, id);
+    return "done";
+  });
+}
+
+/** Changes the settings of a key, unless they differ from those of `former` by now. */
+export function updateKey(connection: Connection, former: Key, settings: KeySettings): KeyOutcome {
+  return changeKey(connection, former.id, (key) => {
+    if (!isDeepStrictEqual(settingsOf(key), settingsOf(former))) {
+      return "stale";
+    }
+    connection.run(
+      `UPDATE keys SET name = ?, plan = ?, per_minute = ?, per_day = ?, scopes = ?, expires_at_ms = ? WHERE id = ?`,
+      settings.name,
+      settings.plan,
+      toNullable(settings.customQuota?.perMinute),
+      toNullable(settings.customQuota?.perDay),
+      JSON.stringify(settings.scopes),
+      toNullable(settings.expiresAtMs),
+      key.id,
+    );
+    return "done";
+  });
+}
+
+/** Changes a key that is not revoked, and reads it again. `apply` returns the outcome. */
+function changeKey(connection: Connection, id: string, apply: (key: Key) => "done" | "stale" | "taken"): KeyOutcome {
+  return connection.atomically(() => {
+    const key = getKey(connection, id);
+    if (key === undefined) {
+      return { outcome: "unknown" };
+    }
+    if (key.revokedAtMs !== undefined) {
+      return { outcome: "revoked", key };
+    }
+    return { outcome: apply(key), key: getKey(connection, id) ?? key };
+  });
+}
+
 /** Whether a key has a secret, live or not. */
-export function hasSecret(connection: Connection, secretHash: Uint8Array): boolean {
+function hasSecret(connection: Connection, secretHash: Uint8Array): boolean {
   return connection.get(`SELECT 1 FROM secrets WHERE hash = ?`, secretHash) !== undefined;
 }
 

@@ -2,8 +2,7 @@ import type { ErrorCode } from "../../../domain/errors.ts";
 import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
 import type { Connection } from "../connection.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
-import { revokeKey, rotateKey, unbanKey, updateKey } from "../key-changes.ts";
-import { createKey } from "../keys.ts";
+import { createKey, revokeKey, rotateKey, unbanKey, updateKey } from "../keys.ts";
 import { deleteOutdated } from "../retention.ts";
 import { saveUsage } from "../usage.ts";
 import {
