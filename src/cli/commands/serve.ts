@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
+import { keepUndiciUnloaded } from "../../http/node-faults/undici-by-import.ts";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
 import { prepareDemo } from "../demo/demo.ts";
@@ -93,6 +94,7 @@ async function start(config: ServerConfig): Promise<RunningServer> {
 
 /** Without the server's modules, the other commands start in half the time. */
 function loadServer() {
+  keepUndiciUnloaded();
   return import("../../server/server.ts");
 }
 
