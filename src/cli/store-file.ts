@@ -6,15 +6,12 @@ import type { Store } from "../domain/store/store.ts";
 import { isPostgresUrl } from "../domain/store/store-location.ts";
 import type { ReportProgress, StoreMaintenance } from "../domain/store/store-maintenance.ts";
 import { CopyError } from "../storage/copy/copy-error.ts";
-import { type CopiedCounts, copyStore as copyBetween } from "../storage/copy/copy-store.ts";
+import type { CopiedCounts } from "../storage/copy/copy-store.ts";
 import type { CopySource, CopyTarget } from "../storage/copy/sides.ts";
 import { DatabaseError } from "../storage/postgres/connection/database-error.ts";
-import { openSqliteSource } from "../storage/sqlite/copy/source.ts";
-import { SqliteTarget } from "../storage/sqlite/copy/target.ts";
 import { isOlderStore } from "../storage/sqlite/database.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
 import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
-import { previewImportInto } from "../storage/sqlite/import/import.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/printable.ts";
@@ -23,7 +20,7 @@ export type { CopiedCounts } from "../storage/copy/copy-store.ts";
 
 /*
  * A store is in a file, or in a PostgreSQL database, whose URL takes the place of the file's name. The driver of that is
- * loaded where it is needed: it takes as long as a small command.
+ * loaded where it is needed: it takes as long as a small command. So is what one command alone needs, such as to copy.
  */
 
 /** What a command does when the store is missing. */
@@ -91,6 +88,7 @@ export async function previewImport(file: string, ifMissing: IfMissing, imports:
     const { previewImportInto: preview } = await import("../storage/postgres/import/import.ts");
     return preview(file, imports, { ifMissing });
   }
+  const { previewImportInto } = await import("../storage/sqlite/import/import.ts");
   return previewImportInto(file, imports, { ifMissing });
 }
 
@@ -116,6 +114,7 @@ export function maintenanceOf(file: string): StoreMaintenance | undefined {
 
 /** Copies a whole store to one that is missing or empty. See `storage/copy/copy-store.ts`. */
 export async function copyStore(from: string, to: string, report: ReportProgress): Promise<CopiedCounts> {
+  const { copyStore: copyBetween } = await import("../storage/copy/copy-store.ts");
   await using source = await openCopySource(from);
   await using target = await openCopyTarget(to);
   return await copyBetween(source, target, report);
@@ -125,13 +124,14 @@ async function openCopySource(location: string): Promise<CopySource> {
   if (isPostgresUrl(location)) {
     return (await import("../storage/postgres/copy/source.ts")).openPostgresSource(location);
   }
-  return openSqliteSource(location);
+  return (await import("../storage/sqlite/copy/source.ts")).openSqliteSource(location);
 }
 
 async function openCopyTarget(location: string): Promise<CopyTarget> {
   if (isPostgresUrl(location)) {
     return (await import("../storage/postgres/copy/target.ts")).openPostgresTarget(location);
   }
+  const { SqliteTarget } = await import("../storage/sqlite/copy/target.ts");
   return new SqliteTarget(location);
 }
 

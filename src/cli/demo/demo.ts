@@ -1,13 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { join } from "node:path";
-import type { RecordChange } from "../../domain/import.ts";
 import { type Key, newKey } from "../../domain/key.ts";
 import { drawBase62, hashSecret, mintSecret } from "../../domain/key-secret.ts";
 import type { Store } from "../../domain/store/store.ts";
-import type { RecordFormat } from "../../records/record-format.ts";
-import { orderRecord, petRecord } from "../../records/record-kinds.ts";
-import { readRecords } from "../../records/record-reader.ts";
 import { withUnservedStore } from "../store-file.ts";
 
 /**
@@ -26,15 +20,9 @@ async function importSamples(store: Store): Promise<void> {
   if ((await store.countPets()) > 0) {
     return;
   }
-  const imports = { pets: read("pets.csv", petRecord), orders: read("orders.csv", orderRecord) };
-  await store.importAll(imports, Date.now());
-}
-
-function read<T extends { readonly id: bigint }>(
-  name: string,
-  format: RecordFormat<T>,
-): AsyncIterable<RecordChange<T>> {
-  return readRecords(createReadStream(join(import.meta.dirname, name)), "csv", format);
+  // The first demo of a store needs it. The others start sooner without.
+  const { readSamples } = await import("./samples.ts");
+  await store.importAll(readSamples(), Date.now());
 }
 
 // The ids of other keys never begin with this, because they have no second underscore.

@@ -31,7 +31,6 @@ import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.
 import { listChanges } from "./history.ts";
 import { historyBounds } from "./history-bounds.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
-import { importAll } from "./import/import.ts";
 import { listInventory } from "./inventory.ts";
 import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
@@ -194,6 +193,8 @@ export class SqliteStore implements Store {
   }
 
   async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
+    // A server imports nothing, and starts sooner without.
+    const { importAll } = await import("./import/import.ts");
     const connection = openDatabase(this.#path, this.#options);
     try {
       return await importAll(connection, imports, nowMs);

@@ -12,9 +12,11 @@ import type {
 } from "../../../domain/store/store-maintenance.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "../connection.ts";
 import { openDatabase } from "../database.ts";
-import { assertOutside, backUp } from "./backup.ts";
-import { checkDatabase } from "./check.ts";
-import { restoreDatabase } from "./restore.ts";
+
+/*
+ * What backs up, checks and restores is loaded by the command that does it. A server only reads gauges: each module that
+ * it does not load makes its start shorter.
+ */
 
 /** What is told about the store's file, its log, and their file system. */
 const spaceGauges: readonly [name: string, help: string, read: (space: StoreSpace) => number][] = [
@@ -60,6 +62,7 @@ export class SqliteMaintenance implements StoreMaintenance {
   }
 
   async backup(file: string, report?: ReportProgress): Promise<void> {
+    const { assertOutside, backUp } = await import("./backup.ts");
     assertOutside(this.#file, file);
     await this.#run((connection) => backUp(connection, file, report));
   }
@@ -91,11 +94,13 @@ export class SqliteMaintenance implements StoreMaintenance {
     }
   }
 
-  check(depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
+  async check(depth: CheckDepth, report?: ReportProgress): Promise<string[]> {
+    const { checkDatabase } = await import("./check.ts");
     return checkDatabase(this.#file, depth, report);
   }
 
-  restore(backup: string, report?: ReportProgress): Promise<string | undefined> {
+  async restore(backup: string, report?: ReportProgress): Promise<string | undefined> {
+    const { restoreDatabase } = await import("./restore.ts");
     return restoreDatabase(backup, this.#file, report);
   }
 
