@@ -16,6 +16,7 @@ const long = [
   "test/{faults,nodes}/**/*.test.ts",
   "test/soak/**/*.test.ts",
   "test/api/{flat-costs,million}.test.ts",
+  "test/cli/start.test.ts",
 ];
 
 /** Need a PostgreSQL or a Valkey, which each run starts. */
