@@ -1,15 +1,20 @@
 /**
  * Measures the structure of the source: its files, its functions, and the way of one warm REST `PATCH`.
  *
- *     bin/node tools/measure-structure.ts [CHECKOUT]
+ *     bin/node tools/measure-structure.ts [--list] [CHECKOUT]
  *
- * With VERBOSE=1 it lists the small files, and the files on the way.
+ * With `--list` it also lists the small files, and the functions in the order in which a `PATCH` enters them.
  */
 import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { traceUpdate } from "./structure/request-trace.ts";
 import { readSources } from "./structure/sources.ts";
 
-const root = resolve(process.argv[2] ?? join(import.meta.dirname, ".."));
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { list: { type: "boolean", default: false } },
+});
+const root = resolve(positionals[0] ?? join(import.meta.dirname, ".."));
 const sources = readSources(join(root, "src"));
 const small = sources.filter(({ lines }) => lines < 20);
 const crumbs = sources.filter(({ lines, importers }) => lines < 40 && importers === 1);
@@ -35,10 +40,13 @@ const rows: (readonly [string, string, string])[] = [
 for (const [what, value, aim] of rows) {
   console.log(`${what.padEnd(50)} ${value.padEnd(24)} aim: at most ${aim}`);
 }
-if (process.env.VERBOSE !== undefined) {
+if (flags.list) {
   console.log("\nunder 20 lines:", small.map(({ path }) => path).join(" "));
   console.log("\nunder 40 lines with one importer:", crumbs.map(({ path }) => path).join(" "));
-  console.log("\nthe way of a PATCH:", update.way.join(" "));
+  console.log("\nthe way of a PATCH, a line for each time that it enters a file:");
+  for (const { file, names } of update.way) {
+    console.log(`  ${file}: ${names.join(" ")}`);
+  }
 }
 
 function percentage(part: number, whole: number): string {

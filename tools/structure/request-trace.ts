@@ -13,8 +13,15 @@ export interface RequestTrace {
   readonly files: number;
   /** How many times the way enters a file that it has been in before, from another one. */
   readonly returns: number;
-  /** The files in the order in which their functions are entered. */
-  readonly way: readonly string[];
+  /** The files in the order in which they are entered. */
+  readonly way: readonly Visit[];
+}
+
+/** The functions that run in one file before the way leaves it, in the order in which they are entered. */
+export interface Visit {
+  readonly file: string;
+  /** `(anonymous)` for a function without a name. */
+  readonly names: string[];
 }
 
 interface Coverage {
@@ -22,6 +29,7 @@ interface Coverage {
     readonly scriptId: string;
     readonly url: string;
     readonly functions: readonly {
+      readonly functionName: string;
       readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
     }[];
   }[];
@@ -30,6 +38,7 @@ interface Coverage {
 interface EnteredFunction {
   readonly scriptId: string;
   readonly file: string;
+  readonly name: string;
   readonly start: number;
   readonly end: number;
 }
@@ -53,7 +62,7 @@ export async function traceUpdate(root: string): Promise<RequestTrace> {
     return {
       functions: functions.length,
       files: new Set(functions.map(({ file }) => file)).size,
-      returns: way.filter((file, index) => way.indexOf(file) < index).length,
+      returns: way.filter(({ file }, index) => way.findIndex((visit) => visit.file === file) < index).length,
       way,
     };
   } finally {
@@ -88,11 +97,12 @@ function enteredFunctions({ result }: Coverage, prefix: string): Map<string, Ent
     .filter(({ url }) => url.startsWith(prefix))
     .flatMap(({ scriptId, url, functions }) =>
       functions
-        .map(({ ranges: [range] }) => range)
-        .filter((range) => range !== undefined && range.count > 0)
-        .map((range) => ({
+        .map(({ functionName, ranges: [range] }) => ({ functionName, range }))
+        .filter(({ range }) => range !== undefined && range.count > 0)
+        .map(({ functionName, range }) => ({
           scriptId,
           file: url.slice(prefix.length),
+          name: functionName || "(anonymous)",
           start: range?.startOffset ?? 0,
           end: range?.endOffset ?? 0,
         })),
@@ -105,7 +115,7 @@ async function orderOf(
   functions: readonly EnteredFunction[],
   inspector: Inspector,
   update: () => Promise<void>,
-): Promise<string[]> {
+): Promise<Visit[]> {
   await inspector.send("Debugger.enable");
   const texts = new Map<string, string>();
   for (const [index, { scriptId, start, end }] of functions.entries()) {
@@ -134,8 +144,16 @@ async function orderOf(
   await update();
   await setTimeout(100);
   const entered = JSON.parse((await inspector.evaluate("JSON.stringify(globalThis.enteredFunctions)")) as string);
-  const files = (entered as number[]).map((index) => functions[index]?.file ?? "");
-  return files.filter((file, index) => file !== files[index - 1]);
+  const way: Visit[] = [];
+  for (const { file, name } of (entered as number[]).map((index) => functions[index] as EnteredFunction)) {
+    const visit = way.at(-1);
+    if (visit?.file === file) {
+      visit.names.push(name);
+    } else {
+      way.push({ file, names: [name] });
+    }
+  }
+  return way;
 }
 
 function positionOf(scriptId: string, text: string, offset: number) {
