@@ -2,7 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { DomainError, type ErrorCode, internal } from "../domain/errors.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import type { ToError } from "../rpc/answer-call.ts";
+import type { ToError } from "../rpc/call.ts";
 import { connectCodes, errorStatuses, protocolCodes } from "./error-codes.ts";
 
 /**

@@ -3,7 +3,7 @@ import { type DescField, type DescMessage, type DescMethod, type MessageShape, t
 import { createContextKey } from "@connectrpc/connect";
 import { type DomainError, invalidRequest } from "../domain/errors.ts";
 import type { Idempotency } from "../domain/idempotency.ts";
-import type { CallInterceptor } from "../rpc/call.ts";
+import type { Call, CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/endpoint.ts";
 import { headerOf, operationOf } from "./operation.ts";
 
@@ -30,14 +30,16 @@ export const idempotencyInterceptor: CallInterceptor = {
     }
     const fingerprint = fingerprintOf(method);
     const name = headerName.toLowerCase();
-    return async (call) => {
+    return (call) => {
       const lines = call.headerLines(name);
-      if (lines.length > 0) {
-        const key = parseIdempotencyKey(lines);
-        call.contextValues.set(idempotencyKey, { key, fingerprint: fingerprint(call.message as AnyMessage) });
-      }
-      return await next(call);
+      return lines.length === 0 ? next(call) : proceedWithKey(call, lines);
     };
+
+    async function proceedWithKey(call: Call, lines: readonly string[]) {
+      const key = parseIdempotencyKey(lines);
+      call.contextValues.set(idempotencyKey, { key, fingerprint: fingerprint(call.message as AnyMessage) });
+      return await next(call);
+    }
   },
 };
 

@@ -127,14 +127,29 @@ export function appendLimits(header: HeaderList, decision: RateLimitDecision): v
 
 /** Adds all headers but `Retry-After`, which an admitted request does not need. */
 function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
-  let policy = "";
   let state = "";
-  for (const { name, limit, lengthSeconds, remaining, resetAfterSeconds } of windows) {
-    policy += `${policy && ", "}"${name}";q=${limit};w=${lengthSeconds}`;
+  for (const { name, remaining, resetAfterSeconds } of windows) {
     state += `${state && ", "}"${name}";r=${remaining};t=${resetAfterSeconds}`;
   }
   header.raw.push("x-ratelimit-limit", String(headerValues.limit));
   header.raw.push("x-ratelimit-remaining", String(headerValues.remaining));
   header.raw.push("x-ratelimit-reset", String(headerValues.resetSeconds));
-  header.raw.push("ratelimit-policy", policy, "ratelimit", state);
+  header.raw.push("ratelimit-policy", policyOf(windows), "ratelimit", state);
+}
+
+/** The last policy: many requests in a row have the same. */
+let lastPolicy = "";
+let lastPolicyOf: RateLimitDecision["windows"] = [];
+
+function policyOf(windows: RateLimitDecision["windows"]): string {
+  const isSame =
+    windows.length === lastPolicyOf.length &&
+    windows.every(
+      ({ name, limit }, index) => lastPolicyOf[index]?.name === name && lastPolicyOf[index].limit === limit,
+    );
+  if (!isSame) {
+    lastPolicyOf = windows;
+    lastPolicy = windows.map(({ name, limit, lengthSeconds }) => `"${name}";q=${limit};w=${lengthSeconds}`).join(", ");
+  }
+  return lastPolicy;
 }

@@ -15,14 +15,13 @@ export interface Validation {
 
 /** Creates the validation. `inputs` are the request messages. */
 export function createValidation(inputs: readonly DescMessage[]): Validation {
-  let findViolations: FindViolations | undefined;
-  let loading: Promise<FindViolations> | undefined;
-  async function load(): Promise<FindViolations> {
+  let rules: ReadonlyMap<DescMessage, FindViolations> | undefined;
+  let loading: Promise<unknown> | undefined;
+  async function load(): Promise<void> {
     const { compileRules } = await import("./message-rules.ts");
-    findViolations = compileRules(inputs);
-    return findViolations;
+    rules = compileRules(inputs);
   }
-  async function prepare(): Promise<FindViolations> {
+  async function prepare(): Promise<unknown> {
     loading ??= load();
     return loading;
   }
@@ -32,8 +31,10 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
       wrap: (next, { input }) => {
         const headers = headerNames(input);
         return async (call) => {
-          const find = findViolations ?? (await prepare());
-          const violations = find(input, call.message as Message);
+          if (rules === undefined) {
+            await prepare();
+          }
+          const violations = rules?.get(input)?.(call.message as Message) ?? [];
           if (violations.length > 0) {
             throw toInvalidRequest(violations, call);
           }

@@ -54,7 +54,7 @@ export class Observability {
     this.streamLag = new StreamLagMetrics(this.#metrics);
     this.attempts = new AttemptMetrics(this.#metrics);
     addProcessMetrics(this.#metrics, version);
-    this.observer = createCallObserver([this.#calls.ended, createCallLog(logger, () => tracing?.traceId())]);
+    this.observer = createCallObserver([createCallLog(logger, () => tracing?.traceId()), this.#calls.ended]);
   }
 
   /** Tells of a store: its keys, its room and its backups. */

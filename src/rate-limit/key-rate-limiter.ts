@@ -42,7 +42,8 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
     return entry.lastUsedAtMs;
   }
   function decideOn(entry: CachedUsage, key: Key): RateLimitDecision {
-    const decision = decide(entry.usage, allowanceOf(key), use(entry));
+    const nowMs = use(entry);
+    const decision = decide(entry.usage, allowanceOf(key), nowMs);
     entry.usage = decision.usage;
     decided?.(decision, key.plan);
     return decision;
