@@ -1,64 +1,29 @@
-import { randomBytes } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+import { bodyTooLarge, readBody } from "./body.ts";
+import type { ClientAddress } from "./client-address.ts";
+import { HeaderList } from "./header-list.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
+import { parseTarget } from "./target.ts";
 
-/**
- * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
- *
- * Every protocol works on it, and does not know the version of HTTP.
- */
-export interface Exchange {
-  /** The request method, in upper case. */
+/** What an exchange needs to know of the server. */
+export interface ExchangeOptions {
+  readonly clientAddress: ClientAddress;
+  readonly readRequestId: RequestIdReader;
+  /** How long a request body may take to arrive, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** The head of a request over either version of HTTP. */
+export interface RequestHead {
   readonly method: string;
-  /** The request path, exactly as sent: not decoded, not normalised, without the query. */
-  readonly path: string;
-  /** The query as sent, without `?`; empty when there is none. */
-  readonly query: string;
-  readonly httpVersion: "1.1" | "2";
-  /** The scheme by which the client reached us. */
-  readonly scheme: "http" | "https";
-  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `authorityFault`. */
+  readonly target: string;
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+  /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
-  /** The client's address: the peer's, or the one that a trusted proxy names. */
-  readonly clientAddress: string;
-  /** The id of the request, the caller's own or a new one. Every answer carries it. */
-  readonly requestId: string;
-  /** What is learnt about the request on its way. */
-  readonly record: CallRecord;
-  /** The size of the request's headers: of their names and values, in bytes. */
-  readonly headerBytes: number;
-  /** All request headers. Repeated ones are joined by `, `. */
-  readonly requestHeader: Headers;
-  /** Aborts when the client goes away before the answer is complete. */
-  readonly signal: AbortSignal;
-  /** Whether the client has gone away, so that nobody would get an answer. */
-  readonly isAbandoned: boolean;
-
-  /** One request header, by its lower-case name; repeated ones are joined by `, `. */
-  header(name: string): string | undefined;
-  /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
-  headerLines(name: string): readonly string[];
-
-  /**
-   * Reads the whole request body; an empty array when there is none. Framing may add `framingBytes` to `maxBytes`,
-   * which is the size that errors tell.
-   *
-   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
-   * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
-   */
-  readBody(maxBytes: number, deadline?: AbortSignal, framingBytes?: number): Promise<Uint8Array>;
-
-  /** Adds a header to the answer. */
-  addHeader(name: string, value: string): void;
-
-  /**
-   * Sends the answer, and resolves when the system has it. A client that has gone away is not an error. A body that
-   * fails half-way resets the connection, so that no client takes it for complete.
-   *
-   * Rejects for an answer that cannot be written, such as one with a header that HTTP does not allow.
-   */
-  respond(answer: Answer): Promise<void>;
-
-  /** Ends the exchange without an answer, or with half of one. */
-  abort(): void;
+  readonly isEncrypted: boolean;
+  readonly peerAddress: string;
 }
 
 /** The answer to a request. */
@@ -68,6 +33,193 @@ export interface Answer {
   /** Not sent to HEAD, but its length is. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
+}
+
+/**
+ * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
+ *
+ * Every protocol works on it, and does not know the version of HTTP.
+ */
+export abstract class Exchange {
+  abstract readonly httpVersion: "1.1" | "2";
+  /** The request method, in upper case. */
+  readonly method: string;
+  /** The request path, exactly as sent: not decoded, not normalised, without the query. */
+  readonly path: string;
+  /** The query as sent, without `?`; empty when there is none. */
+  readonly query: string;
+  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `authorityFault`. */
+  readonly authority: string | undefined;
+  /** What is learnt about the request on its way. */
+  readonly record = new CallRecord();
+  readonly #head: RequestHead;
+  readonly #options: ExchangeOptions;
+  #requestId: string | undefined;
+  #requestHeader: Headers | undefined;
+  #abort: AbortController | undefined;
+  #addedHeaders: string[] | undefined;
+
+  constructor(head: RequestHead, options: ExchangeOptions) {
+    const { path, query, authority } = parseTarget(head.target);
+    this.method = head.method;
+    this.path = path;
+    this.query = query;
+    this.#head = head;
+    this.authority = authority ?? head.authority ?? this.header("host");
+    this.#options = options;
+  }
+
+  /** Whether the client has gone away, so that nobody would get an answer. */
+  abstract readonly isAbandoned: boolean;
+
+  /**
+   * Sends the answer, and resolves when the system has it. A client that has gone away is not an error. A body that
+   * fails half-way resets the connection, so that no client takes it for complete.
+   *
+   * Rejects for an answer that cannot be written, such as one with a header that HTTP does not allow.
+   */
+  abstract respond(answer: Answer): Promise<void>;
+
+  /** Ends the exchange without an answer, or with half of one. */
+  abstract abort(): void;
+
+  /** The request's body. */
+  protected abstract readonly body: Readable;
+  /** Called before the body is read. */
+  protected abstract startBody(): void;
+  /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
+  protected abstract onAbandoned(listener: () => void): void;
+
+  /** The scheme by which the client reached us. */
+  get scheme(): "http" | "https" {
+    const isForwarded = this.#options.clientAddress.isTrusted(this.#head.peerAddress);
+    const isHttps = this.#head.isEncrypted || (isForwarded && this.header("x-forwarded-proto") === "https");
+    return isHttps ? "https" : "http";
+  }
+
+  /** The client's address: the peer's, or the one that a trusted proxy names. */
+  get clientAddress(): string {
+    return this.#options.clientAddress.resolve(this.#head.peerAddress, this.headerLines("x-forwarded-for"));
+  }
+
+  /** The id of the request, the caller's own or a new one. Every answer carries it. */
+  get requestId(): string {
+    this.#requestId ??= this.#options.readRequestId(this.headerLines(requestIdHeader));
+    return this.#requestId;
+  }
+
+  /** The size of the request's headers: of their names and values, in bytes. */
+  get headerBytes(): number {
+    let bytes = 0;
+    for (const text of this.#head.rawHeaders) {
+      bytes += text.length;
+    }
+    return bytes;
+  }
+
+  /** All request headers. Repeated ones are joined by `, `. */
+  get requestHeader(): Headers {
+    if (this.#requestHeader === undefined) {
+      const raw = this.#head.rawHeaders;
+      this.#requestHeader = new Headers();
+      for (let i = 0; i < raw.length; i += 2) {
+        const name = raw[i] as string;
+        if (!name.startsWith(":")) {
+          this.#requestHeader.append(name, raw[i + 1] as string);
+        }
+      }
+    }
+    return this.#requestHeader;
+  }
+
+  /** Aborts when the client goes away before the answer is complete. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      this.onAbandoned(() => this.#abort?.abort(new ProtocolError("canceled", "The client has gone away.")));
+    }
+    return this.#abort.signal;
+  }
+
+  /** One request header, by its lower-case name; repeated ones are joined by `, `. */
+  header(name: string): string | undefined {
+    const raw = this.#head.rawHeaders;
+    let joined: string | undefined;
+    for (let i = 0; i < raw.length; i += 2) {
+      if (isName(raw[i] as string, name)) {
+        const line = (raw[i + 1] as string).trim();
+        joined = joined === undefined ? line : `${joined}, ${line}`;
+      }
+    }
+    return joined;
+  }
+
+  /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
+  headerLines(name: string): readonly string[] {
+    return headerLines(this.#head.rawHeaders, name);
+  }
+
+  /**
+   * Reads the whole request body; an empty array when there is none. Framing may add `framingBytes` to `maxBytes`,
+   * which is the size that errors tell.
+   *
+   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
+   * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
+   */
+  readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
+    if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
+      return Promise.reject(bodyTooLarge(maxBytes));
+    }
+    this.startBody();
+    const { requestTimeoutMs: timeoutMs } = this.#options;
+    return readBody(this.body, { maxBytes, framingBytes, timeoutMs, deadline, record: this.record });
+  }
+
+  /** Adds a header to the answer. */
+  addHeader(name: string, value: string): void {
+    this.#addedHeaders ??= [];
+    this.#addedHeaders.push(name, value);
+  }
+
+  /** Notes that an answer has been written at once. */
+  protected noteSent(bytes: number): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = true;
+  }
+
+  /** Notes how an answer in pieces has ended. */
+  protected noteStreamed(bytes: number, target: Writable): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = target.writableFinished;
+  }
+
+  /** The names and values of an answer's headers in turn, with the request id and the added headers. */
+  protected rawHeader(header: Headers): string[] {
+    const raw = header instanceof HeaderList ? header.raw : [...header].flat();
+    raw.push(requestIdHeader, this.requestId);
+    if (this.#addedHeaders !== undefined) {
+      raw.push(...this.#addedHeaders);
+    }
+    return raw;
+  }
+}
+
+/**
+ * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
+ * turn, as sent. Source: RFC 9110, 5.5
+ */
+export function headerLines(raw: readonly string[], name: string): readonly string[] {
+  const lines: string[] = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    if (isName(raw[i] as string, name)) {
+      lines.push((raw[i + 1] as string).trim());
+    }
+  }
+  return lines;
+}
+
+function isName(sent: string, name: string): boolean {
+  return sent.length === name.length && sent.toLowerCase() === name;
 }
 
 /**
@@ -103,35 +255,4 @@ export class CallRecord {
   readonly startedAtMs = performance.now();
   /** How long it took, in milliseconds; 0 until it has ended. */
   durationMs = 0;
-}
-
-/** The header with the id of a request, in requests and answers. */
-export const requestIdHeader = "x-request-id";
-
-/** An id that logs and headers can show as it is, no longer than those of proxies. */
-const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
-
-/** Distinguishes the ids of this process from those of others. */
-const prefix = `${randomBytes(9).toString("base64url").replaceAll("_", ".")}-`;
-
-let made = 0;
-
-/** Makes an id: a random prefix for the process, and a counter. It costs a twentieth of a random id. */
-export function makeRequestId(): string {
-  made += 1;
-  return prefix + made.toString(36);
-}
-
-/** Reads the id of a request from the lines of its header. */
-export type RequestIdReader = (lines: readonly string[]) => string;
-
-/**
- * Makes a reader that takes the caller's id where there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
- * Otherwise it makes a new one; also where `isSecret` takes the id for a secret, because ids are logged.
- */
-export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
-  return (lines) => {
-    const [line = ""] = lines;
-    return lines.length === 1 && wellFormed.test(line) && !isSecret(line) ? line : makeRequestId();
-  };
 }

@@ -1,18 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { nextTick } from "node:process";
 import type { TLSSocket } from "node:tls";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
-import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
-import type { Answer } from "./exchange.ts";
-import { type ConnectedRequest, drainWithinBounds, preventAutoDrain } from "./node-faults/http1-unread-body.ts";
+import { type Answer, Exchange, type ExchangeOptions } from "./exchange.ts";
+import { drainWithinBounds, preventAutoDrain } from "./node-faults/http1-unread-body.ts";
 import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/1.1. */
-export class Http1Exchange extends BaseExchange {
+export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
   protected readonly body: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #connected: ConnectedRequest;
+  /** Node takes it from the request when that is destroyed. */
+  readonly #socket: Socket;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   #expectsContinue: boolean;
 
@@ -29,7 +30,7 @@ export class Http1Exchange extends BaseExchange {
     super(head, options);
     this.body = request;
     this.#response = response;
-    this.#connected = { request, socket };
+    this.#socket = socket;
     this.#expectsContinue = request.headers.expect?.toLowerCase() === "100-continue";
   }
 
@@ -59,12 +60,12 @@ export class Http1Exchange extends BaseExchange {
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
     await new Promise<void>((resume) => answers.add(resume));
     const response = this.#response;
-    if (this.isAbandoned) {
+    if (response.destroyed) {
       return;
     }
-    const isUnread = !this.body.complete;
-    if (isUnread) {
-      preventAutoDrain(this.#connected);
+    const unread = this.body.complete ? undefined : { request: this.body, socket: this.#socket };
+    if (unread !== undefined) {
+      preventAutoDrain(unread);
     }
     this.record.status = status;
     const raw = this.rawHeader(header);
@@ -93,13 +94,13 @@ export class Http1Exchange extends BaseExchange {
       }
       this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
     }
-    if (isUnread) {
-      drainWithinBounds(this.#connected);
+    if (unread !== undefined) {
+      drainWithinBounds(unread);
     }
   }
 
   abort(): void {
-    this.#connected.socket.destroy();
+    this.#socket.destroy();
   }
 }
 

@@ -1,14 +1,13 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import { BaseExchange, type ExchangeOptions } from "./base-exchange.ts";
-import type { Answer } from "./exchange.ts";
+import { type Answer, Exchange, type ExchangeOptions } from "./exchange.ts";
 import { resetIfStalled } from "./node-faults/http2-timeouts.ts";
 import { drainRequest, respondAndReset } from "./node-faults/http2-unread-request.ts";
 import { endWithBody } from "./node-faults/http2-unsent-bytes.ts";
 import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
 
 /** An exchange over HTTP/2: one stream. */
-export class Http2Exchange extends BaseExchange {
+export class Http2Exchange extends Exchange {
   readonly httpVersion = "2";
   protected readonly body: ServerHttp2Stream;
 

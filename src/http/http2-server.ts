@@ -13,11 +13,12 @@ import { keepSessionUntilStreamFreed, keepSessionUntilStreamsFreed } from "./nod
 import { limitStreamBursts } from "./node-faults/http2-stream-bursts.ts";
 import { clearSessionTimer, resetIfStalled } from "./node-faults/http2-timeouts.ts";
 import { maxSessionMemory, trackUnsentBytes } from "./node-faults/http2-unsent-bytes.ts";
+import type { InFlight } from "./pipelines.ts";
 
 /** How an HTTP/2 server answers its streams. */
 export interface StreamHandlers {
-  /** Is told of every stream before it is answered. */
-  readonly onStream: (stream: ServerHttp2Stream) => void;
+  /** Counts the streams that are in flight. */
+  readonly inFlight: InFlight;
   /** Answers a bare stream, or returns false to leave it to `handleRequest`. */
   readonly takeStream: (
     stream: ServerHttp2Stream,
@@ -53,8 +54,8 @@ const maxUnwatched = 64;
 
 /** Makes an HTTP/2 server. It has to be destroyed at its end. */
 export function createDetachedHttp2Server(handlers: StreamHandlers): DetachedHttp2Server {
-  const { onStream, takeStream, handleRequest, reportBurst } = handlers;
-  const sessions = new Http2Sessions();
+  const { inFlight, takeStream, handleRequest, reportBurst } = handlers;
+  const sessions = new Http2Sessions(inFlight);
   const server = createServer({
     settings: { maxConcurrentStreams: maxStreams, enablePush: false },
     maxSessionMemory,
@@ -73,7 +74,6 @@ export function createDetachedHttp2Server(handlers: StreamHandlers): DetachedHtt
     stream.on("close", releaseListeners);
     keepSessionUntilStreamFreed(stream);
     trackUnsentBytes(stream);
-    onStream(stream);
     const open = sessions.count(stream);
     if (!takeStream(stream, headers, rawHeaders)) {
       useCompatibilityLayer(stream, headers, flags, rawHeaders);
@@ -147,6 +147,11 @@ const goAwayMs = 5_000;
 /** The open sessions of an HTTP/2 server, with how many streams each has open. */
 class Http2Sessions {
   readonly #streams = new Map<ServerHttp2Session, number>();
+  readonly #inFlight: InFlight;
+
+  constructor(inFlight: InFlight) {
+    this.#inFlight = inFlight;
+  }
 
   /** Takes a new session, and closes it when it is idle, or some time after its client has said GOAWAY. */
   add(session: ServerHttp2Session): void {
@@ -167,19 +172,23 @@ class Http2Sessions {
 
   /** Counts a new stream of its session until it closes. Returns how many the session has open, with this one. */
   count(stream: ServerHttp2Stream): number {
-    const session = stream.session as ServerHttp2Session | undefined;
-    if (session === undefined) {
+    const session = stream.session as ServerHttp2Session;
+    this.#inFlight.enter();
+    stream.once("close", () => {
+      this.#inFlight.leave();
+      this.#add(session, -1);
+    });
+    return this.#add(session, 1);
+  }
+
+  /** Returns how many streams the session has open then; 0 for one that has closed. */
+  #add(session: ServerHttp2Session, change: 1 | -1): number {
+    const known = this.#streams.get(session);
+    if (known === undefined) {
       return 0;
     }
-    const open = (this.#streams.get(session) ?? 0) + 1;
-    this.#streams.set(session, open);
-    stream.on("close", () => {
-      const open = this.#streams.get(session);
-      if (open !== undefined) {
-        this.#streams.set(session, open - 1);
-      }
-    });
-    return open;
+    this.#streams.set(session, known + change);
+    return known + change;
   }
 
   /** Tells all clients to open no further streams. */

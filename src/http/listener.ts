@@ -1,16 +1,15 @@
-import { type EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
-import type { ExchangeOptions } from "./base-exchange.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { Connections, createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 import { createDetachedHttp2Server, type DetachedHttp2Server } from "./http2-server.ts";
 import { oncePerSocket } from "./node-faults/http1-socket-errors.ts";
-import { Pipelines } from "./pipelines.ts";
+import { InFlight, Pipelines } from "./pipelines.ts";
 import { splitByProtocol } from "./preface.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
@@ -52,15 +51,12 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
-  const pipelines = createPipelines(options, requests);
+  const pipelines = createPipelines(options, requests, inFlight);
   const http2 = createHttp2Server(options, requests, inFlight);
   const handleParseError = oncePerSocket(options.handleParseError);
   const http1 = createHttp1Server({
     ...options,
-    handleRequest(request, response) {
-      inFlight.add(response);
-      pipelines.add(request, response);
-    },
+    handleRequest: pipelines.add,
     handleParseError(error, socket) {
       // The client would take a refusal for the answer to an earlier request.
       if (!pipelines.closeBehindOwed(socket)) {
@@ -91,15 +87,18 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>): Pipelines {
+function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>, inFlight: InFlight): Pipelines {
   const { nodeHandler } = options;
-  return new Pipelines((request, response) => {
-    const exchange = new Http1Exchange(request, response, options);
-    if (nodeHandler.paths.has(exchange.path)) {
-      nodeHandler.handle(request, response);
-    } else {
-      requests.add(exchange);
-    }
+  return new Pipelines({
+    inFlight,
+    begin(request, response) {
+      const exchange = new Http1Exchange(request, response, options);
+      if (nodeHandler.paths.has(exchange.path)) {
+        nodeHandler.handle(request, response);
+      } else {
+        requests.add(exchange);
+      }
+    },
   });
 }
 
@@ -111,7 +110,7 @@ function createHttp2Server(
   const { nodeHandler, reportBurst } = options;
   return createDetachedHttp2Server({
     reportBurst,
-    onStream: (stream) => inFlight.add(stream),
+    inFlight,
     takeStream(stream, headers, rawHeaders) {
       const exchange = new Http2Exchange(stream, headers, rawHeaders, options);
       if (nodeHandler.paths.has(exchange.path)) {
@@ -122,33 +121,4 @@ function createHttp2Server(
     },
     handleRequest: nodeHandler.handle,
   });
-}
-
-/** Counts the requests in flight: from the request's head until the last byte of its answer is with the system. */
-class InFlight {
-  #count = 0;
-  #drained: (() => void) | undefined;
-  readonly #leave = () => {
-    this.#count -= 1;
-    if (this.#count === 0) {
-      this.#drained?.();
-    }
-  };
-
-  /** Takes what emits `close` when the answer has ended. */
-  add(answer: EventEmitter): void {
-    this.#count += 1;
-    // An abandoned answer may emit it twice.
-    answer.once("close", this.#leave);
-  }
-
-  /** Resolves when no request is in flight. */
-  drain(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#drained = resolve;
-      if (this.#count === 0) {
-        resolve();
-      }
-    });
-  }
 }

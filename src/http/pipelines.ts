@@ -9,26 +9,32 @@ const maxBegun = 8;
 /** How many answers may be owed before no more is read from the connection. */
 const maxOwed = 32;
 
+/** Who hears of the requests of pipelines. */
+export interface PipelineOptions {
+  /** Is called with each request when its turn has come. */
+  readonly begin: RequestListener;
+  /** Counts the requests that are in flight. */
+  readonly inFlight: InFlight;
+}
+
 /**
  * Holds back clients that pipeline: that send requests over HTTP/1.1 before they have their answers. Without it, all
  * that a client sends would be parsed and kept, at some fifty times its size, and handled before the requests of others.
  */
 export class Pipelines {
-  readonly #begin: RequestListener;
+  readonly #options: PipelineOptions;
   readonly #bySocket = new Map<Socket, Pipeline>();
   #isEnding = false;
 
-  /** `begin` is called with each request when its turn has come. */
-  constructor(begin: RequestListener) {
-    this.#begin = begin;
+  constructor(options: PipelineOptions) {
+    this.#options = options;
   }
 
   /** Takes a request whose head has been read, and the answer that is owed to it. */
-  add(request: IncomingMessage, answer: ServerResponse): void {
-    const { socket } = request;
-    const pipeline = this.#bySocket.get(socket) ?? this.#open(socket);
+  readonly add: RequestListener = (request, answer) => {
+    const pipeline = this.#bySocket.get(request.socket) ?? this.#open(request.socket);
     pipeline.add(request, answer);
-  }
+  };
 
   /** Tells each client, with the last answer that it is owed, to send no further requests. */
   end(): void {
@@ -47,7 +53,7 @@ export class Pipelines {
   }
 
   #open(socket: Socket): Pipeline {
-    const pipeline = new Pipeline(socket, this.#begin);
+    const pipeline = new Pipeline(socket, this.#options);
     this.#bySocket.set(socket, pipeline);
     socket.once("close", () => {
       this.#bySocket.delete(socket);
@@ -64,6 +70,7 @@ export class Pipelines {
 class Pipeline {
   readonly #socket: Socket;
   readonly #begin: RequestListener;
+  readonly #inFlight: InFlight;
   readonly #owed: ServerResponse[] = [];
   /** Begin the requests whose turn has not come yet. */
   readonly #held: (() => void)[] = [];
@@ -72,9 +79,10 @@ class Pipeline {
   #isEnding = false;
   #isClosing = false;
 
-  constructor(socket: Socket, begin: RequestListener) {
+  constructor(socket: Socket, { begin, inFlight }: PipelineOptions) {
     this.#socket = socket;
     this.#begin = begin;
+    this.#inFlight = inFlight;
   }
 
   add(request: IncomingMessage, answer: ServerResponse): void {
@@ -87,6 +95,7 @@ class Pipeline {
       setKeepAlive(answer, false);
     }
     this.#owed.push(answer);
+    this.#inFlight.enter();
     // An abandoned answer may emit `close` twice.
     answer.once("close", this.#shift);
     if (this.#owed.length <= maxBegun) {
@@ -147,6 +156,7 @@ class Pipeline {
   /** Answers end in order. The first one that a closed connection ends must not begin those that are held. */
   readonly #shift = (): void => {
     this.#owed.shift();
+    this.#inFlight.leave();
     if (this.#socket.destroyed) {
       return;
     }
@@ -156,6 +166,33 @@ class Pipeline {
       this.#socket.resume();
     }
   };
+}
+
+/** Counts the requests in flight: from the request's head until the last byte of its answer is with the system. */
+export class InFlight {
+  #count = 0;
+  #drained: (() => void) | undefined;
+
+  enter(): void {
+    this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) {
+      this.#drained?.();
+    }
+  }
+
+  /** Resolves when no request is in flight. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      if (this.#count === 0) {
+        resolve();
+      }
+    });
+  }
 }
 
 /**

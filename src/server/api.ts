@@ -17,7 +17,7 @@ import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/
 import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
-import type { ToError } from "../rpc/answer-call.ts";
+import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";

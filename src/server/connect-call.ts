@@ -8,9 +8,10 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
-import { headerLines } from "../http/base-exchange.ts";
+
 import type { ClientAddress } from "../http/client-address.ts";
-import { CallRecord, type RequestIdReader, requestIdHeader } from "../http/exchange.ts";
+import { CallRecord, headerLines } from "../http/exchange.ts";
+import { type RequestIdReader, requestIdHeader } from "../http/request-id.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
 import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
 import type { TracedCall } from "../observability/tracing.ts";

@@ -2,7 +2,7 @@ import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
-import type { ToError } from "../rpc/answer-call.ts";
+import type { ToError } from "../rpc/call.ts";
 import { createEndpoints } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";

@@ -4,8 +4,9 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from "nod
 import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
-import { createRequestIdReader, type Exchange } from "../../src/http/exchange.ts";
+import type { Exchange } from "../../src/http/exchange.ts";
 import { type Listener, listen } from "../../src/http/listener.ts";
+import { createRequestIdReader } from "../../src/http/request-id.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { until } from "../support/deadline.ts";
 

@@ -2,10 +2,11 @@ import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protoco
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect } from "vitest";
 import { chooseCoding, matchesEtag } from "../../../src/gateway/negotiation.ts";
-import { assertJsonBody } from "../../../src/gateway/request.ts";
+import { assertJsonBody } from "../../../src/gateway/rest-call.ts";
 import { clientNetwork, createClientAddress } from "../../../src/http/client-address.ts";
-import { createRequestIdReader, type Exchange } from "../../../src/http/exchange.ts";
+import type { Exchange } from "../../../src/http/exchange.ts";
 import type { ProtocolError } from "../../../src/http/protocol-error.ts";
+import { createRequestIdReader } from "../../../src/http/request-id.ts";
 import { isAuthority } from "../../../src/http/target.ts";
 import { readTimeout } from "../../../src/rpc/timeout.ts";
 import type { Random } from "../../support/random.ts";
