@@ -1,15 +1,6 @@
-import type { DescField, DescMethod } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { type FieldHeader, fieldHeaders, type HeaderOf } from "./field-headers.ts";
-import {
-  createGetter,
-  createSetter,
-  type Fields,
-  hasPresence,
-  type PathSetter,
-  requireField,
-  resolveFieldPath,
-} from "./fields/field-access.ts";
+import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "./fields/field-access.ts";
 import { createFieldTextReader } from "./fields/field-text.ts";
 import type { TextReader } from "./fields/text-scalar.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
@@ -75,6 +66,16 @@ export interface QueryBinding {
   readonly fields: QueryFields;
   /** The paths of fields that come from the path, the body or a header. */
   readonly bound: ReadonlySet<string>;
+}
+
+/** The name of the header that carries a field, such as `If-Match`; undefined for a field that none carries. */
+export type HeaderOf = (field: DescField) => string | undefined;
+
+/** A text field that a header carries. It stands neither in the path nor in the query nor in a body. */
+export interface FieldHeader {
+  /** In lower case. */
+  readonly headerName: string;
+  readonly field: DescField;
 }
 
 /** What the bindings of one gateway share. */
@@ -147,6 +148,20 @@ function bindVariable(variable: TemplateVariable, { method }: HttpRule, { policy
   return { ...variable, jsonPath, read, set };
 }
 
+/** The fields of a message that headers carry. Throws an `Error` for one that a header cannot carry. */
+function fieldHeaders({ fields }: DescMessage, headerOf: HeaderOf): readonly FieldHeader[] {
+  return fields.flatMap((field) => {
+    const headerName = headerOf(field)?.toLowerCase();
+    if (headerName === undefined) {
+      return [];
+    }
+    if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING || field.oneof !== undefined) {
+      throw new Error(`the field ${field.name}, which ${headerName} carries, is no text, or one of a oneof`);
+    }
+    return [{ headerName, field }];
+  });
+}
+
 /** No field may be set twice; but a path may set a part of the body's field, as in AIP-134. */
 function assertDisjoint(inPath: readonly string[], body: string): void {
   for (const [index, path] of inPath.entries()) {
@@ -189,21 +204,9 @@ function bindQuery(rule: HttpRule, bound: ReadonlySet<string>, { queries }: Comp
   return rule.body === "*" ? undefined : { fields: queries.message(rule.method.input), bound };
 }
 
+/** The body of an answer is the response, or one of its fields. */
 function bindResponse({ method, responseBody }: HttpRule, writers: JsonWriters): JsonWriter {
   return responseBody === ""
     ? writers.message(method.output)
-    : createFieldWriter(requireField(method.output, responseBody), writers);
-}
-
-/** A body is `null` when its field is not set. */
-function createFieldWriter(field: DescField, writers: JsonWriters): JsonWriter {
-  const write = writers.field(field);
-  const get = createGetter(field);
-  if (!hasPresence(field)) {
-    return (message) => write(get(message as Fields));
-  }
-  return (message) => {
-    const value = get(message as Fields);
-    return value === undefined ? "null" : write(value);
-  };
+    : writers.fieldOf(requireField(method.output, responseBody));
 }

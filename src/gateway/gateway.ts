@@ -1,30 +1,26 @@
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { answerCall, type ProtocolCall, type ToError } from "../rpc/answer-call.ts";
+import { answerCall, type ProtocolCall } from "../rpc/call.ts";
 import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { readNotFound } from "../rpc/not-found-endpoint.ts";
-import { type ErrorBody, errorAnswer, optionsAnswer, unaryAnswer } from "./answer.ts";
-import { type Binding, type Compilers, createBinding } from "./binding.ts";
-import type { HeaderOf } from "./field-headers.ts";
+import { type Binding, type Compilers, createBinding, type HeaderOf } from "./binding.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
 import { QueryFieldSets } from "./query/query.ts";
-import { type RoutedRequest, readRequest } from "./request.ts";
+import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
-import { streamAnswer } from "./stream-answer.ts";
 import type { EventsOf } from "./stream-format.ts";
 
 /** What a gateway serves, and how. */
-export interface GatewayOptions extends RestErrors {
+export interface GatewayOptions extends RestOptions {
   /** Unary and server-streaming RPCs. Those without a `google.api.http` option are ignored. */
   readonly endpoints: readonly Endpoint[];
   /** Answers OPTIONS, and refuses requests that no route takes. */
   readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
-  readonly maxBodyBytes: number;
   /** Says which text fields headers carry, of requests and of answers. Without it, none. */
   readonly headerOf?: HeaderOf;
   /** Says which streams are told as Server-Sent Events. Without it, none. */
@@ -48,7 +44,7 @@ export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Prom
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
-  const { notFoundEndpoint, maxBodyBytes, toError, errorBody } = options;
+  const { notFoundEndpoint, toError, errorBody } = options;
   return (exchange, contentFault) => {
     const match = routes.match(exchange.method, exchange.path);
     if (match.route === undefined || (exchange.method === "HEAD" && match.route.formats !== undefined)) {
@@ -57,8 +53,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
     }
     const { route: binding, segments } = match;
-    const request = { exchange, binding, segments, maxBodyBytes, contentFault };
-    return answerCall(binding.endpoint, routedCall(request, options), toError);
+    const call = new RestCall({ exchange, binding, segments, contentFault }, options);
+    return answerCall(binding.endpoint, call, toError);
   };
 }
 
@@ -118,28 +114,6 @@ function allowedAt(path: string, routes: RouteTrie<Binding>): string {
   return [...names].sort().concat("OPTIONS").join(", ");
 }
 
-/** How errors are answered over REST. */
-export interface RestErrors {
-  /** Converts any failure to an error that clients may see. */
-  readonly toError: ToError;
-  readonly errorBody: ErrorBody;
-}
-
-const protocolName = "rest";
-
-/** A request over REST that a route takes. */
-function routedCall(request: RoutedRequest, errors: RestErrors): ProtocolCall {
-  return {
-    exchange: request.exchange,
-    protocolName,
-    timeoutMs: undefined,
-    read: (signal) => readRequest(request, signal),
-    answer: async (response, header) =>
-      response.stream ? streamAnswer(request, { response, header, ...errors }) : unaryAnswer(request, response, header),
-    fail: async (error, header) => errorAnswer(error, header, errors.errorBody),
-  };
-}
-
 /** A request over REST that no route takes. `refusal` is undefined for OPTIONS on a known path. */
 function notFoundCall(
   exchange: Exchange,
@@ -148,10 +122,14 @@ function notFoundCall(
 ): ProtocolCall {
   return {
     exchange,
-    protocolName,
+    protocolName: "rest",
     timeoutMs: undefined,
     read: () => readNotFound(refusal),
-    answer: async (_response, header) => optionsAnswer(header, allow),
+    async answer(_response, header) {
+      // To OPTIONS. Source: RFC 9110, 9.3.7.
+      header.set("allow", allow);
+      return { status: 204, header };
+    },
     fail: async (error, header) => errorAnswer(error, header, errorBody),
   };
 }

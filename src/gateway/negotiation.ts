@@ -3,6 +3,27 @@ import { constants, createBrotliCompress, createGzip } from "node:zlib";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { byteLength, isStream } from "../http/send-body.ts";
 
+/** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
+const json = /^application\/json[ \t]*(?:;(.*))?$/i;
+
+/** The longest media type that is parsed: a longer one means nothing, and could take long. */
+const maxLength = 256;
+
+/** A parameter, its value a token or a quoted string. */
+const parameter = /[ \t]*([^=; \t]+)=(?:"([^"]*)"|([^; \t]*))[ \t]*(?:;|$)/g;
+
+/** Whether a media type is JSON in UTF-8. */
+export function isUtf8Json(type: string): boolean {
+  const match = type.length > maxLength ? null : json.exec(type.trim());
+  return match !== null && charsets(match[1] ?? "").every((charset) => charset.toLowerCase() === "utf-8");
+}
+
+function charsets(parameters: string): string[] {
+  return [...parameters.matchAll(parameter)]
+    .filter(([, name]) => name?.toLowerCase() === "charset")
+    .map(([, , quoted, plain]) => quoted ?? plain ?? "");
+}
+
 /**
  * The quality that `Accept` gives to the first of these types that it lists; 0 when it lists none. The most specific
  * one comes first.

@@ -1,17 +1,18 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import type { Answer } from "../http/exchange.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
-import type { ToError } from "../rpc/answer-call.ts";
-import type { StreamCallResponse } from "../rpc/call.ts";
+import type { StreamCallResponse, ToError } from "../rpc/call.ts";
 import { encodeItem, MessageGroup } from "../rpc/message-group.ts";
-import type { ErrorBody } from "./answer.ts";
+import type { Binding } from "./binding.ts";
 import type { JsonWriter } from "./json/json-scalar.ts";
-import type { RoutedRequest } from "./request.ts";
+import type { ErrorBody } from "./rest-call.ts";
 import { chooseFormat, type StreamFormat, type StreamFormats } from "./stream-format.ts";
 
 /** A stream that is open. */
 interface OpenStream {
+  readonly exchange: Exchange;
+  readonly binding: Binding;
   readonly response: StreamCallResponse;
   /** The headers of the answer. */
   readonly header: HeaderList;
@@ -21,10 +22,8 @@ interface OpenStream {
 }
 
 /** The answer that carries a stream. The request has been read, so it accepts one of the formats. */
-export function streamAnswer(
-  { exchange, binding }: RoutedRequest,
-  { response: { message: messages, trailer }, header, toError, errorBody }: OpenStream,
-): Answer {
+export function streamAnswer({ exchange, binding, response, header, toError, errorBody }: OpenStream): Answer {
+  const { message: messages, trailer } = response;
   const { formats, writeResponse } = binding;
   const toClientError = (reason: unknown) => toError(reason, exchange);
   const format = chooseFormat(formats as StreamFormats, exchange.header("accept"));

@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import type {
+  ConnectError,
   ContextKey,
   ContextValues,
   HandlerContext,
@@ -8,10 +9,10 @@ import type {
   UnaryRequest,
   UnaryResponse,
 } from "@connectrpc/connect";
-import { createLinkedAbortController } from "@connectrpc/connect/protocol";
-import type { Exchange } from "../http/exchange.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import { ProtocolError } from "../http/protocol-error.ts";
+import { CallSignals, type Deadline, startDeadline } from "./call-signals.ts";
+import type { Endpoint } from "./endpoint.ts";
 import type { MessageGroup } from "./message-group.ts";
 import type { PreparedMessage } from "./prepared-message.ts";
 
@@ -26,6 +27,14 @@ export interface CallHead {
   readonly timeoutMs: number | undefined;
   /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
   read(signal: AbortSignal | undefined): Promise<AnyMessage>;
+}
+
+/** A call as its protocol reads and answers it. */
+export interface ProtocolCall extends CallHead {
+  /** Makes the answer with a response. `header` is the answer's own. */
+  answer(response: CallResponse, header: HeaderList): Promise<Answer>;
+  /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
+  fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }
 
 /** The response to a call, on its way back through the interceptors. */
@@ -67,7 +76,8 @@ export class Call implements HandlerContext {
   readonly method: DescMethodUnary;
   readonly exchange: Exchange;
   readonly head: CallHead;
-  readonly signals: CallSignals;
+  /** It runs from now on; undefined where there is none. */
+  readonly deadline: Deadline | undefined;
   /** Undefined until it has been read. */
   message: AnyMessage | undefined = undefined;
   readonly contextValues: ContextValues = new CallValues();
@@ -81,16 +91,23 @@ export class Call implements HandlerContext {
   readonly original: Call = this;
   /** The reading of the message, once it has begun. Only the original has it. */
   reading: Promise<AnyMessage> | undefined = undefined;
+  #signals: CallSignals | undefined;
 
   constructor(method: DescMethodUnary, head: CallHead) {
     this.method = method;
     this.exchange = head.exchange;
     this.head = head;
-    this.signals = new CallSignals(head.exchange, head.timeoutMs);
+    this.deadline = head.timeoutMs === undefined ? undefined : startDeadline(head.timeoutMs);
     if ((method as { readonly methodKind: string }).methodKind !== "unary") {
       // Before any interceptor sees the signal: one may pass on another that is made of it.
       void this.signals.ending;
     }
+  }
+
+  get signals(): CallSignals {
+    const { original } = this;
+    original.#signals ??= new CallSignals(this.exchange, this.deadline);
+    return original.#signals;
   }
 
   get service() {
@@ -123,10 +140,9 @@ export class Call implements HandlerContext {
   }
 
   /** In whole milliseconds, as Connect has it. */
-  readonly timeoutMs = (): number | undefined => {
-    const { deadline } = this.signals;
-    return deadline && deadline.atMs - Date.now();
-  };
+  timeoutMs(): number | undefined {
+    return this.deadline && this.deadline.atMs - Date.now();
+  }
 
   /** The lines of a request header, by its lower-case name. */
   headerLines(name: string): readonly string[] {
@@ -165,58 +181,37 @@ class CallValues implements ContextValues {
   }
 }
 
-/** What ends a call early: its deadline, a client that goes away, and an interceptor that ends it. */
-class CallSignals {
-  /** Undefined when there is none. */
-  readonly deadline: Deadline | undefined;
-  readonly #exchange: Exchange;
-  #ending: AbortController | undefined;
-  #all: AbortSignal | undefined;
+/** Converts any failure of an exchange to the error that clients see, and notes it. */
+export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
 
-  /** `timeoutMs` runs from now on; undefined for no deadline. */
-  constructor(exchange: Exchange, timeoutMs: number | undefined) {
-    this.#exchange = exchange;
-    this.deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
-  }
-
-  /** Ends the call when it is aborted. An interceptor asks for it before it passes the call on. */
-  get ending(): AbortController {
-    this.#ending ??= new AbortController();
-    return this.#ending;
-  }
-
-  /** Aborts at the deadline, when the client goes away, and when the call is ended. */
-  get all(): AbortSignal {
-    this.#all ??=
-      this.deadline === undefined && this.#ending === undefined
-        ? this.#exchange.signal
-        : createLinkedAbortController(this.deadline?.signal, this.#ending?.signal, this.#exchange.signal).signal;
-    return this.#all;
+/** The one way of every call over every protocol, and the one place where its errors become what clients see. */
+export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
+  const { exchange } = protocol;
+  const call = new Call(endpoint.method as Call["method"], protocol);
+  exchange.record.protocol = protocol.protocolName;
+  exchange.record.method = endpoint.name;
+  let header = call.responseHeader;
+  try {
+    const response = await endpoint.handle(call);
+    header = response.header;
+    if (response.stream) {
+      exchange.record.isStream = true;
+    } else {
+      call.deadline?.end();
+    }
+    return await protocol.answer(response, joined(header, call.answerHeader));
+  } catch (reason) {
+    call.deadline?.end();
+    const error = toError(reason, exchange);
+    return await protocol.fail(error, joined(header, call.answerHeader), call.responseTrailer);
   }
 }
 
-/** The moment at which a call's time is over. */
-export interface Deadline {
-  /** In milliseconds since the Unix epoch. */
-  readonly atMs: number;
-  /** Aborts at the deadline. */
-  readonly signal: AbortSignal;
-  /** Stops the clock of a call that has been answered. */
-  end(): void;
-}
-
-function startDeadline(timeoutMs: number): Deadline {
-  const controller = new AbortController();
-  const pass = () => controller.abort(deadlineExceeded());
-  const timer = timeoutMs > 0 ? setTimeout(pass, timeoutMs) : undefined;
-  if (timer === undefined) {
-    pass();
+/** A new list: an interceptor may give the same headers to several calls. */
+function joined(...lists: readonly Headers[]): HeaderList {
+  const header = new HeaderList();
+  for (const list of lists) {
+    header.appendAll(list);
   }
-  const { signal } = controller;
-  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, end: () => clearTimeout(timer) };
-}
-
-/** Connect's own error would not tell the caller what to do next. */
-function deadlineExceeded(): ProtocolError {
-  return new ProtocolError("deadline_exceeded", "The deadline has passed. Nothing was changed; allow more time.");
+  return header;
 }

@@ -106,10 +106,11 @@ function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHand
 }
 
 /** Reads the message of a call. The body is read once, however often interceptors try. */
-function readMessage({ passedOn, signals, head, original }: Call): Promise<Message> {
+function readMessage(call: Call): Promise<Message> {
+  const { passedOn, deadline, head, original } = call;
   // A body ends by itself when its client goes away.
-  const isOwnSignal = passedOn === undefined || passedOn.signal === signals.all;
-  original.reading ??= head.read(isOwnSignal ? signals.deadline?.signal : passedOn.signal);
+  const isOwnSignal = passedOn === undefined || passedOn.signal === call.signals.all;
+  original.reading ??= head.read(isOwnSignal ? deadline?.signal : passedOn.signal);
   return original.reading;
 }
 
@@ -185,14 +186,14 @@ async function* takenApart(stream: StreamOf<DescMessage>): AsyncGenerator<Messag
 async function* messages(
   desc: DescMessage,
   stream: StreamOf<DescMessage>,
-  { signals }: Call,
+  { deadline }: Call,
 ): AsyncGenerator<Message | MessageGroup> {
   try {
     for await (const item of stream) {
       yield item instanceof MessageGroup ? item : create(desc, item);
     }
   } finally {
-    signals.deadline?.end();
+    deadline?.end();
   }
 }
 

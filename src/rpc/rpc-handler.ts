@@ -2,7 +2,7 @@ import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { answerCall, type ProtocolCall, type ToError } from "./answer-call.ts";
+import { answerCall, type ProtocolCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
 import { connectStreamProtocol } from "./connect-stream.ts";

@@ -83,7 +83,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
   const [path = "", ...query] = (request.target ?? "/").split("?");
   const requestHeader = new Headers(request.header);
   const body = typeof request.body === "string" ? new TextEncoder().encode(request.body) : request.body;
-  return {
+  const fake: Pick<Exchange, keyof Exchange> = {
     method: request.method ?? "GET",
     path,
     query: query.join("?"),
@@ -110,6 +110,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     abort: () => {},
     respond: async () => {},
   };
+  return fake as Exchange;
 }
 
 async function readBody({ body }: Answer): Promise<{ text: string; failure: unknown }> {

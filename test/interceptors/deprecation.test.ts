@@ -10,8 +10,8 @@ import { CallRecord } from "../../src/http/exchange.ts";
 import { callerKey } from "../../src/interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
-import { answerCall } from "../../src/rpc/answer-call.ts";
 import type { CallInterceptor } from "../../src/rpc/call.ts";
+import { answerCall } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;

@@ -9,14 +9,7 @@ import {
 import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault, faultWithin } from "../content-fault.ts";
-import {
-  assertOneofUnset,
-  type Boxing,
-  createFields,
-  createSetter,
-  type Fields,
-  valueShape,
-} from "../fields/field-access.ts";
+import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "../fields/field-access.ts";
 import { createTextReader } from "../fields/text-scalar.ts";
 import { createEnumNames } from "./enum-names.ts";
 import type { JsonPolicy } from "./json-policy.ts";
@@ -141,7 +134,7 @@ function createProperty(field: DescField, read: JsonReader): Property {
 
 function readFields(desc: DescMessage, properties: ReadonlyMap<string, Property>, json: unknown): Fields {
   const object = readObject(json);
-  const message = createFields(desc);
+  const message = create(desc) as Message & Fields;
   for (const name of Object.keys(object)) {
     const property = properties.get(name);
     if (property !== undefined) {

@@ -41,6 +41,16 @@ export class JsonWriters {
     return field.fieldKind === "map" ? (value) => writeMap(value as Fields, write) : write;
   }
 
+  /** The writer of a field, from the message that has it. One that is not set is `null`. */
+  fieldOf(field: DescField): JsonWriter {
+    const write = this.field(field);
+    const get = createGetter(field);
+    return (message) => {
+      const value = get(message as Fields);
+      return value === undefined ? "null" : write(value);
+    };
+  }
+
   #compileMessage(desc: DescMessage): JsonWriter {
     const special = this.#special(desc);
     if (special !== undefined) {

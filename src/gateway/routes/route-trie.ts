@@ -24,8 +24,8 @@ interface Search {
   readonly method: string;
   readonly verb: string;
   readonly segments: readonly string[];
-  /** The methods of all routes for the path, if the requested one is not among them. */
-  readonly methods: Set<string>;
+  /** The methods of all routes for the path, if the requested one is not among them; undefined until there are any. */
+  methods: Set<string> | undefined;
 }
 
 /**
@@ -61,31 +61,25 @@ export class RouteTrie<T> {
   /** Finds the route for a method and a path. HEAD takes the route of GET, unless it has one of its own. */
   match(method: string, path: string): RouteMatch<T> {
     const segments = splitPath(path);
-    const methods = new Set<string>();
     if (segments === undefined) {
-      return { route: undefined, methods };
+      return { route: undefined, methods: new Set() };
     }
-    const match = this.#matchVerb(method, segments, methods);
-    // A path that ends in a verb is no other: with a method that the verb lacks, it is refused.
-    const isVerb = match !== undefined || methods.size > 0;
-    const plain = isVerb ? undefined : this.#matchSegments({ method, verb: "", segments, methods });
-    return match ?? plain ?? { route: undefined, methods };
-  }
-
-  #matchVerb(method: string, segments: readonly string[], methods: Set<string>): RouteMatch<T> | undefined {
-    const last = segments.at(-1) ?? "";
-    const colon = last.lastIndexOf(":");
-    if (colon <= 0 || colon === last.length - 1) {
-      return undefined;
+    const withVerb = splitVerb(segments);
+    if (withVerb !== undefined) {
+      const search: Search = { method, ...withVerb, methods: undefined };
+      const route = find(search, this.#root, 0);
+      // A path that ends in a verb is no other: with a method that the verb lacks, it is refused.
+      if (route !== undefined || search.methods !== undefined) {
+        return toMatch(search, route);
+      }
     }
-    const verbless = [...segments.slice(0, -1), last.slice(0, colon)];
-    return this.#matchSegments({ method, verb: last.slice(colon + 1), segments: verbless, methods });
+    const search: Search = { method, verb: "", segments, methods: undefined };
+    return toMatch(search, find(search, this.#root, 0));
   }
+}
 
-  #matchSegments(search: Search): RouteMatch<T> | undefined {
-    const route = find(search, this.#root, 0);
-    return route === undefined ? undefined : { route, segments: search.segments };
-  }
+function toMatch<T>({ segments, methods = new Set() }: Search, route: T | undefined): RouteMatch<T> {
+  return route === undefined ? { route: undefined, methods } : { route, segments };
 }
 
 function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
@@ -108,6 +102,7 @@ function pick<T>(search: Search, verbs: Map<string, Routes<T>>): T | undefined {
   }
   const route = routes.get(search.method) ?? (search.method === "HEAD" ? routes.get("GET") : undefined);
   if (route === undefined && !routes.has("*")) {
+    search.methods ??= new Set();
     for (const method of routes.keys()) {
       search.methods.add(method);
     }
@@ -124,6 +119,15 @@ function splitPath(path: string): readonly string[] | undefined {
   }
   const segments = path.slice(1).split("/");
   return segments.includes("") ? undefined : segments;
+}
+
+/** The segments without the verb that the last one ends in, after a colon; undefined where it ends in none. */
+function splitVerb(segments: readonly string[]) {
+  const last = segments.at(-1) ?? "";
+  const colon = last.lastIndexOf(":");
+  return colon <= 0 || colon === last.length - 1
+    ? undefined
+    : { verb: last.slice(colon + 1), segments: [...segments.slice(0, -1), last.slice(0, colon)] };
 }
 
 function createNode<T>(): Node<T> {

@@ -1,0 +1,254 @@
+import { clearField, create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { JsonFault, parseJson } from "../exact-json/parse.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
+import type { HeaderList } from "../http/header-list.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
+import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../rpc/call.ts";
+import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
+import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
+import { ContentFault, faultWithin, toProtocolError } from "./content-fault.ts";
+import type { Fields } from "./fields/field-access.ts";
+import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
+import { readQuery } from "./query/query.ts";
+import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
+import { streamAnswer } from "./stream-answer.ts";
+import { chooseFormat } from "./stream-format.ts";
+
+/** Converts an error to the status and the JSON body of an answer. */
+export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
+
+/** What the calls of one gateway share. */
+export interface RestOptions {
+  readonly maxBodyBytes: number;
+  /** Converts any failure to an error that clients may see. */
+  readonly toError: ToError;
+  readonly errorBody: ErrorBody;
+}
+
+/** A request that a route takes: where the route leads, and the segments of the path. */
+export interface RoutedRequest {
+  readonly exchange: Exchange;
+  readonly binding: Binding;
+  readonly segments: readonly string[];
+  /** Why the request is refused once its body has been read; undefined where it is not. */
+  readonly contentFault: ProtocolError | undefined;
+}
+
+/** A call over REST: how its message is read, and its answer written. */
+export class RestCall implements ProtocolCall {
+  readonly exchange: Exchange;
+  readonly protocolName = "rest";
+  readonly timeoutMs = undefined;
+  readonly #request: RoutedRequest;
+  readonly #options: RestOptions;
+
+  constructor(request: RoutedRequest, options: RestOptions) {
+    this.exchange = request.exchange;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  /**
+   * Reads the message. It checks the media type first, then the size, then the content. A field in the path overrides
+   * the same field in the body. Throws `ProtocolError`.
+   */
+  async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
+    const { binding, contentFault } = this.#request;
+    let bytes: Uint8Array | undefined;
+    if (binding.formats !== undefined) {
+      assertAcceptable(this.exchange, binding.formats);
+    }
+    if (binding.body !== undefined) {
+      assertJsonBody(this.exchange);
+      bytes = await this.exchange.readBody(this.#options.maxBodyBytes, signal);
+    }
+    if (contentFault !== undefined) {
+      throw contentFault;
+    }
+    return readMessage(this.#request, bytes);
+  }
+
+  async answer(response: CallResponse, header: HeaderList): Promise<Answer> {
+    const { exchange } = this;
+    const { binding } = this.#request;
+    if (response.stream) {
+      return streamAnswer({ exchange, binding, response, header, ...this.#options });
+    }
+    const { message } = response;
+    const body = message instanceof PreparedMessage ? await preparedBody(binding, message) : toJson(binding, message);
+    const answer = { status: binding.status, header, body };
+    writeHeaders(this.#request, response, header);
+    const coded = isShort(body) ? answer : codeAnswer(exchange, answer);
+    return exchange.method === "GET" || exchange.method === "HEAD" ? answerConditionally(exchange, coded) : coded;
+  }
+
+  async fail(error: ConnectError, header: HeaderList): Promise<Answer> {
+    return errorAnswer(error, header, this.#options.errorBody);
+  }
+}
+
+/** Throws `not_acceptable` where `Accept` takes none of the formats of a stream. */
+function assertAcceptable(exchange: Exchange, formats: NonNullable<Binding["formats"]>): void {
+  if (chooseFormat(formats, exchange.header("accept")) === undefined) {
+    const types = [formats.events, formats.lines].flatMap((format) => format?.contentType ?? []).join(", ");
+    throw new ProtocolError("not_acceptable", `The answer is a stream. Accept one of: ${types}.`);
+  }
+}
+
+/** Throws `unsupported_media_type` unless the headers say JSON in UTF-8 without a content coding. */
+export function assertJsonBody(exchange: Exchange): void {
+  const type = exchange.header("content-type");
+  // A missing type means JSON.
+  if (type !== undefined && type !== "" && type !== "application/json" && !isUtf8Json(type)) {
+    throw new ProtocolError("unsupported_media_type", "Send the body as application/json in UTF-8.");
+  }
+  const encoding = exchange.header("content-encoding");
+  if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
+    throw new ProtocolError("unsupported_media_type", "Send the body without a Content-Encoding.");
+  }
+}
+
+function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Message & Fields {
+  const { body, query, readResume, rule, variables } = binding;
+  const fromPath = variables.map((variable) => readVariable(variable, segments));
+  const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : create(rule.method.input);
+  const fields = message as Message & Fields;
+  if (query !== undefined && exchange.query !== "") {
+    readQueryFields(exchange, query, fields);
+  }
+  for (const [index, { set }] of variables.entries()) {
+    set(fields, fromPath[index]);
+  }
+  readFieldHeaders(binding, exchange, fields);
+  readResume?.(exchange, fields);
+  return fields;
+}
+
+function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
+  const text = isSingle ? (segments[start] ?? "") : segments.slice(start, end).join("/");
+  try {
+    return read(isSingle ? percentDecode(text) : percentDecodeSegments(text));
+  } catch (error) {
+    throw toProtocolError(faultWithin(error, jsonPath), "The path");
+  }
+}
+
+/** An absent body stands for an empty message, as callers of custom methods expect. A field needs a value. */
+function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: DescMessage): Message {
+  if (bytes.length === 0 && set === undefined) {
+    return create(desc);
+  }
+  try {
+    const value = read(parseBody(bytes));
+    if (set === undefined) {
+      return value as Message;
+    }
+    const message = create(desc) as Message & Fields;
+    set(message, value);
+    return message;
+  } catch (error) {
+    throw toProtocolError(error, "The request body");
+  }
+}
+
+function parseBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) {
+    throw new ContentFault("is missing; send one as application/json");
+  }
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    throw error instanceof JsonFault ? new ContentFault(error.reason) : error;
+  }
+}
+
+function readQueryFields(exchange: Exchange, query: QueryBinding, message: Fields): void {
+  try {
+    readQuery(exchange.query, query.fields, query.bound, message);
+  } catch (error) {
+    throw toProtocolError(error, "The query");
+  }
+}
+
+/**
+ * Sets fields from the headers of a request, whatever its body has set. The lines of one header are joined by commas. A
+ * field whose header is absent is not set.
+ */
+function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, message: Message & Fields): void {
+  for (const { headerName, field } of requestHeaders) {
+    const value = exchange.header(headerName);
+    if (value !== undefined) {
+      message[field.localName] = value;
+    } else if (Object.hasOwn(message, field.localName)) {
+      clearField(message, field);
+    }
+  }
+}
+
+function toJson({ writeResponse }: Binding, message: Message): string {
+  try {
+    return writeResponse(message);
+  } catch (cause) {
+    throw new ConnectError("the response cannot be written as JSON", Code.Internal, undefined, undefined, cause);
+  }
+}
+
+/** The body of a prepared message. It is the rest of its list, so there is no next page. */
+async function preparedBody(
+  binding: Binding,
+  { restBody, parts, whole }: PreparedMessage,
+): Promise<NonNullable<Answer["body"]>> {
+  if (restBody !== undefined) {
+    return restBody;
+  }
+  const write = (part: Message) => toJson(binding, part);
+  return parts === undefined ? write(await whole()) : inUtf8(joinJson(writeParts(parts(), write)));
+}
+
+async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) {
+    yield Buffer.from(text);
+  }
+}
+
+/** The longest body that is never compressed, in UTF-16 code units: each takes three bytes at most. */
+const shortLength = 340;
+
+function isShort(body: Answer["body"]): boolean {
+  return typeof body === "string" && body.length <= shortLength;
+}
+
+/** Sets the headers of an answer from the trailers of its response, and from fields. An empty field has no header. */
+function writeHeaders(
+  { exchange, binding }: RoutedRequest,
+  { message, trailer }: UnaryCallResponse,
+  header: HeaderList,
+): void {
+  const isPrepared = message instanceof PreparedMessage;
+  const fields = (isPrepared ? message.fields : message) as unknown as Fields;
+  trailer.forEach((value, name) => {
+    if (!header.has(name)) {
+      header.append(name, value);
+    }
+  });
+  header.set("content-type", "application/json");
+  for (const { headerName, field } of binding.responseHeaders) {
+    const value = fields[field.localName] as string | undefined;
+    if (value !== undefined && value !== "") {
+      header.set(headerName, value);
+    }
+  }
+  const link = isPrepared ? undefined : binding.paging?.nextLink(exchange, fields);
+  if (link !== undefined) {
+    header.append("link", link);
+  }
+}
+
+/** The answer to a request that has failed. */
+export function errorAnswer(error: ConnectError, header: HeaderList, errorBody: ErrorBody): Answer {
+  const { status, body } = errorBody(error);
+  header.appendAll(error.metadata);
+  header.set("content-type", "application/json");
+  return { status, header, body: JSON.stringify(body) };
+}
