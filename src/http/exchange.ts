@@ -146,7 +146,8 @@ export abstract class Exchange {
     const raw = this.#head.rawHeaders;
     let joined: string | undefined;
     for (let i = 0; i < raw.length; i += 2) {
-      if (isName(raw[i] as string, name)) {
+      const sent = raw[i] as string;
+      if (sent.length === name.length && sent.toLowerCase() === name) {
         const line = (raw[i + 1] as string).trim();
         joined = joined === undefined ? line : `${joined}, ${line}`;
       }
@@ -211,15 +212,12 @@ export abstract class Exchange {
 export function headerLines(raw: readonly string[], name: string): readonly string[] {
   const lines: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
-    if (isName(raw[i] as string, name)) {
+    const sent = raw[i] as string;
+    if (sent.length === name.length && sent.toLowerCase() === name) {
       lines.push((raw[i + 1] as string).trim());
     }
   }
   return lines;
-}
-
-function isName(sent: string, name: string): boolean {
-  return sent.length === name.length && sent.toLowerCase() === name;
 }
 
 /**

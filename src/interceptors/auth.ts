@@ -26,16 +26,11 @@ export type Identify = (lines: readonly string[]) => Promise<Caller>;
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function createIdentify(keys: KeyFinder, clock: () => number): Identify {
-  return async (lines) => {
+  return (lines) => {
     const token = bearerToken(lines);
-    if (typeof token !== "string") {
-      return anonymous(token.refusal);
-    }
-    try {
-      return callerOf(await keys.find(token), clock());
-    } catch (refusal) {
-      return anonymous(refusal);
-    }
+    return typeof token === "string"
+      ? keys.find(token).then((found) => callerOf(found, clock()), anonymous)
+      : Promise.resolve(anonymous(token.refusal));
   };
 }
 

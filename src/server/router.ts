@@ -28,31 +28,31 @@ export interface RouterOptions {
   readonly observer: CallObserver;
 }
 
-/** The largest headers of a request, in bytes. Source: Node's limit over HTTP/1.1. */
+/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 Node's parser refuses what is larger. */
 const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { api, health, site, cors, limiter, logger, observer } = options;
-  async function answer(exchange: Exchange): Promise<Answer> {
+  function answer(exchange: Exchange): Promise<Answer> {
     const { path } = exchange;
-    if (exchange.headerBytes > maxHeaderBytes) {
-      return await countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
+    if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
+      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
     }
     // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
     const contentFault = authorityFault(exchange.authority);
     if (path === "/v1" || path.startsWith("/v1/")) {
-      return (cors && answerPreflight(exchange, cors)) ?? (await api.rest(exchange, contentFault));
+      return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
     }
     const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
     if (check !== undefined) {
-      return await health.answer(check);
+      return health.answer(check);
     }
     const rpc = api.rpc.recognize(exchange, contentFault);
     if (rpc !== undefined) {
-      return (cors && answerPreflight(exchange, cors)) ?? (await api.rpc.answer(rpc));
+      return (cors && answerPreflight(exchange, cors)) ?? api.rpc.answer(rpc);
     }
-    return contentFault === undefined ? await answerPage(exchange) : refuse(exchange, contentFault);
+    return answerPage(exchange, contentFault);
   }
 
   /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
@@ -64,7 +64,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   }
 
   /** Pages need no key, and are not counted. */
-  async function answerPage(exchange: Exchange): Promise<Answer> {
+  async function answerPage(exchange: Exchange, contentFault: ProtocolError | undefined): Promise<Answer> {
+    if (contentFault !== undefined) {
+      return refuse(exchange, contentFault);
+    }
     const page = await site.find(exchange.path);
     if (page === undefined) {
       return refuse(exchange, nothingHere());
