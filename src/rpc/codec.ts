@@ -1,14 +1,13 @@
 import {
   type DescMessage,
   fromBinary,
-  type Message,
   type MessageShape,
   type Registry,
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { joinJson, type Parts, PreparedMessage, writeParts } from "./prepared-message.ts";
+import { joinJson, type Parts, type PreparedMessage, writeParts } from "./prepared-message.ts";
 import { fromProtoJson } from "./proto-json.ts";
 
 /** Converts messages to and from bytes. */
@@ -22,15 +21,29 @@ export interface Codec {
   readyBytes(message: PreparedMessage): Uint8Array | undefined;
 }
 
-/** Encodes a message, whole or prepared. */
-export async function encodeMessage(
+/**
+ * Decodes the message of a request. Throws `malformed`; and the request's `contentFault`, where it has one, for a message
+ * that is well-formed.
+ */
+export function decodeMessage(
   codec: Codec,
   desc: DescMessage,
-  message: Message | PreparedMessage,
-): Promise<string | Uint8Array> {
-  if (!(message instanceof PreparedMessage)) {
-    return codec.encode(desc, message);
+  bytes: Uint8Array,
+  contentFault: ProtocolError | undefined,
+): MessageShape<DescMessage> {
+  const message = codec.decode(desc, bytes);
+  if (contentFault !== undefined) {
+    throw contentFault;
   }
+  return message;
+}
+
+/** Encodes a prepared message. */
+export async function encodePrepared(
+  codec: Codec,
+  desc: DescMessage,
+  message: PreparedMessage,
+): Promise<string | Uint8Array> {
   if (message.parts !== undefined) {
     return await codec.encodeParts(desc, message.parts());
   }

@@ -22,8 +22,13 @@ const brotli: Compression = {
 const available = [compressionGzip, brotli];
 
 interface CompressedBody {
-  readonly body: string | Uint8Array;
-  readonly name: string | undefined;
+  readonly body: Uint8Array;
+  readonly name: string;
+}
+
+/** Whether a body is never compressed. A UTF-16 code unit takes three bytes at most. */
+export function isTooShort(body: string | Uint8Array): boolean {
+  return body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
 }
 
 /** The compression of one call, by its headers. It is negotiated only where they ask for it. */
@@ -64,18 +69,11 @@ export class CallCompression {
     return await decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
   }
 
-  /** Compresses a large answer where the client takes it. `name` is undefined where it is not compressed. */
-  async compress(body: string | Uint8Array): Promise<CompressedBody> {
-    // A UTF-16 code unit takes three bytes at most.
-    const isSmall = body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
-    return isSmall ? { body, name: undefined } : await this.#compress(Buffer.from(body));
-  }
-
-  async #compress(bytes: Uint8Array): Promise<CompressedBody> {
+  /** Compresses a large answer where the client takes it; undefined where it is sent as it is. */
+  async compress(body: string | Uint8Array): Promise<CompressedBody | undefined> {
+    const bytes = Buffer.from(body);
     const response = bytes.length < compressMinBytes ? null : this.#negotiate().response;
-    return response === null
-      ? { body: bytes, name: undefined }
-      : { body: await response.compress(bytes), name: response.name };
+    return response === null ? undefined : { body: await response.compress(bytes), name: response.name };
   }
 
   #negotiate() {

@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import {
   endStreamFlag,
@@ -8,11 +8,12 @@ import {
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { binaryCodec, type Codec } from "./codec.ts";
+import type { ProtocolCall } from "./call.ts";
+import { binaryCodec, type Codec, decodeMessage } from "./codec.ts";
 import { CallCompression } from "./compression.ts";
 import { connectProtocol } from "./connect.ts";
 import { closeEnvelope, readEnveloped } from "./envelope.ts";
-import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 import { streamBody } from "./stream-body.ts";
 import { readTimeout } from "./timeout.ts";
 
@@ -23,34 +24,36 @@ import { readTimeout } from "./timeout.ts";
  */
 export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open };
 
-function open(request: RpcRequest, format: RpcFormat): OpenedCall {
-  const { exchange, contentType = "" } = request;
-  const { readMaxBytes, json, registry } = format;
+function open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
+  const { exchange, protocol, contentType = "", contentFault } = request;
+  const { readMaxBytes, json, registry, toError } = format;
   const codec = codecOf(contentType, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
   if (codec === undefined) {
-    return unsupported(request, format);
+    return unsupported(request, method, format);
   }
   const compression = new CallCompression(exchange, exchange.header(headerStreamEncoding), headerStreamAcceptEncoding);
   const end = (trailer: Headers, error: ConnectError | undefined) =>
     closeEnvelope(JSON.stringify(endStreamToJson(trailer, error, { registry })), endStreamFlag);
 
   return {
+    exchange,
+    protocolName: protocol.name,
     timeoutMs: timeout.timeoutMs,
-    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined) {
+    async read(signal) {
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
-      return codec.decode(input, message);
+      return decodeMessage(codec, method.input, message, contentFault);
     },
-    async answer({ output }, response, header, toClientError) {
+    async answer(response, header) {
       if (!response.stream) {
         throw new Error("a unary call has no streaming answer");
       }
       header.set("content-type", contentType);
       const body = streamBody(response.message, {
-        output,
+        output: method.output,
         codec,
-        toClientError,
+        toClientError: (reason) => toError(reason, exchange),
         end: (error) => end(response.trailer, error),
       });
       return { status: 200, header, body };
@@ -63,10 +66,10 @@ function open(request: RpcRequest, format: RpcFormat): OpenedCall {
 }
 
 /** HTTP tells of a content type that is none of the protocol's. */
-function unsupported(request: RpcRequest, format: RpcFormat): OpenedCall {
+function unsupported(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
   const types = "application/connect+proto, application/connect+json";
   return {
-    ...connectProtocol.open(request, format),
+    ...connectProtocol.open(request, method, format),
     async read() {
       const accepted = { "accept-post": types };
       throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, accepted);

@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 import {
@@ -10,9 +11,11 @@ import {
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts";
-import { binaryCodec, type Codec, encodeMessage } from "./codec.ts";
-import { CallCompression } from "./compression.ts";
-import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import type { ProtocolCall } from "./call.ts";
+import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
+import { CallCompression, isTooShort } from "./compression.ts";
+import { PreparedMessage } from "./prepared-message.ts";
+import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 import { readTimeout } from "./timeout.ts";
 
 /**
@@ -22,27 +25,33 @@ import { readTimeout } from "./timeout.ts";
  */
 export const connectProtocol: RpcProtocol = { name: "connect", open };
 
-function open({ exchange, contentType }: RpcRequest, { readMaxBytes, json, registry }: RpcFormat): OpenedCall {
+function open(
+  { exchange, protocol, contentType, contentFault }: RpcRequest,
+  { input, output }: DescMethod,
+  { readMaxBytes, json, registry }: RpcFormat,
+): ProtocolCall {
   const request = exchange.method === "POST" ? postRequest(exchange, contentType, json) : getRequest(exchange, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
 
   async function encoded(status: number, header: HeaderList, uncompressed: string | Uint8Array): Promise<Answer> {
-    const { body, name } = await request.compression.compress(uncompressed);
-    if (name !== undefined) {
-      header.set(headerUnaryEncoding, name);
+    const compressed = isTooShort(uncompressed) ? undefined : await request.compression.compress(uncompressed);
+    if (compressed !== undefined) {
+      header.set(headerUnaryEncoding, compressed.name);
     }
-    return { status, header, body };
+    return { status, header, body: compressed?.body ?? uncompressed };
   }
 
   return {
+    exchange,
+    protocolName: protocol.name,
     timeoutMs: timeout.timeoutMs,
-    async read(input, signal) {
+    async read(signal) {
       const codec = request.codec();
       const bytes = await request.bytes(readMaxBytes, signal);
       timeout.assertValid();
-      return codec.decode(input, bytes);
+      return decodeMessage(codec, input, bytes, contentFault);
     },
-    async answer(method, response, header) {
+    async answer(response, header) {
       if (response.stream) {
         throw new Error("a streaming call has no unary answer");
       }
@@ -50,7 +59,11 @@ function open({ exchange, contentType }: RpcRequest, { readMaxBytes, json, regis
       const codec = request.codec();
       appendTrailer(header, trailer);
       header.set("content-type", codec === json ? "application/json" : "application/proto");
-      return await encoded(200, header, await encodeMessage(codec, method.output, message));
+      const bytes =
+        message instanceof PreparedMessage
+          ? await encodePrepared(codec, output, message)
+          : codec.encode(output, message);
+      return await encoded(200, header, bytes);
     },
     async fail(error, header, trailer) {
       header.appendAll(error.metadata);

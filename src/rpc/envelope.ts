@@ -19,21 +19,26 @@ export interface EnvelopeReading {
 export async function readEnveloped(exchange: Exchange, reading: EnvelopeReading): Promise<Uint8Array> {
   const { compression, maxBytes, signal } = reading;
   compression.assertKnown();
-  const body = await exchange.readBody(maxBytes, signal, envelopeHeadBytes);
-  return await openEnvelope(body, compression, maxBytes);
+  const { message, isCompressed } = openEnvelope(
+    await exchange.readBody(maxBytes, signal, envelopeHeadBytes),
+    maxBytes,
+  );
+  if (!isCompressed) {
+    return message;
+  }
+  if (compression.isIdentity) {
+    throw unnamedCompression();
+  }
+  return await compression.decompress(message, maxBytes);
 }
 
 /**
- * Reads the only message in the body of a call over gRPC or gRPC-Web, and decompresses it. Throws `cardinality` for none
- * or several, `malformed`, `body_too_large`, `unnamed_compression` or `unsupported_compression`.
+ * Finds the only message in the body of a call over gRPC or gRPC-Web. Throws `cardinality` for none or several,
+ * `malformed` or `body_too_large`.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */
-export async function openEnvelope(
-  body: Uint8Array,
-  compression: CallCompression,
-  maxBytes: number,
-): Promise<Uint8Array> {
+export function openEnvelope(body: Uint8Array, maxBytes: number) {
   if (body.length === 0) {
     throw new ProtocolError("cardinality", "The request holds no message. Send one message with its length before it.");
   }
@@ -55,15 +60,11 @@ export async function openEnvelope(
   if (length < available) {
     throw new ProtocolError("cardinality", "The request holds more than one message. Send one message alone.");
   }
-  const message = body.subarray(envelopeHeadBytes);
-  switch (view.getUint8(0)) {
-    case 0:
-      return message;
-    case compressedFlag:
-      return await openCompressed(message, compression, maxBytes);
-    default:
-      throw new ProtocolError("malformed", "The request's message has flags that are not known here.");
+  const flags = view.getUint8(0);
+  if (flags !== 0 && flags !== compressedFlag) {
+    throw new ProtocolError("malformed", "The request's message has flags that are not known here.");
   }
+  return { message: body.subarray(envelopeHeadBytes), isCompressed: flags === compressedFlag };
 }
 
 function incomplete(): ProtocolError {
@@ -76,17 +77,6 @@ export function unnamedCompression(): ProtocolError {
     "unnamed_compression",
     "The request's message is marked as compressed, but its headers name no compression.",
   );
-}
-
-async function openCompressed(
-  message: Uint8Array,
-  compression: CallCompression,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  if (compression.isIdentity) {
-    throw unnamedCompression();
-  }
-  return await compression.decompress(message, maxBytes);
 }
 
 /** Puts a message into an envelope. */

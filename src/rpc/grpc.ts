@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import {
@@ -12,10 +12,12 @@ import type { Answer } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { isStream } from "../http/send-body.ts";
-import { binaryCodec, type Codec, encodeMessage } from "./codec.ts";
-import { CallCompression } from "./compression.ts";
+import type { ProtocolCall } from "./call.ts";
+import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
+import { CallCompression, isTooShort } from "./compression.ts";
 import { closeEnvelope, readEnveloped } from "./envelope.ts";
-import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import { PreparedMessage } from "./prepared-message.ts";
+import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 import { streamBody } from "./stream-body.ts";
 import { readTimeout } from "./timeout.ts";
 
@@ -26,12 +28,7 @@ import { readTimeout } from "./timeout.ts";
  */
 export const grpcProtocol: RpcProtocol = {
   name: "grpc",
-  open(request, format) {
-    return openEnveloped(request, format, {
-      answer: (header, body, trailer) => ({ status: 200, header, body, trailer }),
-      endOfStream: () => undefined,
-    });
-  },
+  open: (request, method, format) => openEnveloped(request, method, { format, place: inTrailers }),
 };
 
 /**
@@ -41,16 +38,7 @@ export const grpcProtocol: RpcProtocol = {
  */
 export const grpcWebProtocol: RpcProtocol = {
   name: "grpc-web",
-  open(request, format) {
-    return openEnveloped(request, format, {
-      answer(header, body, trailer) {
-        return isStream(body)
-          ? { status: 200, header, body }
-          : { status: 200, header, body: Buffer.concat([body, trailerEnvelope(trailer)]) };
-      },
-      endOfStream: trailerEnvelope,
-    });
-  },
+  open: (request, method, format) => openEnveloped(request, method, { format, place: inBody }),
 };
 
 function trailerEnvelope(trailer: Headers): Uint8Array {
@@ -65,40 +53,61 @@ interface TrailerPlace {
   endOfStream(trailer: Headers): Uint8Array | undefined;
 }
 
-/** What gRPC and gRPC-Web share: all but the place of the trailer. */
+const inTrailers: TrailerPlace = {
+  answer: (header, body, trailer) => ({ status: 200, header, body, trailer }),
+  endOfStream: () => undefined,
+};
+
+const inBody: TrailerPlace = {
+  answer: (header, body, trailer) =>
+    isStream(body)
+      ? { status: 200, header, body }
+      : { status: 200, header, body: Buffer.concat([body, trailerEnvelope(trailer)]) },
+  endOfStream: trailerEnvelope,
+};
+
+/** What gRPC and gRPC-Web share: all but their names, and the place of the trailer. */
 function openEnveloped(
-  { exchange, contentType = "" }: RpcRequest,
-  { readMaxBytes, json }: RpcFormat,
-  place: TrailerPlace,
-): OpenedCall {
+  { exchange, protocol, contentType = "", contentFault }: RpcRequest,
+  { input, output }: DescMethod,
+  { format, place }: { readonly format: RpcFormat; readonly place: TrailerPlace },
+): ProtocolCall {
+  const { readMaxBytes, json, toError } = format;
   const codec = codecOf(contentType, json);
   const timeout = readTimeout(exchange.header("grpc-timeout"), parseTimeout);
   const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), headerAcceptEncoding);
 
   return {
+    exchange,
+    protocolName: protocol.name,
     timeoutMs: timeout.timeoutMs,
-    async read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined) {
+    async read(signal) {
       if (codec === undefined) {
         throw new ProtocolError("unsupported_codec", "Send the messages as one of: proto, json.");
       }
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
-      return codec.decode(input, message);
+      return decodeMessage(codec, input, message, contentFault);
     },
-    async answer({ output }, response, header, toClientError) {
+    async answer(response, header) {
       const { trailer } = response;
       header.set("content-type", contentType);
       if (response.stream) {
         const end = (error: ConnectError | undefined) => place.endOfStream(setTrailerStatus(trailer, error));
-        const format = { output, codec: codec as Codec, toClientError, end };
-        return place.answer(header, streamBody(response.message, format), trailer);
+        const toClientError = (reason: unknown) => toError(reason, exchange);
+        const body = streamBody(response.message, { output, codec: codec as Codec, toClientError, end });
+        return place.answer(header, body, trailer);
       }
-      const encoded = await encodeMessage(codec as Codec, output, response.message);
-      const { body, name } = await compression.compress(encoded);
-      if (name !== undefined) {
-        header.set(headerEncoding, name);
+      const { message } = response;
+      const encoded =
+        message instanceof PreparedMessage
+          ? await encodePrepared(codec as Codec, output, message)
+          : (codec as Codec).encode(output, message);
+      const compressed = isTooShort(encoded) ? undefined : await compression.compress(encoded);
+      if (compressed !== undefined) {
+        header.set(headerEncoding, compressed.name);
       }
-      const envelope = closeEnvelope(body, name === undefined ? 0 : compressedFlag);
+      const envelope = closeEnvelope(compressed?.body ?? encoded, compressed === undefined ? 0 : compressedFlag);
       return place.answer(header, envelope, setTrailerStatus(trailer, undefined));
     },
     /** The one block of headers is the trailer, too. Clients that would read it twice get each of its fields once. */

@@ -2,14 +2,14 @@ import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { answerCall, type ProtocolCall, type ToError } from "./call.ts";
+import { answerCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol } from "./connect.ts";
 import { connectStreamProtocol } from "./connect-stream.ts";
 import { type Endpoint, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import { readNotFound } from "./not-found-endpoint.ts";
-import type { OpenedCall, RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
+import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */
 export interface RpcOptions {
@@ -38,8 +38,8 @@ export interface RpcHandler {
 
 /** Makes the handler. */
 export function createRpcHandler(options: RpcOptions): RpcHandler {
-  const { endpoints, readMaxBytes, registry = createRegistry() } = options;
-  const serving: Serving = { ...options, format: { readMaxBytes, json: createJsonCodec(registry), registry } };
+  const { endpoints, readMaxBytes, registry = createRegistry(), toError } = options;
+  const serving: Serving = { ...options, format: { readMaxBytes, json: createJsonCodec(registry), registry, toError } };
   const routes = new Map(endpoints.map((endpoint) => [rpcPath(endpoint.method), endpoint]));
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
 
@@ -52,19 +52,19 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
         : undefined;
     },
     serves: (path) => routes.has(path),
-    async answer(request) {
+    answer(request) {
       const { exchange, protocol } = request;
       const endpoint = routes.get(exchange.path);
       if (endpoint === undefined) {
-        return await refuse(request, unknownRoute(), serving);
+        return refuse(request, unknownRoute(), serving);
       }
       const allowed = allowedMethods(endpoint, protocol);
       if (exchange.method === "OPTIONS") {
-        return await answerOptions(exchange, allowed, serving);
+        return answerOptions(exchange, allowed, serving);
       }
       return allowed.includes(exchange.method)
-        ? await serve(request, endpoint, serving)
-        : await refuse(request, methodNotAllowed(allowed), serving);
+        ? serve(request, endpoint, serving)
+        : refuse(request, methodNotAllowed(allowed), serving);
     },
   };
 }
@@ -73,35 +73,16 @@ interface Serving extends RpcOptions {
   readonly format: RpcFormat;
 }
 
-function serve(request: RpcRequest, endpoint: Endpoint, serving: Serving): Promise<Answer> {
+function serve(request: RpcRequest, endpoint: Endpoint, { format, toError }: Serving): Promise<Answer> {
   const { protocol } = request;
   const isConnectStream = protocol === connectProtocol && endpoint.method.methodKind !== "unary";
-  const opened = (isConnectStream ? connectStreamProtocol : protocol).open(request, serving.format);
-  return answerCall(endpoint, rpcCall(request, endpoint, opened, serving), serving.toError);
-}
-
-function rpcCall(request: RpcRequest, { method }: Endpoint, opened: OpenedCall, { toError }: Serving): ProtocolCall {
-  const { exchange, protocol, contentFault } = request;
-  return {
-    exchange,
-    protocolName: protocol.name,
-    timeoutMs: opened.timeoutMs,
-    async read(signal) {
-      const message = await opened.read(method.input, signal);
-      if (contentFault !== undefined) {
-        throw contentFault;
-      }
-      return message;
-    },
-    answer: (response, header) => opened.answer(method, response, header, (reason) => toError(reason, exchange)),
-    fail: (error, header, trailer) => opened.fail(error, header, trailer),
-  };
+  const call = (isConnectStream ? connectStreamProtocol : protocol).open(request, endpoint.method, format);
+  return answerCall(endpoint, call, toError);
 }
 
 function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
-  const opened = request.protocol.open(request, format);
-  const call = rpcCall(request, notFoundEndpoint, opened, serving);
+  const call = request.protocol.open(request, notFoundEndpoint.method, format);
   return answerCall(notFoundEndpoint, { ...call, timeoutMs: undefined, read: () => readNotFound(refusal) }, toError);
 }
 
@@ -109,11 +90,10 @@ function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): 
 function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
   const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
-  const call = rpcCall(request, notFoundEndpoint, connectProtocol.open(request, format), serving);
   return answerCall(
     notFoundEndpoint,
     {
-      ...call,
+      ...connectProtocol.open(request, notFoundEndpoint.method, format),
       timeoutMs: undefined,
       read: () => readNotFound(undefined),
       async answer(_response, header) {
@@ -132,12 +112,14 @@ function protocolOf(contentType = ""): RpcProtocol {
   return /^application\/grpc(\+[^;]*)?\s*(;|$)/i.test(contentType) ? grpcProtocol : connectProtocol;
 }
 
+const postOnly: readonly string[] = ["POST", "OPTIONS"];
+
 /** POST, and over Connect also GET and HEAD where the method is unary and has no side effects. */
 function allowedMethods({ method }: Endpoint, protocol: RpcProtocol): readonly string[] {
   const isSafe = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return isSafe && protocol === connectProtocol && method.methodKind === "unary"
     ? ["GET", "HEAD", "POST", "OPTIONS"]
-    : ["POST", "OPTIONS"];
+    : postOnly;
 }
 
 function unknownRoute(): ProtocolError {

@@ -1,9 +1,7 @@
-import type { DescMessage, DescMethod, MessageShape, Registry } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
-import type { Answer, Exchange } from "../http/exchange.ts";
-import type { HeaderList } from "../http/header-list.ts";
+import type { DescMethod, Registry } from "@bufbuild/protobuf";
+import type { Exchange } from "../http/exchange.ts";
 import type { ProtocolError } from "../http/protocol-error.ts";
-import type { CallResponse } from "./call.ts";
+import type { ProtocolCall, ToError } from "./call.ts";
 import type { Codec } from "./codec.ts";
 
 /** How messages are read and written in every protocol. */
@@ -14,6 +12,8 @@ export interface RpcFormat {
   readonly json: Codec;
   /** Where the types in an `Any` are looked up. */
   readonly registry: Registry;
+  /** Converts the failure of a stream to the error that clients see. */
+  readonly toError: ToError;
 }
 
 /** A request for an RPC, by its headers. */
@@ -31,22 +31,5 @@ export interface RpcProtocol {
   /** The name that interceptors see. */
   readonly name: string;
   /** Looks at the headers alone. It never throws: reading the message throws what is wrong with them. */
-  open(request: RpcRequest, format: RpcFormat): OpenedCall;
-}
-
-/** A call whose headers have been read. */
-export interface OpenedCall {
-  /** From the headers on, in milliseconds; undefined for none. */
-  readonly timeoutMs: number | undefined;
-  /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
-  read<Desc extends DescMessage>(input: Desc, signal: AbortSignal | undefined): Promise<MessageShape<Desc>>;
-  /** Makes the answer with a response. `header` is the answer's own. `toClientError` converts the failure of a stream. */
-  answer(
-    method: DescMethod,
-    response: CallResponse,
-    header: HeaderList,
-    toClientError: (reason: unknown) => ConnectError,
-  ): Promise<Answer>;
-  /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
-  fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
+  open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall;
 }

@@ -9,7 +9,7 @@ import {
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ListOrdersResponseSchema } from "../../gen/petstore/v1/store_service_pb.ts";
-import { binaryCodec, createJsonCodec, encodeMessage } from "../../src/rpc/codec.ts";
+import { binaryCodec, createJsonCodec, encodePrepared } from "../../src/rpc/codec.ts";
 import { joinJson, PreparedMessage } from "../../src/rpc/prepared-message.ts";
 
 type List = MessageShape<typeof ListOrdersResponseSchema>;
@@ -44,7 +44,7 @@ describe("a message in parts", () => {
     fc.assert(
       fc.asyncProperty(idsOfParts, async (ids) => {
         const message = inParts(() => each(ids.map(listOf)));
-        const bytes = await encodeMessage(codec, ListOrdersResponseSchema, message);
+        const bytes = await encodePrepared(codec, ListOrdersResponseSchema, message);
         expect(decode(bytes as Uint8Array)).toEqual(listOf(ids.flat()));
       }),
     ),
@@ -68,6 +68,6 @@ describe("a message in parts", () => {
       throw new Error("the disk is gone");
     }
     const message = inParts(failing);
-    await expect(encodeMessage(binaryCodec, ListOrdersResponseSchema, message)).rejects.toThrow("the disk is gone");
+    await expect(encodePrepared(binaryCodec, ListOrdersResponseSchema, message)).rejects.toThrow("the disk is gone");
   });
 });
