@@ -1,6 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { hasPresence, valueShape } from "../../src/gateway/fields/field-access.ts";
-import { integerTypeOf } from "../../src/gateway/fields/text-scalar.ts";
+import { integerTypeOf } from "../../src/gateway/fields/scalar.ts";
 import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { description, paragraphs } from "./comments.ts";
 import { exampleOf } from "./examples.ts";

@@ -48,6 +48,9 @@ const warmUpCalls = 300;
 /** How many updates are compared. A timer may fire during some of them, but not during all. */
 const comparedCalls = 8;
 
+/** How long to wait for what follows an answer, such as the metrics, in milliseconds: it belongs to the call before. */
+const afterAnswerMs = 100;
+
 /** Starts a server of a checkout, sends it updates, and has V8 tell what the last ones run. */
 export async function traceUpdate(root: string): Promise<RequestTrace> {
   const folder = mkdtempSync(join(tmpdir(), "petstore-structure-"));
@@ -79,11 +82,13 @@ async function coverUpdate(
   await inspector.send("Profiler.enable");
   await inspector.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   await update();
+  await setTimeout(afterAnswerMs);
   await inspector.send("Profiler.takePreciseCoverage");
   const prefix = new URL(`file://${join(root, "src")}/`).href;
   let common: Map<string, EnteredFunction> | undefined;
   for (let call = 0; call < comparedCalls; call++) {
     await update();
+    await setTimeout(afterAnswerMs);
     const entered = enteredFunctions((await inspector.send("Profiler.takePreciseCoverage")) as Coverage, prefix);
     common = common === undefined ? entered : new Map([...common].filter(([id]) => entered.has(id)));
   }
@@ -138,11 +143,10 @@ async function orderOf(
     }
   }
   await update();
-  // What follows an answer, such as the metrics, belongs to the call before.
-  await setTimeout(100);
+  await setTimeout(afterAnswerMs);
   await inspector.evaluate("globalThis.enteredFunctions = []");
   await update();
-  await setTimeout(100);
+  await setTimeout(afterAnswerMs);
   const entered = JSON.parse((await inspector.evaluate("JSON.stringify(globalThis.enteredFunctions)")) as string);
   const way: Visit[] = [];
   for (const { file, name } of (entered as number[]).map((index) => functions[index] as EnteredFunction)) {
