@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { nextTick } from "node:process";
 import type { Readable } from "node:stream";
 import type { CallRecord } from "./exchange.ts";
 import { readBuffered } from "./node-faults/read-buffered.ts";
@@ -26,14 +27,14 @@ export interface BodyLimits {
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   // Most bodies have come with the head, and need no listeners. Those of HTTP/1.1 say that they are complete. Those of
-  // HTTP/2 end once all is read, or have ended before, if they are empty.
+  // HTTP/2 end in the tick after all is read, or have ended before, if they are empty.
   if (destroyIfOverFragmented(body)) {
     throw bodyOverFragmented();
   }
   const first = readBuffered(body);
   const hasCome = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
   if (!hasCome) {
-    await Promise.resolve();
+    await new Promise<void>((resume) => nextTick(resume));
   }
   if (hasCome || body.readableEnded) {
     return whole(first, limits);

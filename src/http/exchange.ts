@@ -24,6 +24,8 @@ export interface RequestHead {
   readonly authority: string | undefined;
   readonly isEncrypted: boolean;
   readonly peerAddress: string;
+  /** Asks for the body, where the client waits for that before it sends it; undefined where it does not. */
+  readonly sendContinue: (() => void) | undefined;
 }
 
 /** The answer to a request. */
@@ -85,8 +87,6 @@ export abstract class Exchange {
 
   /** The request's body. */
   protected abstract readonly body: Readable;
-  /** Called before the body is read. */
-  protected abstract startBody(): void;
   /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
 
@@ -171,7 +171,7 @@ export abstract class Exchange {
     if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
       return Promise.reject(bodyTooLarge(maxBytes));
     }
-    this.startBody();
+    this.#head.sendContinue?.();
     const { requestTimeoutMs: timeoutMs } = this.#options;
     return readBody(this.body, { maxBytes, framingBytes, timeoutMs, deadline, record: this.record });
   }

@@ -14,11 +14,9 @@ export class Http1Exchange extends Exchange {
   readonly #response: ServerResponse;
   /** Node takes it from the request when that is destroyed. */
   readonly #socket: Socket;
-  /** Whether the client waits for `100 Continue` before it sends the body. */
-  #expectsContinue: boolean;
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
-    const { socket } = request;
+    const { socket, headers } = request;
     const head = {
       method: request.method ?? "",
       target: request.url ?? "",
@@ -26,19 +24,12 @@ export class Http1Exchange extends Exchange {
       authority: undefined,
       isEncrypted: (socket as TLSSocket).encrypted === true,
       peerAddress: socket.remoteAddress ?? "",
+      sendContinue: headers.expect?.toLowerCase() === "100-continue" ? () => response.writeContinue() : undefined,
     };
     super(head, options);
     this.body = request;
     this.#response = response;
     this.#socket = socket;
-    this.#expectsContinue = request.headers.expect?.toLowerCase() === "100-continue";
-  }
-
-  protected startBody(): void {
-    if (this.#expectsContinue) {
-      this.#expectsContinue = false;
-      this.#response.writeContinue();
-    }
   }
 
   protected onAbandoned(listener: () => void): void {
@@ -76,10 +67,10 @@ export class Http1Exchange extends Exchange {
         raw.push("content-length", String(length));
       }
       response.writeHead(status, raw);
-      if (isHead) {
-        response.end();
+      if (body instanceof Uint8Array && !isHead) {
+        endWithBytes(response, body);
       } else {
-        endInOnePiece(response, body);
+        response.end(isHead ? undefined : body);
       }
       this.noteSent(isHead ? 0 : length);
     } else if (isHead) {
@@ -111,8 +102,8 @@ const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
 const onePieceBytes = 16 * 1024;
 
 /** Node sends a text together with the head in one system call, but bytes in a second one. */
-function endInOnePiece(response: ServerResponse, body: string | Uint8Array | undefined): void {
-  if (body instanceof Uint8Array && body.length <= onePieceBytes) {
+function endWithBytes(response: ServerResponse, body: Uint8Array): void {
+  if (body.length <= onePieceBytes) {
     response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1"), "latin1");
   } else {
     response.end(body);

@@ -25,13 +25,11 @@ export class Http2Exchange extends Exchange {
       authority: headers[":authority"],
       isEncrypted: (socket as TLSSocket | undefined)?.encrypted === true,
       peerAddress: socket?.remoteAddress ?? "",
+      // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
+      sendContinue: undefined,
     };
     super(head, options);
     this.body = stream;
-  }
-
-  protected startBody(): void {
-    // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
   }
 
   protected onAbandoned(listener: () => void): void {
