@@ -2,10 +2,9 @@ import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@
 import type { Endpoint } from "../rpc/endpoint.ts";
 import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "./fields/field-access.ts";
 import { createFieldTextReader } from "./fields/field-text.ts";
-import type { TextReader } from "./fields/text-scalar.ts";
+import type { JsonReader, JsonWriter, TextReader } from "./fields/scalar.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import type { JsonReaders } from "./json/json-reader.ts";
-import type { JsonReader, JsonWriter } from "./json/json-scalar.ts";
 import type { JsonWriters } from "./json/json-writer.ts";
 import { createPaging, type Paging } from "./paging.ts";
 import type { QueryFieldSets, QueryFields } from "./query/query.ts";

@@ -77,10 +77,12 @@ export class RestCall implements ProtocolCall {
     }
     const { message } = response;
     const body = message instanceof PreparedMessage ? await preparedBody(binding, message) : toJson(binding, message);
-    const answer = { status: binding.status, header, body };
+    const isRead = exchange.method === "GET" || exchange.method === "HEAD";
+    const mayBeCoded = typeof body !== "string" || body.length > shortLength;
     writeHeaders(this.#request, response, header);
-    const coded = isShort(body) ? answer : codeAnswer(exchange, answer);
-    return exchange.method === "GET" || exchange.method === "HEAD" ? answerConditionally(exchange, coded) : coded;
+    const answer = { status: binding.status, header, body };
+    const coded = mayBeCoded ? codeAnswer(exchange, answer) : answer;
+    return isRead ? answerConditionally(exchange, coded) : coded;
   }
 
   async fail(error: ConnectError, header: HeaderList): Promise<Answer> {
@@ -214,10 +216,6 @@ async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
 
 /** The longest body that is never compressed, in UTF-16 code units: each takes three bytes at most. */
 const shortLength = 340;
-
-function isShort(body: Answer["body"]): boolean {
-  return typeof body === "string" && body.length <= shortLength;
-}
 
 /** Sets the headers of an answer from the trailers of its response, and from fields. An empty field has no header. */
 function writeHeaders(

@@ -5,7 +5,7 @@ import type { HeaderList } from "../http/header-list.ts";
 import type { StreamCallResponse, ToError } from "../rpc/call.ts";
 import { encodeItem, MessageGroup } from "../rpc/message-group.ts";
 import type { Binding } from "./binding.ts";
-import type { JsonWriter } from "./json/json-scalar.ts";
+import type { JsonWriter } from "./fields/scalar.ts";
 import type { ErrorBody } from "./rest-call.ts";
 import { chooseFormat, type StreamFormat, type StreamFormats } from "./stream-format.ts";
 

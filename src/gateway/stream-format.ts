@@ -2,7 +2,7 @@ import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Exchange } from "../http/exchange.ts";
 import { createGetter, createSetter, type Fields, requireField } from "./fields/field-access.ts";
-import type { JsonWriter } from "./json/json-scalar.ts";
+import type { JsonWriter } from "./fields/scalar.ts";
 import { qualityOf } from "./negotiation.ts";
 import type { HttpRule } from "./routes/http-rule.ts";
 

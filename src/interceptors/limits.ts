@@ -90,8 +90,7 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
 
 function proceedIfAdmitted(call: Call, decision: RateLimitDecision, next: CallHandler) {
   appendLimits(call.answerHeader, decision);
-  const error = limitError(decision);
-  return error === undefined ? next(call) : Promise.reject(error);
+  return decision.outcome === "admitted" ? next(call) : Promise.reject(limitError(decision));
 }
 
 function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
@@ -139,17 +138,16 @@ function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateL
 
 /** The last policy: many requests in a row have the same. */
 let lastPolicy = "";
-let lastPolicyOf: RateLimitDecision["windows"] = [];
+let lastWindows: RateLimitDecision["windows"] = [];
 
 function policyOf(windows: RateLimitDecision["windows"]): string {
-  const isSame =
-    windows.length === lastPolicyOf.length &&
-    windows.every(
-      ({ name, limit }, index) => lastPolicyOf[index]?.name === name && lastPolicyOf[index].limit === limit,
-    );
-  if (!isSame) {
-    lastPolicyOf = windows;
+  if (windows.length !== lastWindows.length || !windows.every(hasLastLimit)) {
+    lastWindows = windows;
     lastPolicy = windows.map(({ name, limit, lengthSeconds }) => `"${name}";q=${limit};w=${lengthSeconds}`).join(", ");
   }
   return lastPolicy;
+}
+
+function hasLastLimit({ name, limit }: RateLimitDecision["windows"][number], index: number): boolean {
+  return lastWindows[index]?.name === name && lastWindows[index].limit === limit;
 }

@@ -1,6 +1,6 @@
 import { type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Bounds } from "../gateway/fields/text-scalar.ts";
+import type { Bounds } from "../gateway/fields/scalar.ts";
 import type { JsonPolicy } from "../gateway/json/json-policy.ts";
 
 /**

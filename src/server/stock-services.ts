@@ -50,7 +50,7 @@ export function createStockServices({
   externalChanges.subscribe("stock", invalidate);
   const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
 
-  const write = createStockWriter({ contextOf: (call) => writeContextOf(call, clock()), onUncertain: invalidate });
+  const write = createStockWriter({ contextOf: writeContextOf(clock), onUncertain: invalidate });
   const inventory = inventoryService({
     store,
     stock,
@@ -68,12 +68,15 @@ export function createStockServices({
   };
 }
 
-function writeContextOf({ contextValues, exchange }: Call, nowMs: number): WriteContext {
-  const key = contextValues.get(callerKey)?.key;
-  if (key === undefined) {
-    throw new Error("a write came without the key of its caller");
-  }
-  return { nowMs, keyId: key.id, requestId: exchange.requestId, idempotency: contextValues.get(idempotencyKey) };
+function writeContextOf(clock: () => number): (call: Call) => WriteContext {
+  return ({ contextValues, exchange }) => {
+    const key = contextValues.get(callerKey)?.key;
+    const idempotency = contextValues.get(idempotencyKey);
+    if (key === undefined) {
+      throw new Error("a write came without the key of its caller");
+    }
+    return { nowMs: clock(), keyId: key.id, requestId: exchange.requestId, idempotency };
+  };
 }
 
 /** The message `petstore.v1.Error`, as a request of its own would be answered. */

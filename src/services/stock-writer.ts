@@ -16,7 +16,7 @@ export interface StockWriterOptions {
 /** Creates what every write of a call passes: it keeps to the deadline, and marks the answer of a replay. */
 export function createStockWriter({ contextOf, onUncertain }: StockWriterOptions): StockWriter {
   return async (call, write) => {
-    const leftMs = call.timeoutMs();
+    const leftMs = call.deadline && call.deadline.atMs - Date.now();
     // The caller gets `DEADLINE_EXCEEDED`, which promises that nothing has changed.
     if (leftMs !== undefined && leftMs <= 0) {
       throw deadlineExceeded();

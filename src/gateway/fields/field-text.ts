@@ -4,7 +4,7 @@ import { createEnumNames } from "../json/enum-names.ts";
 import type { JsonPolicy } from "../json/json-policy.ts";
 import { wellKnownTextReader } from "../json/well-known-types.ts";
 import { type ValueShape, valueShape } from "./field-access.ts";
-import { type Bounds, createTextReader, type TextReader } from "./text-scalar.ts";
+import { type Bounds, createTextReader, type TextReader } from "./scalar.ts";
 
 /**
  * The reader of a field's value in a path or a query. Undefined for maps, and for messages except wrappers and the

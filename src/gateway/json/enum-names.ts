@@ -1,7 +1,7 @@
 import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault } from "../content-fault.ts";
-import { type IntegerType, integerFromJsonNumber, integerTypeOf } from "../fields/text-scalar.ts";
+import { type IntegerType, integerFromJsonNumber, integerTypeOf } from "../fields/scalar.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
 /** Converts between an enum's numbers and its names under a policy. */

@@ -1,5 +1,5 @@
 import type { DescEnumValue, DescField } from "@bufbuild/protobuf";
-import type { Bounds } from "../fields/text-scalar.ts";
+import type { Bounds } from "../fields/scalar.ts";
 
 /** How the gateway's JSON differs from ProtoJSON. */
 export interface JsonPolicy {

@@ -10,10 +10,9 @@ import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault, faultWithin } from "../content-fault.ts";
 import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "../fields/field-access.ts";
-import { createTextReader } from "../fields/text-scalar.ts";
+import { createScalarReader, createTextReader, type JsonReader } from "../fields/scalar.ts";
 import { createEnumNames } from "./enum-names.ts";
 import type { JsonPolicy } from "./json-policy.ts";
-import { createScalarReader, type JsonReader } from "./json-scalar.ts";
 import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";
 
 /**

@@ -8,9 +8,9 @@ import {
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, anyUnpack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { type Boxing, createGetter, type Fields, hasPresence, valueShape } from "../fields/field-access.ts";
+import { createScalarWriter, type JsonWriter } from "../fields/scalar.ts";
 import { createEnumNames } from "./enum-names.ts";
 import type { JsonPolicy } from "./json-policy.ts";
-import { createScalarWriter, type JsonWriter } from "./json-scalar.ts";
 import { hasSpecialJson, wellKnownWriter } from "./well-known-types.ts";
 
 /**

@@ -3,7 +3,7 @@ import { maxJsonDepth } from "../../exact-json/parse.ts";
 import { ContentFault, faultWithin } from "../content-fault.ts";
 import { assertOneofUnset, createEntry, createGetter, createSetter, type Fields } from "../fields/field-access.ts";
 import { createFieldTextReader } from "../fields/field-text.ts";
-import type { TextReader } from "../fields/text-scalar.ts";
+import type { TextReader } from "../fields/scalar.ts";
 import type { JsonPolicy } from "../json/json-policy.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
 

@@ -64,7 +64,7 @@ export class RouteTrie<T> {
     if (segments === undefined) {
       return { route: undefined, methods: new Set() };
     }
-    const withVerb = splitVerb(segments);
+    const withVerb = path.includes(":") ? splitVerb(segments) : undefined;
     if (withVerb !== undefined) {
       const search: Search = { method, ...withVerb, methods: undefined };
       const route = find(search, this.#root, 0);

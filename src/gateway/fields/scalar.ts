@@ -1,7 +1,8 @@
 import { ScalarType } from "@bufbuild/protobuf";
-import { base64Decode } from "@bufbuild/protobuf/wire";
-import { isNumber, parseInteger } from "../../exact-json/number.ts";
+import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
+import { isNumber, JsonNumber, parseInteger } from "../../exact-json/number.ts";
 import { ContentFault } from "../content-fault.ts";
+import type { JsonPolicy } from "../json/json-policy.ts";
 
 /** The bounds of an integer type, both inclusive. */
 export interface IntegerType {
@@ -74,11 +75,11 @@ export function createTextReader(scalar: ScalarType, longAsString: boolean, boun
     const reason = `must be ${describeInteger(integer, bounds)}, in plain decimal`;
     return (text) => localInteger(parseDecimal(text, integer, reason), integer, longAsString);
   }
-  return readers[scalar] ?? ((text) => text);
+  return textReaders[scalar] ?? ((text) => text);
 }
 
 /** The readers of scalars that are neither integers nor strings. */
-const readers: Partial<Record<ScalarType, TextReader>> = {
+const textReaders: Partial<Record<ScalarType, TextReader>> = {
   [ScalarType.BOOL]: parseBool,
   [ScalarType.BYTES]: parseBase64,
   [ScalarType.DOUBLE]: parseDouble,
@@ -143,4 +144,99 @@ function parseFinite(text: string, max: number, limit = max): number {
     throw new ContentFault(`must be a number from -${max} to ${max}`);
   }
   return value;
+}
+
+/** Converts a value of `parseJson` to one that a message holds. Throws `ContentFault`. */
+export type JsonReader = (json: unknown) => unknown;
+
+/** Converts a value that a message holds to JSON text. */
+export type JsonWriter = (value: unknown) => string;
+
+/** The reader of a scalar type. */
+export function createScalarReader(scalar: ScalarType, longAsString: boolean, policy: JsonPolicy): JsonReader {
+  const integer = integerTypeOf(scalar);
+  if (integer !== undefined) {
+    return createIntegerReader(integer, longAsString, policy);
+  }
+  return jsonReaders[scalar]?.(policy) ?? readString;
+}
+
+/** For scalars that are neither integers nor strings. */
+const jsonReaders: Partial<Record<ScalarType, (policy: JsonPolicy) => JsonReader>> = {
+  [ScalarType.BOOL]: () => readBool,
+  [ScalarType.BYTES]: () => (json) => parseBase64(readString(json)),
+  [ScalarType.DOUBLE]: (policy) => createFloatReader(parseDouble, policy),
+  [ScalarType.FLOAT]: (policy) => createFloatReader(parseFloat32, policy),
+};
+
+function createIntegerReader(type: IntegerType, longAsString: boolean, { int64 }: JsonPolicy): JsonReader {
+  const reason = `must be ${describeInteger(type)}${int64 === "number" ? ", without quotes" : ""}`;
+  return (json) => {
+    const number = typeof json === "number" ? json : integerSource(json, int64);
+    const value = number === undefined ? undefined : integerFromJsonNumber(number, type);
+    if (value === undefined) {
+      throw new ContentFault(reason);
+    }
+    return localInteger(value, type, longAsString);
+  };
+}
+
+function createFloatReader(parse: (text: string) => number, { int64 }: JsonPolicy): JsonReader {
+  return (json) => {
+    const source = numberSource(json);
+    if (source !== undefined) {
+      return parse(source);
+    }
+    if (typeof json !== "string" || (int64 === "number" && parseSpecialNumber(json) === undefined)) {
+      throw new ContentFault("must be a number");
+    }
+    return parse(json);
+  };
+}
+
+function integerSource(json: unknown, int64: JsonPolicy["int64"]): string | undefined {
+  return int64 === "string" && typeof json === "string" ? json : numberSource(json);
+}
+
+function numberSource(json: unknown): string | undefined {
+  return typeof json === "number" ? String(json) : json instanceof JsonNumber ? json.source : undefined;
+}
+
+function readBool(json: unknown): boolean {
+  if (typeof json !== "boolean") {
+    throw new ContentFault("must be true or false");
+  }
+  return json;
+}
+
+/** Throws `ContentFault` for anything but a string. */
+export function readString(json: unknown): string {
+  if (typeof json !== "string") {
+    throw new ContentFault("must be a string");
+  }
+  return json;
+}
+
+/** The writer of a scalar type. */
+export function createScalarWriter(scalar: ScalarType, policy: JsonPolicy): JsonWriter {
+  const integer = integerTypeOf(scalar);
+  if (integer !== undefined) {
+    return integer.bits === 64 && policy.int64 === "string" ? (value) => `"${String(value)}"` : String;
+  }
+  return jsonWriters[scalar] ?? JSON.stringify;
+}
+
+/** For scalars that are neither integers nor strings. */
+const jsonWriters: Partial<Record<ScalarType, JsonWriter>> = {
+  [ScalarType.BOOL]: String,
+  [ScalarType.BYTES]: (value) => `"${base64Encode(value as Uint8Array)}"`,
+  [ScalarType.DOUBLE]: writeDouble,
+  [ScalarType.FLOAT]: writeDouble,
+};
+
+function writeDouble(value: unknown): string {
+  if (Number.isFinite(value)) {
+    return Object.is(value, -0) ? "-0" : String(value);
+  }
+  return `"${String(value)}"`;
 }
