@@ -78,8 +78,8 @@ export class RouteTrie<T> {
   }
 }
 
-function toMatch<T>({ segments, methods = new Set() }: Search, route: T | undefined): RouteMatch<T> {
-  return route === undefined ? { route: undefined, methods } : { route, segments };
+function toMatch<T>({ segments, methods }: Search, route: T | undefined): RouteMatch<T> {
+  return route === undefined ? { route: undefined, methods: methods ?? new Set() } : { route, segments };
 }
 
 function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
