@@ -89,8 +89,11 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
 }
 
 function proceedIfAdmitted(call: Call, decision: RateLimitDecision, next: CallHandler) {
-  appendLimits(call.answerHeader, decision);
-  return decision.outcome === "admitted" ? next(call) : Promise.reject(limitError(decision));
+  if (decision.outcome !== "admitted") {
+    return refuse(call, decision, undefined);
+  }
+  appendHeaderValues(call.answerHeader, decision);
+  return next(call);
 }
 
 function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
@@ -99,6 +102,7 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
   return next(call);
 }
 
+/** Rejects for the limit, where that refuses, and else for the reason. */
 function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
   appendLimits(call.answerHeader, decision);
   return Promise.reject(limitError(decision) ?? reason);

@@ -1,13 +1,13 @@
 import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
-import type {
-  ConnectError,
-  ContextKey,
-  ContextValues,
-  HandlerContext,
-  StreamRequest,
-  StreamResponse,
-  UnaryRequest,
-  UnaryResponse,
+import {
+  type ConnectError,
+  type ContextValues,
+  createContextValues,
+  type HandlerContext,
+  type StreamRequest,
+  type StreamResponse,
+  type UnaryRequest,
+  type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
@@ -80,7 +80,7 @@ export class Call implements HandlerContext {
   readonly deadline: Deadline | undefined;
   /** Undefined until it has been read. */
   message: AnyMessage | undefined = undefined;
-  readonly contextValues: ContextValues = new CallValues();
+  readonly contextValues: ContextValues = createContextValues();
   readonly responseHeader: Headers = new HeaderList();
   readonly responseTrailer: Headers = new HeaderList();
   /** The headers that the answer carries whether the call succeeds or fails. */
@@ -160,25 +160,6 @@ export class Call implements HandlerContext {
 
 function urlOf({ scheme, authority = "", path, query }: Exchange): string {
   return `${scheme}://${authority}${path}${query === "" ? "" : `?${query}`}`;
-}
-
-/** The values that interceptors leave for one another: own properties, as in Connect's, so that they can be copied. */
-class CallValues implements ContextValues {
-  [id: symbol]: unknown;
-
-  get<T>({ id, defaultValue }: ContextKey<T>): T {
-    return id in this ? (this[id] as T) : defaultValue;
-  }
-
-  set<T>({ id }: ContextKey<T>, value: T): this {
-    this[id] = value;
-    return this;
-  }
-
-  delete({ id }: ContextKey<unknown>): this {
-    delete this[id];
-    return this;
-  }
 }
 
 /** Converts any failure of an exchange to the error that clients see, and notes it. */
