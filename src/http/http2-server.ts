@@ -174,7 +174,7 @@ class Http2Sessions {
   count(stream: ServerHttp2Stream): number {
     const session = stream.session as ServerHttp2Session;
     this.#inFlight.enter();
-    stream.once("close", () => {
+    stream.on("close", () => {
       this.#inFlight.leave();
       this.#add(session, -1);
     });

@@ -4,7 +4,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /** A protocol's parser of deadlines. `maxMs` is the longest that it takes. */
-type ParseTimeout = (value: string | null, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
+type ParseTimeout = (value: string, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
 
 /** The deadline in a header. */
 export interface Timeout {
@@ -14,9 +14,14 @@ export interface Timeout {
   readonly assertValid: () => void;
 }
 
+const noTimeout: Timeout = { timeoutMs: undefined, assertValid() {} };
+
 /** Reads the deadline in a header. */
 export function readTimeout(value: string | undefined, parse: ParseTimeout): Timeout {
-  const { timeoutMs, error } = parse(value ?? null, Number.MAX_SAFE_INTEGER);
+  if (value === undefined) {
+    return noTimeout;
+  }
+  const { timeoutMs, error } = parse(value, Number.MAX_SAFE_INTEGER);
   return {
     timeoutMs: timeoutMs && Math.min(timeoutMs, maxTimeoutMs),
     assertValid() {
