@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import { storeUnavailable } from "../../../domain/errors.ts";
 import type { DatabaseAddress } from "./database-url.ts";
@@ -35,6 +36,7 @@ export class Connection implements Queryable {
   readonly #client: pg.Client;
   readonly #lost = Promise.withResolvers<Error>();
   #isLost = false;
+  #isCorked = false;
 
   private constructor(client: pg.Client) {
     this.#client = client;
@@ -157,8 +159,7 @@ export class Connection implements Queryable {
   /** Cuts the connection: whatever waits for it rejects. */
   cut(reason = "the database has not answered in time"): void {
     this.#lose(new Error(reason));
-    const { connection } = this.#client as unknown as { readonly connection: { readonly stream: { destroy(): void } } };
-    connection.stream.destroy();
+    streamOf(this.#client).destroy();
   }
 
   async close(): Promise<void> {
@@ -173,6 +174,7 @@ export class Connection implements Queryable {
     if (this.#isLost) {
       throw new LostConnectionError("the connection is lost");
     }
+    this.#cork();
     try {
       return await this.#client.query(query);
     } catch (error) {
@@ -180,10 +182,27 @@ export class Connection implements Queryable {
     }
   }
 
+  /** Statements that are sent without waiting leave in one write: each further one would wake the database by itself. */
+  #cork(): void {
+    if (!this.#isCorked) {
+      const stream = streamOf(this.#client);
+      this.#isCorked = true;
+      stream.cork();
+      queueMicrotask(() => {
+        this.#isCorked = false;
+        stream.uncork();
+      });
+    }
+  }
+
   #lose(error: Error): void {
     this.#isLost = true;
     this.#lost.resolve(error);
   }
+}
+
+function streamOf(client: pg.Client): Duplex {
+  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream;
 }
 
 /*
