@@ -26,9 +26,9 @@ async function openBehindProxy(): Promise<{ proxied: Store; direct: Store; proxy
   return { proxied, direct, proxy, url: database.url };
 }
 
-/** Whether bytes of a client commit a transaction that has written. */
+/** Whether bytes of a client commit a transaction that has written, or are the first on a connection to do so at once. */
 function commits(bytes: Buffer): boolean {
-  return bytes.includes("COMMIT");
+  return bytes.includes("COMMIT") || bytes.includes("INSERT INTO changes");
 }
 
 /** Has the proxy hold commits back. Resolves when it holds the first one. */
@@ -42,6 +42,32 @@ function holdCommits(proxy: DatabaseProxy): Promise<void> {
     return "hold";
   };
   return promise;
+}
+
+/** Sets a stock count under an idempotency key, which takes a transaction of two round trips. */
+function setStockOnce(store: Store, petId: bigint, quantity: bigint) {
+  const idempotency = { key: `${quantity}`, fingerprint: new Uint8Array(32) };
+  return store.changeStock({ kind: "set", petId, quantity }, createContext({ idempotency }));
+}
+
+/** Counts the messages of clients that a proxy passes on: each is sent in one write, and waits for an answer. */
+function countMessages(proxy: DatabaseProxy): () => number {
+  let count = 0;
+  proxy.decide = () => {
+    count += 1;
+    return "pass";
+  };
+  return () => count;
+}
+
+/** How many connections to a database have last run a statement that commits changes at once. */
+async function countChangedAtOnce(url: string): Promise<number> {
+  const [changed] = await runSql(
+    url,
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND state = 'idle' AND query LIKE '%WITH asked AS%' AND pid <> pg_backend_pid()`,
+  );
+  return changed?.rows.length ?? 0;
 }
 
 /** How many connections to a database wait for a lock. */
@@ -86,7 +112,7 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
   it("commits late what its caller has given up keeps later writes waiting, so that they come after it", async () => {
     const { proxied, direct, proxy, url } = await openBehindProxy();
     const held = holdCommits(proxy);
-    const lost = setStock(proxied, 1n, 5n);
+    const lost = setStockOnce(proxied, 1n, 5n);
     lost.catch(() => {});
     await held;
     proxy.cut({ linger: true });
@@ -105,7 +131,7 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
   it("never hears a commit ends that transaction by itself, and then takes the writes of others", async () => {
     const { proxied, direct, proxy } = await openBehindProxy();
     const held = holdCommits(proxy);
-    const lost = setStock(proxied, 1n, 5n);
+    const lost = setStockOnce(proxied, 1n, 5n);
     lost.catch(() => {});
     await held;
     proxy.cut({ linger: true });
@@ -117,6 +143,70 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     const history = await historyOf(direct);
     expect(history[0]).toEqual([1n, 10n, 7n]);
     expect(new Set(history.map(([, , after]) => after))).toEqual(new Set([7n]));
+  });
+
+  it("gets changes late that were to be made at once makes them, where nobody has written since", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const held = holdCommits(proxy);
+    const lost = setStock(proxied, 1n, 5n);
+    lost.catch(() => {});
+    await held;
+    proxy.cut({ linger: true });
+    await expect(lost).rejects.toMatchObject(unavailable);
+    proxy.release();
+    await expect.poll(async () => (await direct.getEntry(1n)).quantity).toBe(5n);
+    await setStock(direct, 1n, 7n);
+    expect(await historyOf(direct)).toEqual([
+      [1n, 10n, 5n],
+      [1n, 5n, 7n],
+    ]);
+  });
+
+  it.each([
+    ["a change", (store: Store) => setStock(store, 1n, 7n), [[1n, 10n, 7n]]],
+    [
+      "a hold",
+      (store: Store) =>
+        store.createHold(
+          { holdId: "hold_a", petId: 1n, quantity: 1n, ttlMs: 60_000, reference: undefined },
+          createContext(),
+        ),
+      [],
+    ],
+  ])(
+    "gets changes late that were to be made at once makes none of them behind %s of another",
+    async (_, write, made) => {
+      const { proxied, direct, proxy, url } = await openBehindProxy();
+      const held = holdCommits(proxy);
+      const lost = setStock(proxied, 1n, 5n);
+      lost.catch(() => {});
+      await held;
+      proxy.cut({ linger: true });
+      await expect(lost).rejects.toMatchObject(unavailable);
+      await write(direct);
+      expect(await countChangedAtOnce(url)).toBe(0);
+      proxy.release();
+      await expect.poll(() => countChangedAtOnce(url)).toBe(1);
+      expect(await historyOf(direct)).toEqual(made);
+    },
+  );
+
+  it("has heard of no other writer makes plain changes in one round trip, and in two for a while otherwise", async () => {
+    const { proxied, direct, proxy } = await openBehindProxy();
+    const messages = countMessages(proxy);
+    async function countOf(work: () => Promise<unknown>): Promise<number> {
+      const before = messages();
+      await work();
+      return messages() - before;
+    }
+    const set = () => countOf(() => setStock(proxied, 1n, 5n));
+    const both = () => countOf(() => Promise.all([setStock(proxied, 1n, 5n), setStock(proxied, 2n, 6n)]));
+    expect([await set(), await both()]).toEqual([1, 1]);
+    expect(await countOf(() => setStockOnce(proxied, 1n, 5n))).toBe(2);
+    expect(await set()).toBe(1);
+    await setStock(direct, 1n, 7n);
+    expect([await set(), await set(), await set()]).toEqual([3, 2, 1]);
+    expect((await historyOf(direct)).at(-1)).toEqual([1n, 5n, 5n]);
   });
 
   it("hangs says within 8 s that it is not available, and is well again at once", async () => {

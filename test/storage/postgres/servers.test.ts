@@ -186,4 +186,39 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
       expect((await (stores[2] as PostgresStore).getEntry(petId)).quantity).toBe(240n);
     }
   });
+
+  it("write single changes together without a gap, each in turn or many at once, while another ends holds", async () => {
+    const { stores } = await openStores(3);
+    const petIds = [1n, 2n, 3n];
+    const [one, two, three] = stores as [PostgresStore, PostgresStore, PostgresStore];
+    await one.importAll({ pets: petIds.map((id) => createPet({ id })) }, 0);
+    async function writeInBursts(store: PostgresStore, name: string): Promise<void> {
+      for (let burst = 0; burst < 40; burst += 1) {
+        await Promise.all(
+          petIds.map((petId) => {
+            const command = { kind: "adjust", petId, delta: 1n, allowNegative: false } as const;
+            return store.changeStock(command, { nowMs: burst, keyId: "key_a", requestId: name });
+          }),
+        );
+      }
+    }
+    async function endHolds(): Promise<void> {
+      for (let count = 0; count < 40; count += 1) {
+        const context = { nowMs: 0, keyId: "key_a", requestId: "holds" };
+        const holdId = `hold_${count}`;
+        await three.changeStock({ kind: "adjust", petId: 1n, delta: 1n, allowNegative: false }, context);
+        await three.createHold({ holdId, petId: 1n, quantity: 1n, ttlMs: 60_000, reference: undefined }, context);
+        await three.releaseHold({ holdId }, context);
+      }
+    }
+    await Promise.all([writeInBursts(one, "one"), writeInBursts(two, "two"), endHolds()]);
+    const { changes } = await one.listChanges({ after: 3n, petIds: [], newestFirst: false, limit: 10_000 });
+    expect(changes.map(({ revision }) => revision)).toEqual(Array.from({ length: 280 }, (_, n) => BigInt(n + 4)));
+    for (const petId of petIds) {
+      const ofPet = changes.filter((change) => change.petId === petId);
+      const count = petId === 1n ? 120n : 80n;
+      expect(ofPet.map(({ before }) => before)).toEqual([0n, ...ofPet.slice(0, -1).map(({ after }) => after)]);
+      expect(await two.getAvailability(petId, 0)).toMatchObject({ quantity: count, held: 0n, available: count });
+    }
+  });
 });

@@ -42,7 +42,8 @@ function unique(ids: readonly bigint[]): bigint[] {
   return [...new Set(ids)];
 }
 
-interface StockRow {
+/** What is stored of a pet's stock. */
+export interface StockRow {
   readonly pet_id: bigint;
   readonly quantity: bigint;
   readonly revision: bigint;
@@ -60,7 +61,11 @@ async function readStocks(connection: Queryable, petIds: readonly bigint[], hold
           petIds,
           holdIds,
         );
-  return rows.map(({ pet_id: petId, ...row }) => ({ petId, ...row }));
+  return rows.map(stockFromRow);
+}
+
+export function stockFromRow({ pet_id: petId, quantity, revision, held, status }: StockRow) {
+  return { petId, quantity, revision, held, status };
 }
 
 async function readHolds(connection: Queryable, holdIds: readonly string[]) {

@@ -11,8 +11,9 @@ import {
 import type { DatabaseAddress } from "../connection/database-url.ts";
 import { flush, isDirty } from "./flush.ts";
 import { gather } from "./gather.ts";
+import { arePlain, writePlainChanges } from "./plain-changes.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
-import type { WorkingSet } from "./working-set.ts";
+import type { Head, WorkingSet } from "./working-set.ts";
 
 /** How many rows a group reads at most, beyond its first write: twice what one batch may have. */
 const maxInGroup = 2_000;
@@ -48,15 +49,17 @@ export interface GroupWriterOptions {
 
 /**
  * Writes stock and holds over one connection. The writes that arrive during a transaction are done together in the next
- * one: it locks the head and reads what they need in one round trip, decides, and writes and commits in another.
+ * one: it locks the head and reads what they need in one round trip, decides, and writes and commits in another. Plain
+ * changes take one round trip, while no other server writes: see `plain-changes.ts`.
  *
- * A transaction writes only when it knows that it has the lock. So a commit whose answer is lost comes before all writes
- * of whoever gets the lock next, or never.
+ * A transaction writes only when it knows that it has the lock, or where the head still is as its sender has left it. So a
+ * commit whose answer is lost comes before all writes of whoever gets the lock next, or never.
  */
 export class GroupWriter {
   readonly #address: DatabaseAddress;
   readonly #options: GroupWriterOptions;
   readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
+  readonly #head = new HeadWatch();
   #connection: Connection | undefined;
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
@@ -159,7 +162,10 @@ export class GroupWriter {
   async #commit(group: readonly Waiter[], attempt: Attempt, deadline: number): Promise<void> {
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
-    const { set, settle, syncMs } = await this.#write(connection, group, attempt);
+    const written =
+      (await this.#writeAtOnce(connection, group, attempt)) ?? (await this.#write(connection, group, attempt));
+    const { set, settle, syncMs } = written;
+    this.#head.leave(set.head);
     if (syncMs !== undefined) {
       this.#options.committed?.({ size: group.length, syncMs });
     }
@@ -167,6 +173,24 @@ export class GroupWriter {
     for (const each of settle) {
       each();
     }
+  }
+
+  /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group takes two. */
+  async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt) {
+    const tasks = group.map(({ task }) => task);
+    const { likely: head } = this.#head;
+    if (head === undefined || !arePlain(tasks)) {
+      return undefined;
+    }
+    const begunAtMs = performance.now();
+    attempt.hasWritten = true;
+    const set = await writePlainChanges(connection, tasks, { head, writer: this.#options.writer });
+    if (set === undefined) {
+      attempt.hasWritten = false;
+      return undefined;
+    }
+    const syncMs = performance.now() - begunAtMs;
+    return { set, settle: group.map((waiter) => decide(waiter, set)), syncMs };
   }
 
   /** Resolves once the group is committed. `syncMs` is how long that took; undefined where there was nothing to write. */
@@ -179,6 +203,7 @@ export class GroupWriter {
         group.map(({ task }) => task),
       );
       await begun;
+      this.#head.find(set.head);
       const settle = group.map((waiter) => decide(waiter, set));
       const decidedAtMs = performance.now();
       if (!isDirty(set)) {
@@ -212,6 +237,26 @@ export class GroupWriter {
         listener(told);
       }
     }
+  }
+}
+
+/** Tells where the head is likely to be: where this writer has left it, unless another one has moved it lately. */
+class HeadWatch {
+  #left: Head | undefined;
+  #isOwn = true;
+
+  get likely(): Head | undefined {
+    return this.#isOwn ? this.#left : undefined;
+  }
+
+  /** Notes where the head was found under its lock. */
+  find(head: Head): void {
+    const left = this.#left ?? head;
+    this.#isOwn = head.revision === left.revision && head.holdPosition === left.holdPosition;
+  }
+
+  leave(head: Head): void {
+    this.#left = head;
   }
 }
 

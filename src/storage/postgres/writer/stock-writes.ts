@@ -37,6 +37,8 @@ export interface Needs {
 export interface StockWriteTask<T> {
   readonly context: WriteContext;
   readonly needs: Needs;
+  /** The change, where the write is this one and depends on nothing but the stock: see `plain-changes.ts`. */
+  readonly plain?: StockCommand | undefined;
   /** Throws the domain's errors. */
   readonly run: (set: WorkingSet) => Written<T>;
 }
@@ -45,6 +47,7 @@ export function changeStock(command: StockCommand, context: WriteContext): Stock
   return {
     context,
     needs: needsOf([command]),
+    plain: command.versions === undefined && context.idempotency === undefined ? command : undefined,
     run: (set) =>
       doOnce(set, context, () => {
         const result = carryOut(set, command, context);

@@ -1,0 +1,93 @@
+import { maxInt64, minInt64 } from "../../../domain/ranges.ts";
+import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
+import { changesChannel } from "../change-counts.ts";
+import type { Queryable } from "../connection/connection.ts";
+import { type StockRow, stockFromRow } from "./gather.ts";
+import type { StockWriteTask } from "./stock-writes.ts";
+import { type Head, WorkingSet } from "./working-set.ts";
+
+/** A write that is one change of stock, and names neither a version nor an idempotency key. */
+export type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
+
+/** Whether all writes of a group are plain, and of different pets. */
+export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is readonly PlainTask[] {
+  return (
+    tasks.every(({ plain }) => plain !== undefined) &&
+    new Set(tasks.map(({ plain }) => plain?.petId)).size === tasks.length
+  );
+}
+
+/**
+ * Writes a group of plain changes and commits it, in one round trip. Returns what it has found, on which the writes are
+ * then decided as ever. Returns undefined, and has written nothing, where the head is not `head` any more, or where a
+ * change might be refused: there is no such pet, the stock would leave its range, or an adjusted pet has holds.
+ */
+export async function writePlainChanges(
+  connection: Queryable,
+  tasks: readonly PlainTask[],
+  { head, writer }: { readonly head: Head; readonly writer: string },
+): Promise<WorkingSet | undefined> {
+  const commands = tasks.map(({ plain }) => plain);
+  const contexts = tasks.map(({ context }) => context);
+  const rows = await connection.query<StockRow>(
+    statement,
+    commands.map(({ petId }) => petId),
+    commands.map(({ kind }) => kind),
+    commands.map((command) => (command.kind === "set" ? command.quantity : command.delta)),
+    commands.map((command) => (dependsOnHolds(command) ? 0n : minInt64)),
+    commands.map(({ reason }) => reason ?? null),
+    commands.map(({ reference }) => reference ?? null),
+    contexts.map(({ keyId }) => keyId),
+    contexts.map(({ requestId }) => requestId),
+    contexts.map(({ nowMs }) => nowMs),
+    tasks.length,
+    head.revision,
+    head.holdPosition,
+    head.lineage,
+    writer,
+  );
+  if (rows.length === 0) {
+    return undefined;
+  }
+  const nowMs = Math.max(...contexts.map((context) => context.nowMs));
+  const none = { holds: [], overdue: new Map(), records: new Map() };
+  return new WorkingSet({ nowMs, head, stocks: rows.map(stockFromRow), ...none });
+}
+
+/*
+ * All parts see the same snapshot, and whatever writes depends on `advanced`. So the head is locked first, and where
+ * another transaction has moved it since the snapshot, nothing is written: PostgreSQL looks at a row again that it had to
+ * wait for. A transaction that has only ended holds does not move the head. It leaves stock without holds as it is, and
+ * keeps no count from being right, because `written` changes the newest row.
+ *
+ * Source: https://www.postgresql.org/docs/15/transaction-iso.html#XACT-READ-COMMITTED
+ */
+const statement = `
+  WITH asked AS (
+    SELECT place, asked.pet_id, kind, reason, reference, key_id, request_id, at_ms,
+      stock.quantity AS before, CASE kind WHEN 'set' THEN amount ELSE stock.quantity + amount END AS after,
+      stock.revision, stock.held, stock.status
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::bigint[])
+      WITH ORDINALITY AS asked (pet_id, kind, amount, least, reason, reference, key_id, request_id, at_ms, place)
+      JOIN stock ON stock.pet_id = asked.pet_id
+    WHERE kind = 'set' OR (stock.held = 0 AND stock.quantity::numeric + amount BETWEEN least AND ${maxInt64})
+  ), advanced AS (
+    UPDATE head SET revision = revision + $10
+    WHERE revision = $11 AND hold_position = $12 AND lineage = $13 AND (SELECT count(*) FROM asked) = $10
+    RETURNING revision - $10 AS former
+  ), written AS (
+    UPDATE stock SET quantity = after, revision = former + place
+    FROM advanced CROSS JOIN asked
+    WHERE stock.pet_id = asked.pet_id
+  ), noted AS (
+    INSERT INTO changes
+      (revision, pet_id, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
+    SELECT former + place, pet_id, before, after, kind, reason, reference, key_id, request_id, at_ms
+    FROM advanced CROSS JOIN asked
+  ), counted AS (
+    INSERT INTO change_counts AS known (writer, topic, count) SELECT $14, 'stock', $10 FROM advanced
+    ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count
+    RETURNING pg_notify('${changesChannel}', writer)
+  )
+  SELECT pet_id, before AS quantity, revision, held, status FROM advanced CROSS JOIN asked`;
