@@ -1,10 +1,9 @@
 import { createReadStream, fstatSync, openSync, type Stats } from "node:fs";
 import { extname } from "node:path";
 import type { RecordChange } from "../domain/import.ts";
-import { FirstLines } from "../records/first-lines.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
-import { type FileFormat, readRecords } from "../records/record-reader.ts";
+import { type FileFormat, FirstLines, readRecords } from "../records/record-reader.ts";
 import { Failure, isSystemError, systemFailure, usageFailure } from "./failure.ts";
 import { showProgress } from "./print/progress.ts";
 import { Spool } from "./spool.ts";

@@ -1,5 +1,4 @@
-import { isInt64, maxInt64, minInt64 } from "../domain/ranges.ts";
-import { formatListCell, parseListCell } from "./list-cell.ts";
+import { isInt64, maxInt64, maxTimestampMs, minInt64, minTimestampMs } from "../domain/ranges.ts";
 import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";
 
@@ -7,7 +6,7 @@ import { FieldError } from "./record-error.ts";
 export interface FieldFormat<V> {
   parseCell(cell: string): V;
   formatCell(value: V): string;
-  /** Reads a value that `parseJsonRecord` returned: integers are bigints. */
+  /** Reads a value from a JSON file, whose integers are bigints. */
   parseJson(value: unknown): V;
   /** Returns a value for `formatJsonLine`. */
   formatJson(value: V): unknown;
@@ -47,7 +46,7 @@ export const text: FieldFormat<string> = {
   formatJson: (value) => value,
 };
 
-/** A list of texts: `a;b` in a cell (see `parseListCell`), an array in JSON. */
+/** A list of texts: `a;b` in a cell (`parseListCell` says how), an array in JSON. */
 export const textList: FieldFormat<readonly string[]> = {
   parseCell: (cell) => parseListCell(checkText(cell)),
   formatCell: formatListCell,
@@ -78,6 +77,22 @@ export const truth: FieldFormat<boolean> = {
   formatJson: (value) => value,
 };
 
+/** A moment in milliseconds since the Unix epoch, written as RFC 3339. */
+export const timestamp: FieldFormat<number> = {
+  parseCell: (cell) => {
+    const timeMs = parseTimestamp(cell);
+    if (timeMs !== undefined) {
+      return timeMs;
+    }
+    throw new FieldError(
+      `must be an RFC 3339 date and time no finer than a millisecond, such as 2026-06-01T12:00:00Z, not ${quote(cell)}`,
+    );
+  },
+  formatCell: formatTimestamp,
+  parseJson: (value) => timestamp.parseCell(text.parseJson(value)),
+  formatJson: formatTimestamp,
+};
+
 /** One of the given words. */
 export function oneOf<W extends string>(words: readonly W[]): FieldFormat<W> {
   const find = (value: unknown): W => {
@@ -98,4 +113,87 @@ function checkText(value: string): string {
     throw new FieldError("must be well-formed Unicode, without half of a surrogate pair");
   }
   return value;
+}
+
+// An empty cell is the empty list, so a list of one empty text needs a sign of its own.
+const oneEmptyText = "\\";
+
+// A character that would be read as an escape or as a separator.
+const ambiguous = /\\(?=[\\;]|$)|;/g;
+// An escaped character, a separator, a run of plain characters, or a backslash that escapes nothing.
+const token = /\\([\\;])|;|[^\\;]+|\\/g;
+
+/**
+ * Reads a list from one CSV cell: elements separated by `;`. `\;` is a semicolon and `\\` a backslash; a backslash
+ * before anything else stands for itself. An empty cell is the empty list; a lone `\` is a list of one empty text.
+ */
+function parseListCell(cell: string): string[] {
+  if (cell === "") {
+    return [];
+  }
+  if (cell === oneEmptyText) {
+    return [""];
+  }
+  if (!cell.includes("\\")) {
+    return cell.split(";");
+  }
+  return splitEscaped(cell);
+}
+
+/** The inverse of `parseListCell`. Only characters that would be misread are escaped. */
+function formatListCell(list: readonly string[]): string {
+  if (list.length === 1 && list[0] === "") {
+    return oneEmptyText;
+  }
+  return list.map((text) => text.replace(ambiguous, "\\$&")).join(";");
+}
+
+function splitEscaped(cell: string): string[] {
+  const elements: string[] = [];
+  let current = "";
+  for (const [text, escaped] of cell.matchAll(token)) {
+    if (text === ";") {
+      elements.push(current);
+      current = "";
+    } else {
+      current += escaped ?? text;
+    }
+  }
+  return [...elements, current];
+}
+
+// RFC 3339, section 5.6: date-time.
+const dateTime = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+
+/**
+ * Reads an RFC 3339 date and time of the years 1 to 9999. Undefined for anything else: a day that does not exist, a leap
+ * second, or a fraction finer than a millisecond.
+ */
+function parseTimestamp(text: string): number | undefined {
+  const match = dateTime.exec(text);
+  if (match === null) {
+    return undefined;
+  }
+  const [, year, month, day, hour, minute, second, fraction = "", sign = "+", offsetHour = "0", offsetMinute = "0"] =
+    match;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59 || !/^\d{0,3}0*$/.test(fraction)) {
+    return undefined;
+  }
+  const utc = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
+  const utcMs = Date.parse(utc);
+  // Date reads 30 February as 1 March, and 24:00 as the next day. A valid date comes out as it went in.
+  if (Number.isNaN(utcMs) || new Date(utcMs).toISOString() !== utc) {
+    return undefined;
+  }
+  const offsetMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
+  return inRange(sign === "-" ? utcMs + offsetMs : utcMs - offsetMs);
+}
+
+/** In UTC, with milliseconds only where they are not zero. */
+function formatTimestamp(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(".000Z", "Z");
+}
+
+function inRange(timeMs: number): number | undefined {
+  return timeMs >= minTimestampMs && timeMs <= maxTimestampMs ? timeMs : undefined;
 }

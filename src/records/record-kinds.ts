@@ -1,8 +1,7 @@
 import { type Order, orderStatuses } from "../domain/order.ts";
 import { petStatuses, type StockedPet } from "../domain/pet.ts";
-import { int64, oneOf, text, textList, truth } from "./field.ts";
+import { int64, oneOf, text, textList, timestamp, truth } from "./field.ts";
 import type { RecordFormat } from "./record-format.ts";
-import { timestamp } from "./timestamp-field.ts";
 
 /** Pets with their stock: `id,name,category,photoUrls,tags,status,quantity`. */
 export const petRecord: RecordFormat<StockedPet> = {

@@ -1,14 +1,12 @@
 import type { RecordChange } from "../domain/import.ts";
 import { readCsv } from "./csv.ts";
-import { FirstLines } from "./first-lines.ts";
-import { readJsonArray } from "./json-array.ts";
-import { readJsonLines } from "./json-lines.ts";
+import { readJsonArray, readJsonLines } from "./json.ts";
 import { quote } from "./quotation.ts";
 import { FieldError, type Located, RecordError } from "./record-error.ts";
 import { columnNames, type RecordFormat, recordFromCells, recordFromJson, unknownName } from "./record-format.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-/** The formats that can be read. */
+/** The formats of a file that can be read. */
 export const fileFormats = ["csv", "json", "jsonl"] as const;
 
 export type FileFormat = (typeof fileFormats)[number];
@@ -108,4 +106,30 @@ function locating<V>(line: number, read: () => V): V {
   } catch (error) {
     throw error instanceof FieldError ? new RecordError(line, error.message) : error;
   }
+}
+
+/** The line of each id in a file. No id may appear twice. */
+export class FirstLines {
+  // A number takes a third of the memory of a bigint, and nearly all ids are safe integers.
+  readonly #lines = new Map<bigint | number, number>();
+
+  /** Throws `RecordError` when the id was on an earlier line. */
+  add(id: bigint, line: number): void {
+    const key = compact(id);
+    const first = this.#lines.get(key);
+    if (first !== undefined) {
+      throw new RecordError(line, `id: ${id} is already on line ${first}`);
+    }
+    this.#lines.set(key, line);
+  }
+
+  /** The line of an id; undefined when it has not been read. */
+  get(id: bigint): number | undefined {
+    return this.#lines.get(compact(id));
+  }
+}
+
+function compact(id: bigint): bigint | number {
+  const number = Number(id);
+  return Number.isSafeInteger(number) ? number : id;
 }

@@ -1,5 +1,5 @@
 import { formatCsvRow } from "./csv.ts";
-import { formatJsonLine } from "./json-lines.ts";
+import { formatJsonLine } from "./json.ts";
 import { columnNames, type RecordFormat, recordToCells, recordToJson } from "./record-format.ts";
 
 /** The formats in which records are written. */

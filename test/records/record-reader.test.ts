@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { RecordError } from "../../src/records/record-error.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
 import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
-import type { FileFormat } from "../../src/records/record-reader.ts";
-import { readRecords } from "../../src/records/record-reader.ts";
+import { type FileFormat, readRecords } from "../../src/records/record-reader.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 /** Returns the records, or `LINE: message`. The chunks are small, so that chunks end everywhere. */
