@@ -1,7 +1,7 @@
 import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
 import { maskCredentials } from "../domain/masking.ts";
-import { printable } from "./print/printable.ts";
+import { printable } from "./print/terminal.ts";
 import { isStoreFileError } from "./store-file.ts";
 
 /** A failure that the user can act on. It is shown as one line, without a stack trace. */

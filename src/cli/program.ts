@@ -2,10 +2,10 @@ import { Command, CommanderError, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
-import { printable } from "./print/printable.ts";
+import { printable } from "./print/terminal.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { createOption, flagOf, variableOf } from "./settings/option.ts";
 import { applySettingsFile, sourceOf } from "./settings/resolve.ts";
+import { createOption, flagOf, variableOf } from "./settings/settings.ts";
 import { fileName } from "./settings/value-type.ts";
 import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
 import { chooseStore } from "./store-location.ts";
@@ -22,10 +22,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   history: async () => (await import("./commands/history.ts")).addHistory,
   import: async () => (await import("./commands/import.ts")).addImport,
   export: async () => (await import("./commands/export.ts")).addExport,
-  backup: async () => (await import("./commands/backup.ts")).addBackup,
-  restore: async () => (await import("./commands/backup.ts")).addRestore,
+  backup: async () => (await import("./commands/maintenance.ts")).addBackup,
+  restore: async () => (await import("./commands/maintenance.ts")).addRestore,
   copy: async () => (await import("./commands/copy.ts")).addCopy,
-  check: async () => (await import("./commands/check.ts")).addCheck,
+  check: async () => (await import("./commands/maintenance.ts")).addCheck,
 };
 
 /** Runs the command that the arguments name, and returns the exit code. Failures are written to stderr. */

@@ -14,7 +14,7 @@ import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/serve
 import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
-import { printable } from "./print/printable.ts";
+import { printable } from "./print/terminal.ts";
 
 export type { CopiedCounts } from "../storage/copy/copy-store.ts";
 

@@ -46,7 +46,7 @@ export const text: FieldFormat<string> = {
   formatJson: (value) => value,
 };
 
-/** A list of texts: `a;b` in a cell (`parseListCell` says how), an array in JSON. */
+/** A list of texts: `a;b` in a cell (see `parseListCell`), an array in JSON. */
 export const textList: FieldFormat<readonly string[]> = {
   parseCell: (cell) => parseListCell(checkText(cell)),
   formatCell: formatListCell,

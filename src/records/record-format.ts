@@ -51,8 +51,7 @@ export function recordToCells<T extends { readonly id: bigint }>(format: RecordF
 }
 
 /**
- * Reads a record from a value of a JSON file: an object with the id and at least one other field.
- * Throws `FieldError`.
+ * Reads a record from a value of a JSON file: an object with the id and at least one other field. Throws `FieldError`.
  */
 export function recordFromJson<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { mask } from "../../domain/masking.ts";
-import { printableJson } from "../print/printable.ts";
-import { formatTable } from "../print/table.ts";
-import { nameOf } from "../settings/option.ts";
+import { formatTable, printableJson } from "../print/terminal.ts";
 import { addServerSettings, type Source, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
-import { type Setting, type SettingKey, settings } from "../settings/settings.ts";
+import { nameOf, type Setting, type SettingKey, settings } from "../settings/settings.ts";
 import type { FileValue } from "../settings/value-type.ts";
 
 /** `petstore config`: the settings in force. */

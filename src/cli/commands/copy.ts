@@ -2,9 +2,9 @@ import { type Command, Option } from "commander";
 import { maskCredentials } from "../../domain/masking.ts";
 import { usageFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
-import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
-import { databaseUrl } from "../settings/store-types.ts";
+import { printable } from "../print/terminal.ts";
+import { databaseUrl } from "../settings/value-type.ts";
 import { type CopiedCounts, copyStore } from "../store-file.ts";
 import { locationOf } from "../store-location.ts";
 

@@ -3,10 +3,9 @@ import { type Command, Option } from "commander";
 import type { StockChange } from "../../domain/history.ts";
 import type { Store } from "../../domain/store/store.ts";
 import { argument } from "../parse/argument.ts";
-import { parsePetIds } from "../parse/int64.ts";
-import { parseWholeNumber } from "../parse/number.ts";
+import { parsePetIds, parseWholeNumber } from "../parse/number.ts";
 import { ChangeTable, changeToJsonLine } from "../print/change-table.ts";
-import { terminalWidth } from "../print/table.ts";
+import { terminalWidth } from "../print/terminal.ts";
 import { withExistingStore } from "../store-file.ts";
 
 /** How many changes are shown where nobody says. */

@@ -10,10 +10,8 @@ import {
   type StreamsStatus,
   type WebhooksStatus,
 } from "../ops-client.ts";
-import { formatByteSize, formatCount } from "../print/number.ts";
-import { printableJson } from "../print/printable.ts";
-import { formatLabelledLines, formatTable } from "../print/table.ts";
-import { formatAgo, formatElapsed, formatMinute } from "../print/time.ts";
+import { formatAgo, formatByteSize, formatCount, formatElapsed, formatMinute } from "../print/number.ts";
+import { formatLabelledLines, formatTable, printableJson } from "../print/terminal.ts";
 import { addSettings, type Source, settingValue, sourceOf } from "../settings/resolve.ts";
 
 interface StatusOptions {

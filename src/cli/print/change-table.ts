@@ -1,7 +1,6 @@
 import { issueCursor, type StockChange } from "../../domain/history.ts";
 import { rawJson } from "../../exact-json/parse.ts";
-import { printable, printableJsonLine } from "./printable.ts";
-import { formatRow, truncate, widthOf } from "./table.ts";
+import { formatRow, printable, printableJsonLine, truncate, widthOf } from "./terminal.ts";
 
 /** How to write changes for people. */
 export interface ChangeTableOptions {

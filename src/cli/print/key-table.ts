@@ -1,9 +1,8 @@
 import { scopes } from "../../domain/key.ts";
 import type { WindowState } from "../../domain/rate-limit-decision.ts";
-import { describeState, type KeyStatus } from "./key-status.ts";
-import { printable } from "./printable.ts";
-import { formatTable, truncate, widthOf } from "./table.ts";
-import { formatAgo, formatMinute } from "./time.ts";
+import { describeState, type KeyStatus } from "./key.ts";
+import { formatAgo, formatMinute } from "./number.ts";
+import { formatTable, printable, truncate, widthOf } from "./terminal.ts";
 
 /** How to write a table of keys. */
 export interface KeyTableOptions {

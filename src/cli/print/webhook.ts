@@ -1,8 +1,7 @@
 import { type DeliveryAttempt, stateOfWebhook, type Webhook } from "../../domain/webhook.ts";
 import { rawJson } from "../../exact-json/parse.ts";
-import { printable, printableJsonLine } from "./printable.ts";
-import { formatTable } from "./table.ts";
-import { formatAgo } from "./time.ts";
+import { formatAgo } from "./number.ts";
+import { formatTable, printable, printableJsonLine } from "./terminal.ts";
 
 /** A webhook with its secret, which is shown once. */
 interface NewSecret {

@@ -1,8 +1,15 @@
 import type { Command } from "commander";
 import { usageFailure } from "../failure.ts";
 import { isChosenByUrl } from "../store-location.ts";
-import { createOption, flagOf, variableOf } from "./option.ts";
-import { type Setting, type SettingKey, type SettingValues, settings } from "./settings.ts";
+import {
+  createOption,
+  flagOf,
+  type Setting,
+  type SettingKey,
+  type SettingValues,
+  settings,
+  variableOf,
+} from "./settings.ts";
 import type { SettingsFile } from "./settings-file.ts";
 import { switchForm } from "./value-type.ts";
 

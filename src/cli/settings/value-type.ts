@@ -1,7 +1,15 @@
 import { InvalidArgumentError } from "commander";
-import { argument } from "../parse/argument.ts";
-import { durationForm, parseDuration, parseTimerDuration, writeDuration } from "../parse/duration.ts";
-import { parseByteSize, writeByteSize } from "../parse/number.ts";
+import { maskCredentials } from "../../domain/masking.ts";
+import { limitsUrlForm, parseBaseUrl, parseCidr, parseLimitsUrl, parseOrigin, parsePort } from "../parse/address.ts";
+import { argument, listArgument } from "../parse/argument.ts";
+import {
+  durationForm,
+  parseByteSize,
+  parseDuration,
+  parseTimerDuration,
+  writeByteSize,
+  writeDuration,
+} from "../parse/number.ts";
 
 /** A value as it is written in the configuration file. */
 export type FileValue = string | number | boolean | readonly string[];
@@ -104,4 +112,70 @@ export const onOrOff: ValueType<boolean> = {
   parse: argument((given) => switchValues.get(given.toLowerCase()), switchForm),
   write: (isOn) => isOn,
   fileTypes: ["switch", "number", "text"],
+};
+
+export const hostName = text("<host>", "the name or the address of a host");
+
+export const port: ValueType<number> = {
+  placeholder: "<port>",
+  parse: parsePortOption,
+  write: Number,
+  fileTypes: ["number"],
+};
+
+function parsePortOption(given: string): number {
+  if (/^(tcp|udp|sctp):\/\//.test(given)) {
+    throw new InvalidArgumentError(
+      "Kubernetes sets this for a Service of that name: give the pod 'enableServiceLinks: false', or the Service another name.",
+    );
+  }
+  return parsePortNumber(given);
+}
+
+const parsePortNumber = argument(parsePort, "a port from 0 to 65535, 0 for any that is free");
+
+export const baseUrl: ValueType<string> = {
+  placeholder: "<url>",
+  parse: argument(
+    parseBaseUrl,
+    "a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password",
+  ),
+  write: String,
+  fileTypes: ["text"],
+};
+
+export const origins: ValueType<readonly string[]> = {
+  placeholder: "<origin>",
+  parse: listArgument(parseOrigin, "an origin such as https://example.com, without a path"),
+  write: (list) => list,
+  fileTypes: ["text"],
+};
+
+export const networks: ValueType<readonly string[]> = {
+  placeholder: "<cidr>",
+  parse: listArgument(parseCidr, "a network such as 10.0.0.0/8 or fd00::/8, or an address"),
+  write: (list) => list,
+  fileTypes: ["text"],
+};
+
+/** It is shown without its user and password. */
+export const limitsUrl: ValueType<string> = {
+  placeholder: "<url>",
+  parse: argument(parseLimitsUrl, limitsUrlForm),
+  write: maskCredentials,
+  fileTypes: ["text"],
+};
+
+/** Where the store is: a file, or the URL that `--database` has put there. It is shown without its password. */
+export const storeFile: ValueType<string> = { ...fileName, write: maskCredentials };
+
+/** The URL of a store. It is shown without its password. */
+export const databaseUrl: ValueType<string> = {
+  placeholder: "<url>",
+  parse: argument(
+    (given) => (/^(sqlite:(?!(?i:postgres(ql)?:))[^\0]+|postgres(ql)?:\/\/[^\0]+)$/.test(given) ? given : undefined),
+    "sqlite: and a file, or the URL of a PostgreSQL database, which begins with postgres://",
+  ),
+  write: maskCredentials,
+  fileTypes: ["text"],
 };

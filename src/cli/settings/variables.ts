@@ -1,6 +1,6 @@
-import { printable } from "../print/printable.ts";
-import { variableOf } from "./option.ts";
+import { printable } from "../print/terminal.ts";
 import { settingKeys } from "./resolve.ts";
+import { variableOf } from "./settings.ts";
 
 /** The variables that the service reads. */
 const known = [...settingKeys.map(variableOf), "PETSTORE_CONFIG", "PETSTORE_COPY_FROM", "PETSTORE_COPY_TO"];

@@ -2,9 +2,8 @@ import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createOption, nameOf, variableOf } from "../../../src/cli/settings/option.ts";
 import { settingKeys } from "../../../src/cli/settings/resolve.ts";
-import { type Setting, settings } from "../../../src/cli/settings/settings.ts";
+import { createOption, nameOf, type Setting, settings, variableOf } from "../../../src/cli/settings/settings.ts";
 import { petstore, projectRoot } from "../../support/petstore.ts";
 
 /** Concurrent tests cannot let vitest remove the folder. */

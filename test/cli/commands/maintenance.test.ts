@@ -3,7 +3,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Sqlite from "better-sqlite3";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { recordBackup } from "../../../src/cli/commands/maintenance.ts";
+import { storeUnavailable } from "../../../src/domain/errors.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, projectRoot, startPetstore } from "../../support/petstore.ts";
 
@@ -119,4 +121,16 @@ it.for([
     env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
   });
   expect(stdout).toMatch(/(backing up|restoring|checking|exporting|copying) \[[#.]+\] \d+ %/);
+});
+
+it("warns when the store cannot record its backup", async () => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  const store = { recordBackup: () => Promise.reject(storeUnavailable(new Error("database or disk is full"))) };
+  await recordBackup(store, { takenAtMs: 1_700_000_000_000, bytes: 40_960 });
+  expect(write.mock.calls).toEqual([
+    [
+      "petstore: warning: the backup is complete, but the store could not record it: the store failed: database or disk is full\n",
+    ],
+  ]);
+  write.mockRestore();
 });

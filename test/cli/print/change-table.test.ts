@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ChangeTable, changeToJsonLine } from "../../../src/cli/print/change-table.ts";
-import { widthOf } from "../../../src/cli/print/table.ts";
+import { widthOf } from "../../../src/cli/print/terminal.ts";
 import type { StockChange } from "../../../src/domain/history.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type KeyStatus, keyStatus } from "../../../src/cli/print/key-status.ts";
+import { type KeyStatus, keyStatus } from "../../../src/cli/print/key.ts";
 import { formatKeys } from "../../../src/cli/print/key-table.ts";
-import { widthOf } from "../../../src/cli/print/table.ts";
+import { widthOf } from "../../../src/cli/print/terminal.ts";
 import { type Key, newKey } from "../../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../../src/domain/usage.ts";
 

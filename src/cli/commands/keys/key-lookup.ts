@@ -3,8 +3,8 @@ import { mayHoldSecret } from "../../../domain/key-secret.ts";
 import type { KeyOutcome } from "../../../domain/store/key-store.ts";
 import type { Store } from "../../../domain/store/store.ts";
 import { Failure } from "../../failure.ts";
-import { printableJsonLine } from "../../print/printable.ts";
-import { formatMinute } from "../../print/time.ts";
+import { formatMinute } from "../../print/number.ts";
+import { printableJsonLine } from "../../print/terminal.ts";
 
 /** The key with an id. Throws a `Failure` when there is none. */
 export async function requireKey(store: Store, id: string): Promise<Key> {

@@ -1,10 +1,7 @@
 import type { Command } from "commander";
-import { addKeysCreate } from "./create.ts";
-import { addKeysList } from "./list.ts";
-import { addKeysRevoke, addKeysUnban } from "./revoke-and-unban.ts";
-import { addKeysRotate } from "./rotate.ts";
-import { addKeysShow } from "./show.ts";
-import { addKeysUpdate } from "./update.ts";
+import { addKeysCreate, addKeysUpdate } from "./create-and-update.ts";
+import { addKeysList, addKeysShow } from "./list-and-show.ts";
+import { addKeysRevoke, addKeysRotate, addKeysUnban } from "./rotate-revoke-unban.ts";
 
 /** `petstore keys …`: the API keys. */
 export function addKeys(program: Command): void {

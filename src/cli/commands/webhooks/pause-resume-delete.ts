@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Store } from "../../../domain/store/store.ts";
-import { printable } from "../../print/printable.ts";
-import { formatMinute } from "../../print/time.ts";
+import { formatMinute } from "../../print/number.ts";
+import { printable } from "../../print/terminal.ts";
 import { addSettings } from "../../settings/resolve.ts";
 import type { SettingKey, SettingValues } from "../../settings/settings.ts";
 import { withExistingStore } from "../../store-file.ts";

@@ -2,7 +2,7 @@ import { type HistoryBounds, keptSinceMs } from "../../../domain/history.ts";
 import type { StockStore } from "../../../domain/store/stock-store.ts";
 import type { Webhook } from "../../../domain/webhook.ts";
 import { Failure } from "../../failure.ts";
-import { printableJsonLine } from "../../print/printable.ts";
+import { printableJsonLine } from "../../print/terminal.ts";
 
 /** What a server takes to notice a webhook and begin with it, generously, in milliseconds. */
 const startMs = 60_000;

@@ -1,10 +1,7 @@
 import type { Command } from "commander";
-import { addWebhooksCreate } from "./create.ts";
-import { addWebhooksDeliveries } from "./deliveries.ts";
-import { addWebhooksList } from "./list.ts";
+import { addWebhooksCreate, addWebhooksRotateSecret } from "./create-and-rotate-secret.ts";
+import { addWebhooksDeliveries, addWebhooksList, addWebhooksTest } from "./list-test-deliveries.ts";
 import { addWebhooksDelete, addWebhooksPause, addWebhooksResume } from "./pause-resume-delete.ts";
-import { addWebhooksRotateSecret } from "./rotate-secret.ts";
-import { addWebhooksTest } from "./test.ts";
 
 /** `petstore webhooks …`: where changes of stock are posted to. */
 export function addWebhooks(program: Command): void {

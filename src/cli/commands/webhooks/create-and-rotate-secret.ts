@@ -1,17 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Store } from "../../../domain/store/store.ts";
-import { mintSigningSecret, mintWebhookId, newProgress, type Webhook } from "../../../domain/webhook.ts";
+import {
+  formerSecretMs,
+  mintSigningSecret,
+  mintWebhookId,
+  newProgress,
+  type Webhook,
+} from "../../../domain/webhook.ts";
 import { isLocalName, isPublicAddress, literalAddress } from "../../../webhooks/address.ts";
 import { isSealed, SecretBox } from "../../../webhooks/secret-box.ts";
-import { usageFailure } from "../../failure.ts";
-import { parsePetIds, parseQuantity } from "../../parse/int64.ts";
-import { parseWebhookUrl } from "../../parse/webhook-url.ts";
-import { printable } from "../../print/printable.ts";
+import { Failure, usageFailure } from "../../failure.ts";
+import { parseWebhookUrl } from "../../parse/address.ts";
+import { argument } from "../../parse/argument.ts";
+import { parsePetIds, parseQuantity } from "../../parse/number.ts";
+import { printable } from "../../print/terminal.ts";
 import { printSigningSecret } from "../../print/webhook.ts";
-import { createOption } from "../../settings/option.ts";
-import { withStore } from "../../store-file.ts";
-import { readBounds } from "./webhook-lookup.ts";
+import { createOption } from "../../settings/settings.ts";
+import { withExistingStore, withStore } from "../../store-file.ts";
+import { readBounds, requireWebhook } from "./webhook-lookup.ts";
+
+const parseUrl = argument(parseWebhookUrl, "an http or https URL with a host, without credentials and fragment");
 
 /** `petstore webhooks create`. */
 export function addWebhooksCreate(webhooks: Command): void {
@@ -19,7 +28,7 @@ export function addWebhooksCreate(webhooks: Command): void {
     .command("create")
     .summary("create a webhook and print its secret once")
     .description("Creates a webhook and prints the secret that signs its requests.")
-    .option("--url <url>", "where changes are posted to, over http or https", parseWebhookUrl)
+    .option("--url <url>", "where changes are posted to, over http or https", parseUrl)
     .option("--crossing <n>", "only changes that take a count to N or below", parseQuantity)
     .option("--pet <id>", "only changes of this pet; repeatable", parsePetIds)
     .addOption(
@@ -104,3 +113,36 @@ Examples:
   $ petstore webhooks create --url https://shop.example/stock
   $ petstore webhooks create --url https://shop.example/low --crossing 5 --pet 7
   $ petstore webhooks create --url https://erp.example/all --from start --json`;
+
+/** `petstore webhooks rotate-secret ID`. */
+export function addWebhooksRotateSecret(webhooks: Command): void {
+  webhooks
+    .command("rotate-secret")
+    .summary("give a webhook a new secret and print it once")
+    .description("Gives a webhook a new secret. For 24 h, the old one signs as well.")
+    .argument("<id>", "the webhook's id, whk_…")
+    .addOption(createOption("secretKey"))
+    .option("--json", "print an object with id, url and secret")
+    .action(async (id: string, _options, command: Command) => {
+      await rotateSecret(id, command.optsWithGlobals<RotateOptions>());
+    });
+}
+
+interface RotateOptions {
+  readonly db: string;
+  readonly secretKey?: Uint8Array;
+  readonly json?: true;
+}
+
+async function rotateSecret(id: string, options: RotateOptions): Promise<void> {
+  const secret = mintSigningSecret(randomBytes);
+  const sealed = new SecretBox(options.secretKey).seal(secret, id);
+  const { url } = await withExistingStore(options.db, async (store) => {
+    const webhook = requireWebhook(await store.getWebhook(id), id);
+    if (isSealed(webhook.secret) && options.secretKey === undefined) {
+      throw new Failure("the store keeps its secret encrypted: set PETSTORE_SECRET_KEY, as for the server");
+    }
+    return requireWebhook(await store.rotateWebhookSecret(id, sealed, Date.now() + formerSecretMs), id);
+  });
+  printSigningSecret({ id, url, secret }, options);
+}

@@ -2,14 +2,15 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
-import type { BackupRecord, StoreMaintenance } from "../../domain/store/store-maintenance.ts";
+import { maskCredentials } from "../../domain/masking.ts";
+import type { BackupRecord, CheckDepth, StoreMaintenance } from "../../domain/store/store-maintenance.ts";
 import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly } from "../interruption.ts";
 import { formatByteSize } from "../print/number.ts";
-import { printable } from "../print/printable.ts";
 import { withProgress } from "../print/progress.ts";
+import { printable } from "../print/terminal.ts";
 import { fileName } from "../settings/value-type.ts";
-import { maintenanceOf, withExistingStore } from "../store-file.ts";
+import { checkStore, maintenanceOf, withExistingStore } from "../store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
 export function addBackup(program: Command): void {
@@ -114,3 +115,35 @@ the revocation of keys.
 Examples:
   $ petstore restore petstore-2026-06-01.db
   $ petstore restore petstore-2026-06-01.db --db elsewhere/petstore.db`;
+
+/** `petstore check`: whether the store is sound. */
+export function addCheck(program: Command): void {
+  program
+    .command("check")
+    .summary("verify the store")
+    .description("Reads the whole store and lists its faults, one per line. It changes nothing.")
+    .option("--quick", "skip the longest check: whether the indexes agree with their tables")
+    .addHelpText("after", checkHelp)
+    .action(async (_options, command: Command) => {
+      const { db, quick } = command.optsWithGlobals<{ db: string; quick?: true }>();
+      await check(db, quick ? "quick" : "full");
+    });
+}
+
+async function check(db: string, depth: CheckDepth): Promise<void> {
+  const faults = await withProgress("checking", (report) => checkStore(db, depth, report));
+  if (faults.length === 0) {
+    process.stdout.write(`${printable(maskCredentials(db))} is sound\n`);
+    return;
+  }
+  process.stdout.write(faults.map((fault) => `${printable(fault)}\n`).join(""));
+  throw new Failure(`${maskCredentials(db)} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}`);
+}
+
+const checkHelp = `
+Exits with 0 when the store is sound, and with 1 when it has faults or cannot be
+read. A server may run meanwhile.
+
+Examples:
+  $ petstore check
+  $ petstore check --quick --db petstore-2026-06-01.db`;

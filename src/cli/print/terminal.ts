@@ -1,4 +1,19 @@
-import { printable } from "./printable.ts";
+import { escapeInvisible, invisible } from "../../records/quotation.ts";
+
+/** Makes a text one line that is safe on a terminal. Invisible characters become `�`. */
+export function printable(text: string): string {
+  return text.replaceAll(invisible, "\ufffd");
+}
+
+/** Writes JSON that is safe on a terminal, with `\u` escapes for invisible characters. Indented by two. */
+export function printableJson(value: unknown): string {
+  return escapeInvisible(JSON.stringify(value, null, 2), "\n");
+}
+
+/** As `printableJson`, on one line. */
+export function printableJsonLine(value: unknown): string {
+  return escapeInvisible(JSON.stringify(value));
+}
 
 /** The columns that the last cell of a row keeps, however wide the others are. */
 const leastCut = 20;
@@ -36,7 +51,7 @@ export function truncate(text: string, width: number): string {
   }
   let kept = "";
   let left = width - 1;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     left -= widthOfCharacter(segment);
     if (left < 0) {
       break;
@@ -51,13 +66,19 @@ export function widthOf(text: string): number {
   if (plain.test(text)) {
     return text.length;
   }
-  return [...segmenter.segment(text)].reduce((width, { segment }) => width + widthOfCharacter(segment), 0);
+  return [...segmentsOf(text)].reduce((width, { segment }) => width + widthOfCharacter(segment), 0);
 }
 
 /** ASCII needs no segmentation, which takes a hundred times as long. */
 const plain = /^[ -~]*$/;
 
-const segmenter = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+
+/** The characters of a text as people count them. What finds them takes long to create, and few texts need it. */
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /** A grapheme that begins with a character of two columns. Source: Unicode, UAX 11 */
 const wide =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { printable, printableJson, printableJsonLine } from "../../../src/cli/print/printable.ts";
+import { printable, printableJson, printableJsonLine } from "../../../src/cli/print/terminal.ts";
 
 describe("a text on a terminal", () => {
   it.each<[name: string, text: string, expected: string]>([
