@@ -5,7 +5,7 @@ import { Failure } from "./failure.ts";
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Wraps a progress callback. It throws a `Failure` once a signal has arrived. */
-export type Guard = (report: ReportProgress) => ReportProgress;
+type Guard = (report: ReportProgress) => ReportProgress;
 
 /**
  * Lets a signal end long work without leaving it half-done. The next progress report of the work throws, and the work

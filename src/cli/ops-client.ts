@@ -22,9 +22,9 @@ export interface ServerStatus {
     /** Where limits are counted for all servers; absent where they are counted in memory. */
     readonly shared?: SharedLimitsStatus;
   };
-  /** Of keys. Older servers tell of none. */
+  /** Of keys; absent from older servers. */
   readonly streams?: StreamsStatus;
-  /** Older servers tell of none. */
+  /** Absent from older servers. */
   readonly webhooks?: WebhooksStatus;
   /** The number of keys on each plan. */
   readonly keys: { readonly byPlan: Readonly<Record<string, number>> };

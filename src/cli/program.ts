@@ -100,7 +100,7 @@ function warnAboutUnknownVariables(): void {
   }
 }
 
-/** Whoever lists the machine's processes sees their flags. */
+/** Anyone who lists the machine's processes sees their flags. */
 function warnAboutShownSecret(command: Command): void {
   const { kind } = sourceOf(command, "secretKey");
   if (kind === "flag") {

@@ -134,7 +134,7 @@ async function* withFailures<T>(
 }
 
 /** Copies a stream that can be read only once, such as stdin, to a temporary file, so that it can be read again. */
-export class Spool {
+class Spool {
   readonly #fd = openNameless();
 
   /** Passes bytes on, and stores them. Throws a `Failure` when they cannot be stored. */

@@ -9,7 +9,7 @@ const stopSignals = Object.keys(exitCodes) as StopSignal[];
 const sameSignalMs = 500;
 
 /** A server that signals act on. */
-export interface SignalledServer {
+interface SignalledServer {
   /** SIGUSR2: turns the log level `debug` on or off. */
   switchDebug(): void;
   /** Called when a second signal ends the process at once. */

@@ -4,7 +4,7 @@ import { describeJson, quote } from "./quotation.ts";
 import { FieldError } from "./record-error.ts";
 
 /** One field of a record: its name in files, its property in the program, and how its value is written. */
-export type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];
+type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];
 
 /** A kind of record in files. The fields are in the order of the columns. */
 export interface RecordFormat<T extends { readonly id: bigint }> {

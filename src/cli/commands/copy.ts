@@ -46,7 +46,7 @@ async function copy(from: string, to: string): Promise<void> {
   process.stdout.write(`${printable(line)}\n`);
 }
 
-/** What is told of a copy: the tables, and what one of their rows is. */
+/** The tables whose rows are counted in the output, with the words for one row and for several. */
 const kinds: readonly [table: string, one: string, many: string][] = [
   ["pets", "pet", "pets"],
   ["orders", "order", "orders"],

@@ -8,13 +8,13 @@ import { ChangeTable, changeToJsonLine } from "../print/change-table.ts";
 import { terminalWidth } from "../print/terminal.ts";
 import { withExistingStore } from "../store-file.ts";
 
-/** How many changes are shown where nobody says. */
+/** The number of changes shown by default. */
 const defaultLast = 20;
 
-/** How many changes are read at a time. */
+/** The most changes in one read. */
 const readAtOnce = 1_000;
 
-/** How often a store that is followed is asked for more, in milliseconds. */
+/** The time between two reads of a store that is followed, in milliseconds. */
 const followMs = 250;
 
 /** `petstore history`: the changes of stock, for people or as JSON Lines. */

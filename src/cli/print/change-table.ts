@@ -3,7 +3,7 @@ import { rawJson } from "../../exact-json/parse.ts";
 import { formatRow, printable, printableJsonLine, truncate, widthOf } from "./terminal.ts";
 
 /** How to write changes for people. */
-export interface ChangeTableOptions {
+interface ChangeTableOptions {
   /** The names of keys by their ids. */
   readonly keyNames: ReadonlyMap<string, string>;
   /** The number of columns of the terminal; undefined when the output is not a terminal. */

@@ -5,7 +5,7 @@ import { formatAgo, formatMinute } from "./number.ts";
 import { formatTable, printable, truncate, widthOf } from "./terminal.ts";
 
 /** How to write a table of keys. */
-export interface KeyTableOptions {
+interface KeyTableOptions {
   readonly nowMs: number;
   /** The number of columns of the terminal; undefined when the output is not a terminal. */
   readonly width: number | undefined;

@@ -38,8 +38,8 @@ export function formatRemaining(durationMs: number): string {
 }
 
 /**
- * A time that is left, in the largest unit of which it has at least two, such as `25h` or `3d`. It is never less than
- * the truth.
+ * A time that is left, in the largest unit that fits into it at least twice, such as `25h` or `3d`. It is never less
+ * than the truth.
  */
 export function formatRoughRemaining(durationMs: number): string {
   const seconds = Math.max(0, Math.ceil(durationMs / 1_000));

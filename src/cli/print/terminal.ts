@@ -30,7 +30,7 @@ export function formatTable(cells: readonly (readonly string[])[], width = Infin
   return rows.map((row) => `${formatRow(cut(row), widths)}\n`).join("");
 }
 
-/** The width of the terminal on stdout, in columns; undefined where it is none. */
+/** The width of the terminal on stdout, in columns; undefined when stdout is not a terminal. */
 export function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns : undefined;
 }
@@ -74,7 +74,7 @@ const plain = /^[ -~]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The characters of a text as people count them. What finds them takes long to create, and few texts need it. */
+/** The characters of a text as people count them. The segmenter takes long to create, and few texts need it. */
 function segmentsOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text);

@@ -24,7 +24,7 @@ interface TableOptions {
   /** The newest revision. */
   readonly head: bigint;
   readonly nowMs: number;
-  /** The width of the terminal, in columns; undefined where it is none. */
+  /** The width of the terminal, in columns; undefined when the output is not a terminal. */
   readonly width: number | undefined;
 }
 

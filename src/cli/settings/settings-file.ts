@@ -18,7 +18,7 @@ import { nameOf, type Setting, type SettingKey, settings } from "./settings.ts";
 import type { FileType, ValueType } from "./value-type.ts";
 
 /** The entry of one setting in a configuration file. */
-export interface FileEntry {
+interface FileEntry {
   readonly value: unknown;
   /** Such as `petstore.yaml:3`. */
   readonly place: string;

@@ -77,7 +77,7 @@ async function buildWebhook(
   { id, secret }: Pick<Webhook, "id" | "secret">,
   store: Store,
 ): Promise<Webhook> {
-  // A pet that does not exist would never be told of.
+  // A webhook for a pet that does not exist would never deliver.
   await Promise.all(pet.map((petId) => store.getEntry(petId)));
   const { head, oldest } = await readBounds(store, historyRetention);
   return {
@@ -92,7 +92,7 @@ async function buildWebhook(
   };
 }
 
-/** The address of a name is judged when it is connected to. */
+/** A server checks the address of a name only when it connects. */
 function warnAboutPrivateAddress(url: URL): void {
   const literal = literalAddress(url);
   if (isLocalName(url) || (literal !== undefined && !isPublicAddress(literal))) {

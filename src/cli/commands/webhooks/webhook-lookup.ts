@@ -4,10 +4,10 @@ import type { Webhook } from "../../../domain/webhook.ts";
 import { Failure } from "../../failure.ts";
 import { printableJsonLine } from "../../print/terminal.ts";
 
-/** What a server takes to notice a webhook and begin with it, generously, in milliseconds. */
+/** A generous bound on the time until a server notices a webhook and begins with it, in milliseconds. */
 const startMs = 60_000;
 
-/** How far the history goes that a server with this retention will still have when it begins to deliver. */
+/** The bounds of the history that a server with this retention still has when it begins to deliver. */
 export function readBounds(store: Pick<StockStore, "historyBounds">, retentionMs: number): Promise<HistoryBounds> {
   return store.historyBounds(keptSinceMs(retentionMs, Date.now() + startMs));
 }
