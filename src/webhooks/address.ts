@@ -1,6 +1,7 @@
 import type { LookupAddress, LookupAllOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
+import { Lane } from "../scheduling/lane.ts";
 
 /** A webhook leads to an address that is not public. Nothing was sent. */
 export class PrivateAddressError extends Error {
@@ -12,8 +13,8 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * Whether an address is that of a host on the public internet. IPv6 addresses that stand for IPv4 ones are not: they are
- * never needed, and hide others.
+ * Whether an address is that of a host on the public internet. IPv6 addresses that stand for IPv4 ones are refused:
+ * nobody needs them, and they hide other addresses.
  */
 export function isPublicAddress(address: string): boolean {
   // A zone leads to a link of this machine. Source: RFC 4007, 11
@@ -35,8 +36,8 @@ const azurePlatform = "168.63.129.16";
 const globalUnicast = [ipaddr.parseCIDR("2000::/3")];
 
 /**
- * The host of a URL where that is an address, in whichever notation; undefined for a name. WHATWG's parser has made four
- * decimal numbers of an IPv4 address that was written in octal, in hexadecimal or as one number.
+ * The host of a URL if it is an address; undefined for a name. WHATWG's parser has already turned an IPv4 address in
+ * octal, in hexadecimal or as one number into four decimal numbers.
  */
 export function literalAddress({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -49,15 +50,13 @@ export function isLocalName({ hostname }: URL): boolean {
 }
 
 /** Looks up all addresses of a name: `lookup` of node:dns. */
-export type LookUpAll = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
+export type LookUpAll = (hostname: string, options: LookupAllOptions, callback: LookUpCallback) => void;
+
+type LookUpCallback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 /**
- * Looks a name up for a connection, and gives it the addresses that are accepted: so what is judged is what is connected
- * to, whatever the name stands for at another time.
+ * Looks a name up for a connection, and gives it the accepted addresses only. So the connection leads to an address that
+ * was judged, even if the name stands for another one later.
  */
 export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
@@ -72,5 +71,52 @@ export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) =>
         callback(null, first.address, first.family);
       }
     });
+  };
+}
+
+/** A name that takes longer to look up is slow, in milliseconds. */
+const slowMs = 1_000;
+
+/**
+ * Shares the system's look-ups fairly. The process has only two of them at once, and one of a dead name may take 20 s. So
+ * a name is looked up once at a time. Names that were slow before wait for one another, and leave a place to the rest.
+ */
+export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
+  const asking = new Map<string, LookUpCallback[]>();
+  const slowNames = new Set<string>();
+  const slowLane = new Lane({ width: 1, most: Infinity, refusal: () => new Error("no name is refused its turn") });
+
+  function start(name: string, options: LookupAllOptions, ended?: () => void): void {
+    let isSlow = false;
+    const timer = setTimeout(() => {
+      isSlow = true;
+      slowNames.add(name);
+    }, slowMs).unref();
+    lookUpAll(name, options, (error, addresses) => {
+      clearTimeout(timer);
+      if (!isSlow) {
+        slowNames.delete(name);
+      }
+      const callbacks = asking.get(name) ?? [];
+      asking.delete(name);
+      ended?.();
+      for (const callback of callbacks) {
+        callback(error, addresses);
+      }
+    });
+  }
+
+  return (name, options, callback) => {
+    const others = asking.get(name);
+    if (others !== undefined) {
+      others.push(callback);
+      return;
+    }
+    asking.set(name, [callback]);
+    if (slowNames.has(name)) {
+      void slowLane.run(1, () => new Promise<void>((resolve) => start(name, options, resolve)));
+    } else {
+      start(name, options);
+    }
   };
 }

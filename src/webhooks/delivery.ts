@@ -1,9 +1,9 @@
+import { createHmac } from "node:crypto";
 import type { StockChange } from "../domain/history.ts";
 import type { DeliveryAttempt, Webhook } from "../domain/webhook.ts";
 import { PrivateAddressError } from "./address.ts";
 import { PostTimeoutError, type SendPost } from "./post.ts";
 import { SealedSecretError, type SecretBox } from "./secret-box.ts";
-import { signatureHeaders } from "./signature.ts";
 
 /** What is delivered at once. */
 export interface Delivery {
@@ -144,4 +144,28 @@ function describe(reason: unknown): string {
     return `its certificate is not trusted (${code})`;
   }
   return code === "" ? "no answer" : `no answer (${code})`;
+}
+
+/** A request to sign. */
+interface SignedContent {
+  /** The `webhook-id`. */
+  readonly id: string;
+  /** In Unix seconds. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/**
+ * The headers that let a receiver verify a request. They have a signature by each secret, as `mintSigningSecret` draws
+ * them.
+ *
+ * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function signatureHeaders(content: SignedContent, secrets: readonly string[]): Record<string, string> {
+  const { id, timestamp, body } = content;
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  });
+  return { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signatures.join(" ") };
 }

@@ -2,8 +2,14 @@ import { lookup } from "node:dns";
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { deliveryTimeoutMs } from "../domain/webhook.ts";
-import { createLookup, isPublicAddress, type LookUpAll, literalAddress, PrivateAddressError } from "./address.ts";
-import { createFairLookup } from "./name-lookup.ts";
+import {
+  createFairLookup,
+  createLookup,
+  isPublicAddress,
+  type LookUpAll,
+  literalAddress,
+  PrivateAddressError,
+} from "./address.ts";
 
 /** How much of an answer is read, in bytes. Nothing of it is kept. */
 const maxAnswerBytes = 64 * 1024;

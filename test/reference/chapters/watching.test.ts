@@ -2,8 +2,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { beforeAll, describe, expect, it } from "vitest";
 import { issueCursor } from "../../../src/domain/history.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
-import { createDelivery } from "../../../src/webhooks/delivery.ts";
-import { signatureHeaders } from "../../../src/webhooks/signature.ts";
+import { createDelivery, signatureHeaders } from "../../../src/webhooks/delivery.ts";
 import { stockCode, stockText } from "./stock-chapter.ts";
 
 describe("the sections on watching", () => {
