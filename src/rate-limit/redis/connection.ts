@@ -1,7 +1,47 @@
 import { Cluster, Redis } from "ioredis";
+import { UnusableValkeyError } from "../unusable-valkey.ts";
 import type { Script } from "./scripts.ts";
-import { assertUsable, describeRisks } from "./server-info.ts";
-import { clientOptions, type ValkeyTarget } from "./target.ts";
+
+/** Where Valkey or Redis is, and how to log in. */
+export interface ValkeyTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly db: number;
+  readonly isTls: boolean;
+  readonly isCluster: boolean;
+}
+
+/** Source: https://www.iana.org/assignments/uri-schemes/prov/redis */
+const defaultPort = 6379;
+
+/** Reads a URL such as `rediss://user:password@host:6379/0?cluster`, which `petstore` has found to be well-formed. */
+export function parseTarget(text: string): ValkeyTarget {
+  const { protocol, hostname, port, username, password, pathname, search } = new URL(text);
+  return {
+    // URLs write an IPv6 address in brackets.
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: Number(port || defaultPort),
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+    db: Number(pathname.slice(1)),
+    isTls: protocol === "rediss:",
+    isCluster: search === "?cluster",
+  };
+}
+
+/** The options by which ioredis reaches a target. An unknown certificate is refused, as Node does by default. */
+function clientOptions({ host, port, username, password, db, isTls }: ValkeyTarget) {
+  return {
+    host,
+    port,
+    db,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isTls && { tls: {} }),
+  };
+}
 
 /** One run of a script. */
 export interface ScriptCall {
@@ -148,4 +188,44 @@ function textOf({ source, sha }: Script, command: "eval" | "evalsha"): string {
 
 function isUnknownScript(error: Error | null): boolean {
   return error?.message.startsWith("NOSCRIPT") === true;
+}
+
+/** Redis 7.0, or Valkey, which calls itself Redis 7.2 here, whatever its own version. */
+const oldestMajor = 7;
+
+/** Throws `UnusableValkeyError` for a server that is older than Redis 7. `info` is what `INFO` says. */
+function assertUsable(info: string): void {
+  const version = fieldOf(info, "redis_version") ?? "an unknown version";
+  if (!(Number.parseInt(version, 10) >= oldestMajor)) {
+    throw new UnusableValkeyError(
+      `limits need Redis ${oldestMajor} or newer, or Valkey; the server is Redis ${version}`,
+    );
+  }
+}
+
+/** Tells what can lose counts and bans. */
+async function describeRisks(client: Redis | Cluster, info: string): Promise<string[]> {
+  const risks: string[] = [];
+  const policy = fieldOf(info, "maxmemory_policy");
+  if (policy !== undefined && policy !== "noeviction") {
+    risks.push(`it may drop counts when its memory is full: its maxmemory-policy is ${policy}, not noeviction`);
+  }
+  if (fieldOf(info, "aof_enabled") === "0" && !(await savesSnapshots(client))) {
+    risks.push("it keeps nothing on disk: counts and bans are lost when it is restarted");
+  }
+  return risks;
+}
+
+/** Managed services forbid the question. They tell of persistence by themselves. */
+async function savesSnapshots(client: Redis | Cluster): Promise<boolean> {
+  try {
+    const [, save] = (await client.config("GET", "save")) as string[];
+    return save !== "";
+  } catch {
+    return true;
+  }
+}
+
+function fieldOf(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
 }

@@ -1,7 +1,6 @@
 import { limitsUnavailable } from "../../domain/errors.ts";
 import type { ValkeyLink } from "./link.ts";
 import type { LimitScripts } from "./scripts.ts";
-import type { SharedClock } from "./shared-clock.ts";
 import { TurnQuestions } from "./turn-questions.ts";
 
 /** What counting needs. */
@@ -13,7 +12,7 @@ export interface CountingOptions {
   readonly isFallbackLocal: boolean;
 }
 
-/** What keys, networks and streams share that are counted in Valkey. */
+/** What the counts of keys, of networks and of streams share. */
 export class Counting {
   readonly link: ValkeyLink;
   readonly clock: SharedClock;
@@ -51,5 +50,23 @@ export class Counting {
     }
     this.#local += 1;
     return await decide();
+  }
+}
+
+/** Valkey's clock, as a server knows it from the last answer. Windows and bans go on by it while Valkey is away. */
+export class SharedClock {
+  readonly #ownClock: () => number;
+  #aheadMs = 0;
+
+  /** `ownClock` is in milliseconds since the Unix epoch, and so is the shared one. */
+  constructor(ownClock: () => number) {
+    this.#ownClock = ownClock;
+  }
+
+  readonly now = (): number => Math.round(this.#ownClock() + this.#aheadMs);
+
+  /** Is told what Valkey's clock shows. */
+  learn(nowMs: number): void {
+    this.#aheadMs = nowMs - this.#ownClock();
   }
 }

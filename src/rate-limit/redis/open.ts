@@ -4,15 +4,16 @@ import type { UsageStore } from "../../domain/store/usage-store.ts";
 import type { KeyRateLimiter } from "../key-rate-limiter.ts";
 import { UsageCache } from "../usage-cache.ts";
 import { saveRegularly } from "../usage-saves.ts";
-import { openConnection } from "./connection.ts";
-import { Counting } from "./counting.ts";
+import { openConnection, parseTarget } from "./connection.ts";
+import { Counting, SharedClock } from "./counting.ts";
 import { type LinkObserver, ValkeyLink } from "./link.ts";
+import {
+  createSharedAnonymousRateLimiter,
+  createSharedKeyRateLimiter,
+  type SharedAnonymousRateLimiter,
+} from "./rate-limiters.ts";
 import { createScripts } from "./scripts.ts";
-import { createSharedAnonymousRateLimiter, type SharedAnonymousRateLimiter } from "./shared-anonymous-rate-limiter.ts";
-import { SharedClock } from "./shared-clock.ts";
-import { createSharedKeyRateLimiter } from "./shared-key-rate-limiter.ts";
 import { SharedStreamPlaces } from "./stream-places.ts";
-import { parseTarget } from "./target.ts";
 
 /** What the limits need. */
 export interface SharedLimitsOptions {

@@ -1,5 +1,5 @@
 import type { ScriptCall } from "./connection.ts";
-import type { Reply } from "./replies.ts";
+import type { Reply } from "./scripts.ts";
 
 /** What is asked about one state: the requests of one turn of the event loop that concern the same key or network. */
 export interface QuestionKind<State> {

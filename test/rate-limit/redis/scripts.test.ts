@@ -2,8 +2,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { anonymousLimit, decide, decideAnonymous, refusalsForBan } from "../../../src/domain/limits.ts";
 import { noUsage, type Usage, type Window } from "../../../src/domain/usage.ts";
-import { parseUsageReply, parseWindowReply } from "../../../src/rate-limit/redis/replies.ts";
-import { createScripts, type Script } from "../../../src/rate-limit/redis/scripts.ts";
+import {
+  createScripts,
+  parseUsageReply,
+  parseWindowReply,
+  type Script,
+} from "../../../src/rate-limit/redis/scripts.ts";
 import { LimitsModel, quotas, starts, steps } from "../../support/limits-model.ts";
 import { hasRedis, RedisServer } from "../../support/redis-server.ts";
 
