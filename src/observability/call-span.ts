@@ -14,9 +14,8 @@ import {
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import type { Logger } from "pino";
-import { maskCredentials } from "../domain/masking.ts";
+import { maskCredentials, shownPath } from "../domain/masking.ts";
 import { outcomeOf } from "./call-observer.ts";
-import { shownPath } from "./masking.ts";
 import type { TracedCall, Tracing, TracingOptions } from "./tracing.ts";
 
 /** The service's name in traces, unless the environment gives another. */

@@ -1,7 +1,7 @@
 import { type Plan, plans } from "../domain/key.ts";
+import { maskCredentials } from "../domain/masking.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import { addCounter, addGauge, addHistogram, Buckets, type Metrics } from "./instruments.ts";
-import { maskCredentials } from "../domain/masking.ts";
 
 /** In the place of a plan: requests without a valid key, which are counted by address. */
 const noPlan = "none";

@@ -1,4 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
+import { shownPath } from "../domain/masking.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { headersTooLarge, ProtocolError } from "../http/protocol-error.ts";
@@ -6,7 +7,6 @@ import { authorityFault } from "../http/target.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
-import { shownPath } from "../observability/masking.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskCredentials } from "../../src/domain/masking.ts";
-import { shownPath } from "../../src/observability/masking.ts";
+import { maskCredentials, shownPath } from "../../src/domain/masking.ts";
 
 const key = "psk_0123456789abcdefghijABCDEFGHIJ012345";
 
