@@ -1,11 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { createAsset, type Page } from "./asset.ts";
-import { readAssetFolder } from "./asset-folder.ts";
+import { createAsset, type Page, readAssetFolder } from "./asset.ts";
 import { readChapters } from "./chapters/chapter.ts";
 import { templateValues } from "./chapters/template-values.ts";
-import { foreignOrigins, listServers } from "./openapi/document.ts";
+import { foreignOrigins, listServers, type OpenApiDocument } from "./openapi/document.ts";
 import { listOperations } from "./openapi/operations.ts";
-import type { OpenApiDocument } from "./openapi/view.ts";
 import { groupOperations } from "./page/navigation.ts";
 import { writePage } from "./page/page.ts";
 

@@ -3,18 +3,28 @@ import { keyVariable, type SampleCall } from "../assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "../assets/samples/connect.js";
 import { writeCurl } from "../assets/samples/curl.js";
 import { writeGrpcurl, writeReflection } from "../assets/samples/grpc.js";
-import { codeBlock, codeBlocks } from "../html/code-block.ts";
-import type { ApiServer } from "../openapi/document.ts";
-import { exampleCall } from "../openapi/operation-call.ts";
-import { entryOf, type OperationEntry } from "../openapi/operations.ts";
-import type { OpenApiDocument } from "../openapi/view.ts";
-import { deprecationExample, errorExample, exceedingSample, refusalExample } from "./answer-examples.ts";
-import { errorList, freeOperations, rpcTable, scopeTable, stabilityTable } from "./api-tables.ts";
+import { codeBlock, codeBlocks } from "../html/elements.ts";
+import type { ApiServer, OpenApiDocument } from "../openapi/document.ts";
+import { entryOf, exampleCall, type OperationEntry } from "../openapi/operations.ts";
+import {
+  deprecationExample,
+  errorExample,
+  errorList,
+  freeOperations,
+  rpcTable,
+  scopeTable,
+  stabilityTable,
+} from "./api-samples.ts";
 import type { TemplateValues } from "./chapter.ts";
-import { banTable, fewestRefusals, limitHeaderTable, planTable } from "./limit-tables.ts";
+import {
+  banTable,
+  exceedingSample,
+  fewestRefusals,
+  limitHeaderTable,
+  planTable,
+  refusalExample,
+} from "./limit-samples.ts";
 import { stockFacts, stockSamples } from "./stock-samples.ts";
-import { watchFacts, watchSamples } from "./watch-samples.ts";
-import { webhookFacts, webhookSamples } from "./webhook-samples.ts";
 
 /** The data from which the chapters are filled in. */
 export interface DocsInput {
@@ -47,8 +57,6 @@ export function templateValues(input: DocsInput): TemplateValues {
       "refusal-reset": String(refusal.resetSeconds),
       "refusal-time": refusal.resetTime,
       ...stockFacts(input),
-      ...watchFacts(),
-      ...webhookFacts(),
     },
     code: {
       servers: codeBlocks(
@@ -75,8 +83,6 @@ export function templateValues(input: DocsInput): TemplateValues {
       "sample-refusal": codeBlock(exceedingSample(listCall, refusal.limit), "sh"),
       "refusal-answer": codeBlock(refusal.answer, "http"),
       ...stockSamples(input),
-      ...watchSamples(input),
-      ...webhookSamples(input),
     },
     wide: { errors: errorList(document) },
   };

@@ -1,8 +1,8 @@
 import { escapeHtml } from "../assets/html.js";
 import type { Chapter } from "../chapters/chapter.ts";
-import { operationBadge, toAnchor } from "../html/inline-html.ts";
+import { operationBadge, toAnchor } from "../html/elements.ts";
+import type { OpenApiDocument } from "../openapi/document.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import type { OpenApiDocument } from "../openapi/view.ts";
 
 /** The operations of one tag. */
 export interface OperationGroup {

@@ -1,14 +1,16 @@
 import { STATUS_CODES } from "node:http";
 import { eventsOf, isFree } from "../../interceptors/operation.ts";
 import { escapeHtml } from "../assets/html.js";
-import { codeBlock, sampleTabs } from "../html/code-block.ts";
-import { inline, operationBadge, paragraphs } from "../html/inline-html.ts";
-import { callableOf, exampleCall, exampleInput } from "../openapi/operation-call.ts";
-import type { OperationEntry } from "../openapi/operations.ts";
-import { contentExample, contentSchema, type OpenApiDocument, responseOf } from "../openapi/view.ts";
-import { operationErrors } from "./operation-errors.ts";
-import { parameterLists, requestBody } from "./request-fields.ts";
-import { schemaFields } from "./schema-fields.ts";
+import { codeBlock, inline, operationBadge, paragraphs, sampleTabs, statusBadge } from "../html/elements.ts";
+import {
+  contentExample,
+  contentSchema,
+  type OpenApiDocument,
+  type OpenApiErrorReason,
+  responseOf,
+} from "../openapi/document.ts";
+import { callableOf, exampleCall, exampleInput, type OperationEntry } from "../openapi/operations.ts";
+import { parameterLists, requestBody, schemaFields } from "./fields.ts";
 
 /** The data that all operations are rendered with. */
 export interface OperationContext {
@@ -121,4 +123,37 @@ function responseExample(document: OpenApiDocument, { id, operation }: Operation
 /** The text of a stream is as it is sent. */
 function writeBody(body: unknown): string {
   return typeof body === "string" ? body.trimEnd() : JSON.stringify(body, undefined, 2);
+}
+
+/** The errors of an operation, as HTML. Those that all operations share are collapsed. */
+function operationErrors(document: OpenApiDocument, entry: OperationEntry, all: readonly OperationEntry[]): string {
+  const codesOfOthers = all.map((other) => new Set(reasonsOf(document, other).map(({ code }) => code)));
+  const [common, special] = partition(reasonsOf(document, entry), ({ code }) =>
+    codesOfOthers.every((codes) => codes.has(code)),
+  );
+  return (
+    `<h4 id="${entry.id}-errors">Errors</h4>${reasonList(special)}` +
+    `<details class="common"><summary>${common.length} errors that every operation can answer</summary>${reasonList(common)}</details>`
+  );
+}
+
+/** The reasons for which an operation can fail, by status. */
+function reasonsOf(document: OpenApiDocument, { operation }: OperationEntry): OpenApiErrorReason[] {
+  const codes = Object.values(operation.responses).flatMap((response) => {
+    const { examples = {} } = responseOf(document, response).content?.["application/json"] ?? {};
+    return Object.keys(examples);
+  });
+  return document["x-error-reasons"].filter(({ code }) => codes.includes(code)).sort((a, b) => a.status - b.status);
+}
+
+function reasonList(reasons: readonly OpenApiErrorReason[]): string {
+  const items = reasons.map(
+    ({ code, status, meaning }) =>
+      `<li>${statusBadge(status)} <a href="#${code}"><code>${code}</code></a><span class="meaning">${inline(meaning)}</span></li>`,
+  );
+  return items.length === 0 ? "" : `<ul class="reasons">${items.join("")}</ul>`;
+}
+
+function partition<T>(items: readonly T[], holds: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(holds), items.filter((item) => !holds(item))];
 }

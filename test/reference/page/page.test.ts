@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorReasonSchema } from "../../../gen/petstore/v1/error_reason_pb.ts";
 import { planQuotas } from "../../../src/domain/key.ts";
-import { openApiDocument } from "../../../src/reference/openapi/document.ts";
-import { contentSchema, type OpenApiOperation, responseOf, schemaOf } from "../../../src/reference/openapi/view.ts";
+import {
+  contentSchema,
+  type OpenApiOperation,
+  openApiDocument,
+  responseOf,
+  schemaOf,
+} from "../../../src/reference/openapi/document.ts";
 import { createHttp1Client, type HttpAnswer, type HttpClient } from "../../support/http.ts";
 import { serve, type TestServer, TestStore } from "../../support/server.ts";
 

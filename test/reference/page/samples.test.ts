@@ -11,10 +11,14 @@ import { writeGo } from "../../../src/reference/assets/samples/go.js";
 import { writeBufCurl, writeGrpcurl } from "../../../src/reference/assets/samples/grpc.js";
 import { writePython } from "../../../src/reference/assets/samples/python.js";
 import { writeTypeScript } from "../../../src/reference/assets/samples/typescript.js";
-import { exceedingSample } from "../../../src/reference/chapters/answer-examples.ts";
+import { exceedingSample } from "../../../src/reference/chapters/limit-samples.ts";
 import { openApiDocument } from "../../../src/reference/openapi/document.ts";
-import { callableOf, exampleCall } from "../../../src/reference/openapi/operation-call.ts";
-import { listOperations, type OperationEntry } from "../../../src/reference/openapi/operations.ts";
+import {
+  callableOf,
+  exampleCall,
+  listOperations,
+  type OperationEntry,
+} from "../../../src/reference/openapi/operations.ts";
 import { apiServices } from "../../../src/server/api.ts";
 import { beyondDouble } from "../../support/fixture.ts";
 import { createFolder } from "../../support/folder.ts";

@@ -1,35 +1,74 @@
 import { STATUS_CODES } from "node:http";
-import { petNotFound } from "../../domain/errors.ts";
-import { planQuotas } from "../../domain/key.ts";
+import { type Ban, imposeBan } from "../../domain/ban.ts";
+import { planQuotas, plans } from "../../domain/key.ts";
 import { type DecisionWithUsage, decide } from "../../domain/limits.ts";
 import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
 import { noUsage } from "../../domain/usage.ts";
 import { HeaderList } from "../../http/header-list.ts";
 import { requestIdHeader } from "../../http/request-id.ts";
-import { deprecationHeaders } from "../../interceptors/deprecation.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { appendLimits, limitError } from "../../interceptors/limits.ts";
-import { operationOf } from "../../interceptors/operation.ts";
 import type { SampleCall } from "../assets/samples/call.js";
 import { authorization, joinLines } from "../assets/samples/shell.js";
-import { codeBlock } from "../html/code-block.ts";
-import type { OperationEntry } from "../openapi/operations.ts";
+import type { OpenApiDocument } from "../openapi/document.ts";
+import { writeLength, writeNumber, writeTable } from "./markdown-text.ts";
 
-/** The body of an error answer, as the service writes it, indented. */
-export function errorExample(): string {
-  return JSON.stringify(errorToRest(toConnectError(petNotFound(7n))).body, undefined, 2);
+/** The plans and their quotas, as a Markdown table. */
+export function planTable(): string {
+  const quotas: Readonly<Partial<Record<string, { perMinute: number; perDay: number }>>> = planQuotas;
+  const rows = plans.map((plan) => {
+    const quota = quotas[plan];
+    const numbers = quota === undefined ? ["custom", "custom"] : [quota.perMinute, quota.perDay].map(writeNumber);
+    return [`${plan[0]?.toUpperCase()}${plan.slice(1)}`, ...numbers];
+  });
+  return writeTable(["Plan", "Requests a minute", "Requests a day"], rows, ["---", "---:", "---:"]);
 }
 
-/** The headers of the first deprecated operation, as HTML; or a sentence that there is none. */
-export function deprecationExample(entries: readonly OperationEntry[]): string {
-  for (const { rpc } of entries) {
-    const deprecation = operationOf(rpc)?.deprecation;
-    if (deprecation !== undefined) {
-      const lines = Object.entries(deprecationHeaders(rpc, deprecation)).map(([name, value]) => `${name}: ${value}`);
-      return codeBlock(lines.join("\n"), "http");
-    }
+/** The headers of a refusal that describe the limits, as a Markdown table. */
+export function limitHeaderTable({ components }: OpenApiDocument): string {
+  const names = Object.keys(components.responses.TooManyRequests?.headers ?? {});
+  const rows = names
+    .filter((name) => /RateLimit|^Retry-After$/.test(name))
+    .map((name) => [`\`${name}\``, `${components.headers[name]?.description}`]);
+  return writeTable(["Header", "Meaning"], rows);
+}
+
+/** The length of each ban, as a Markdown table. The rule itself is run until the bans grow no longer. */
+export function banTable(): string {
+  const lengths = banLengthsMs();
+  const rows = lengths.map((length, i) => [ordinal(i + 1, lengths.length), writeLength(length)]);
+  return writeTable(["Ban", "lasts"], rows);
+}
+
+/** The smallest number of refusals that bans a key. The rule itself is run with the smallest quota. */
+export function fewestRefusals(): number {
+  const allowance = { quota: { perMinute: 1, perDay: 1 }, unbans: 0 };
+  let { usage, outcome } = decide(noUsage, allowance, 0);
+  let refusals = 0;
+  while (outcome !== "banned") {
+    ({ usage, outcome } = decide(usage, allowance, 0));
+    refusals += 1;
   }
-  return "<p>No operation is deprecated at present.</p>";
+  return refusals;
+}
+
+function banLengthsMs(): number[] {
+  const lengths: number[] = [];
+  let ban: Ban | undefined;
+  for (;;) {
+    const nowMs: number = ban?.endsAtMs ?? 0;
+    ban = imposeBan(ban, nowMs);
+    const length = ban.endsAtMs - nowMs;
+    if (length === lengths.at(-1)) {
+      return lengths;
+    }
+    lengths.push(length);
+  }
+}
+
+function ordinal(number: number, last: number): string {
+  const suffix = { 1: "st", 2: "nd", 3: "rd" }[number] ?? "th";
+  return `${number}${suffix}${number === last ? " and further" : ""}`;
 }
 
 /** A command that makes one call more than `limit` allows, and counts the answers by status. */
@@ -41,7 +80,7 @@ export function exceedingSample({ url }: SampleCall, limit: number): string {
 }
 
 /** An answer with status 429. */
-export interface RefusalExample {
+interface RefusalExample {
   /** The answer as HTTP/1.1 sends it. */
   readonly answer: string;
   readonly limit: number;

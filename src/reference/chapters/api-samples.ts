@@ -1,16 +1,26 @@
-import { isFree } from "../../interceptors/operation.ts";
-import { inline, operationBadge, statusBadge } from "../html/inline-html.ts";
+import { petNotFound } from "../../domain/errors.ts";
+import { deprecationHeaders } from "../../interceptors/deprecation.ts";
+import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
+import { isFree, operationOf } from "../../interceptors/operation.ts";
+import { codeBlock, inline, operationBadge, statusBadge } from "../html/elements.ts";
+import type { OpenApiDocument, OpenApiErrorReason } from "../openapi/document.ts";
 import type { OperationEntry } from "../openapi/operations.ts";
-import type { OpenApiDocument, OpenApiErrorReason } from "../openapi/view.ts";
+import { writeTable } from "./markdown-text.ts";
 
 /** The operations and their stability, as a Markdown table. */
 export function stabilityTable(entries: readonly OperationEntry[]): string {
-  return table(["Operation", "Stability"], entries, (entry) => [operationLink(entry), operationBadge(entry.operation)]);
+  return writeTable(
+    ["Operation", "Stability"],
+    entries.map((entry) => [operationLink(entry), operationBadge(entry.operation)]),
+  );
 }
 
 /** The operations and the scopes that they need, as a Markdown table. */
 export function scopeTable(entries: readonly OperationEntry[]): string {
-  return table(["Operation", "Scope"], entries, (entry) => [operationLink(entry), scopeOf(entry)]);
+  return writeTable(
+    ["Operation", "Scope"],
+    entries.map((entry) => [operationLink(entry), scopeOf(entry)]),
+  );
 }
 
 function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
@@ -19,10 +29,13 @@ function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
 
 /** The operations and the paths of their RPCs, as a Markdown table. */
 export function rpcTable(entries: readonly OperationEntry[]): string {
-  return table(["REST", "RPC"], entries, (entry) => [
-    operationLink(entry),
-    `<code>${entry.operation["x-rpc"].replace(/[./]/g, "$&<wbr>")}</code>`,
-  ]);
+  return writeTable(
+    ["REST", "RPC"],
+    entries.map((entry) => [
+      operationLink(entry),
+      `<code>${entry.operation["x-rpc"].replace(/[./]/g, "$&<wbr>")}</code>`,
+    ]),
+  );
 }
 
 /** The operations that do not count against limits, as Markdown links. */
@@ -51,11 +64,19 @@ export function operationLink(entry: OperationEntry): string {
   return `[\`${entry.method} ${entry.path}\`](#${entry.id})`;
 }
 
-function table(
-  head: readonly string[],
-  entries: readonly OperationEntry[],
-  cells: (entry: OperationEntry) => readonly string[],
-): string {
-  const rows = [head, head.map(() => "---"), ...entries.map(cells)];
-  return rows.map((row) => `| ${row.join(" | ")} |`).join("\n");
+/** The body of an error answer, as the service writes it, indented. */
+export function errorExample(): string {
+  return JSON.stringify(errorToRest(toConnectError(petNotFound(7n))).body, undefined, 2);
+}
+
+/** The headers of the first deprecated operation, as HTML; or a sentence that there is none. */
+export function deprecationExample(entries: readonly OperationEntry[]): string {
+  for (const { rpc } of entries) {
+    const deprecation = operationOf(rpc)?.deprecation;
+    if (deprecation !== undefined) {
+      const lines = Object.entries(deprecationHeaders(rpc, deprecation)).map(([name, value]) => `${name}: ${value}`);
+      return codeBlock(lines.join("\n"), "http");
+    }
+  }
+  return "<p>No operation is deprecated at present.</p>";
 }

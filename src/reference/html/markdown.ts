@@ -1,6 +1,5 @@
 import { escapeHtml } from "../assets/html.js";
-import { codeBlock } from "../html/code-block.ts";
-import { toAnchor } from "../html/inline-html.ts";
+import { codeBlock, toAnchor } from "./elements.ts";
 
 /*
  * The Markdown of the chapters: headings, paragraphs, flat lists, tables and fenced code. HTML within a line is kept. A
