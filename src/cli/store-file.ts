@@ -5,13 +5,17 @@ import type { RegisteredServer } from "../domain/store/server-registry.ts";
 import type { Store } from "../domain/store/store.ts";
 import { isPostgresUrl } from "../domain/store/store-location.ts";
 import type { ReportProgress, StoreMaintenance } from "../domain/store/store-maintenance.ts";
-import { CopyError } from "../storage/copy/copy-error.ts";
-import type { CopiedCounts } from "../storage/copy/copy-store.ts";
-import type { CopySource, CopyTarget } from "../storage/copy/sides.ts";
+import {
+  type CopiedCounts,
+  CopyError,
+  type CopySource,
+  type CopyTarget,
+  copyStore as copyBetween,
+} from "../storage/copy/copy-store.ts";
 import { DatabaseError } from "../storage/postgres/connection/database-error.ts";
 import { isOlderStore } from "../storage/sqlite/database.ts";
 import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
-import { StoreFileError } from "../storage/sqlite/files/store-path.ts";
+import { StoreFileError } from "../storage/sqlite/files/store-file.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { printable } from "./print/terminal.ts";
@@ -114,7 +118,6 @@ export function maintenanceOf(file: string): StoreMaintenance | undefined {
 
 /** Copies a whole store to one that is missing or empty. See `storage/copy/copy-store.ts`. */
 export async function copyStore(from: string, to: string, report: ReportProgress): Promise<CopiedCounts> {
-  const { copyStore: copyBetween } = await import("../storage/copy/copy-store.ts");
   await using source = await openCopySource(from);
   await using target = await openCopyTarget(to);
   return await copyBetween(source, target, report);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { WriteContext } from "../../src/domain/store/stock-store.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
-import { FileIdentity } from "../../src/storage/sqlite/files/store-path.ts";
+import { FileIdentity } from "../../src/storage/sqlite/files/store-file.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
 import type { Task } from "../../src/storage/sqlite/writer/writes.ts";

@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
-import { StoreFileError } from "../../src/storage/sqlite/files/store-path.ts";
+import { StoreFileError } from "../../src/storage/sqlite/files/store-file.ts";
 import { applicationId, migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";

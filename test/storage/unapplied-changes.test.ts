@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
-import { FileIdentity } from "../../src/storage/sqlite/files/store-path.ts";
+import { FileIdentity } from "../../src/storage/sqlite/files/store-file.ts";
 import { listInventory } from "../../src/storage/sqlite/inventory.ts";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { findStock } from "../../src/storage/sqlite/stock.ts";

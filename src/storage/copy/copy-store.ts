@@ -1,16 +1,51 @@
+import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
-import { CopyError } from "./copy-error.ts";
-import type { CopySide, CopySource, CopyTarget } from "./sides.ts";
-import { TableDigest } from "./table-digest.ts";
-import { type CopiedRow, type CopiedTable, copiedTables, type StoreHead } from "./tables.ts";
+import { type CopiedRow, type CopiedTable, type CopiedValue, copiedTables, type StoreHead } from "./tables.ts";
+
+/** Why a store was not copied. The message is one line for the operator, without any password. */
+export class CopyError extends Error {
+  override readonly name = "CopyError";
+}
+
+/**
+ * A store, as of one moment. To dispose of it leaves it as it was, unless it was committed. Its errors name the store in
+ * one line for the operator: `StoreFileError` of a file, `DatabaseError` of a database.
+ */
+export interface CopySide extends AsyncDisposable {
+  /** The store's name, without any password. */
+  readonly shown: string;
+  /** Tells whether two names lead to the same store. Undefined for a file that there is not yet. */
+  readonly identity: string | undefined;
+  /** The rows of a table by ascending key, some at a time. */
+  read(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
+  readHead(): Promise<StoreHead>;
+}
+
+/** The store that is copied. Nobody can write to it meanwhile. */
+export interface CopySource extends CopySide {
+  /** How many rows all tables have. */
+  countRows(): Promise<number>;
+}
+
+/** The store that is made, in one transaction. */
+export interface CopyTarget extends CopySide {
+  /** Makes the tables where they are missing. Throws for a store that is not empty, or that a server uses. */
+  begin(): Promise<void>;
+  /** Writes the rows of a table. An error of `pieces` is thrown on. */
+  write(table: CopiedTable, pieces: AsyncIterable<readonly CopiedRow[]>): Promise<void>;
+  /** Writes the head, and what follows from the rows. It comes after the last table. */
+  finish(head: StoreHead): Promise<void>;
+  /** Makes the copy durable. */
+  commit(): Promise<void>;
+}
 
 /** How many rows of each table were copied. */
 export type CopiedCounts = Readonly<Record<string, number>>;
 
 /**
- * Copies a whole store to an empty one, compares both sides, and commits: so whatever ends it before leaves the target
- * as it was. Throws `CopyError`, and the errors of both sides.
+ * Copies a whole store to an empty one, compares both sides, and commits. A copy that ends before it commits leaves the
+ * target as it was. Throws `CopyError`, and the errors of both sides.
  */
 export async function copyStore(
   source: CopySource,
@@ -94,4 +129,35 @@ class Progress {
     this.#done += rows;
     this.#report(this.#done, this.#total);
   }
+}
+
+/** The number of a table's rows, and a digest of them in their order. The two sides of a copy are compared by it. */
+class TableDigest {
+  readonly #hash = createHash("sha256");
+  #count = 0;
+
+  add(rows: readonly CopiedRow[]): void {
+    this.#hash.update(rows.map((row) => `${row.map(writeValue).join(",")}\n`).join(""));
+    this.#count += rows.length;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** It is the last call. */
+  finish(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+/** Two different values of a type are never written alike. */
+function writeValue(value: CopiedValue): string {
+  if (typeof value === "string") {
+    return JSON.stringify(value);
+  }
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
+  }
+  return Array.isArray(value) ? `[${value.map(writeValue).join(",")}]` : String(value);
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Key, type KeySettings, settingsOf } from "../../domain/key.ts";
 import type { KeyOutcome } from "../../domain/store/key-store.ts";
-import { toNullable } from "../nullable.ts";
+import { toNullable } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 import { getKey, hasSecret } from "./keys.ts";
 

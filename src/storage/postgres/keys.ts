@@ -1,6 +1,6 @@
 import type { FoundKey, Key, Plan, Quota, Scope } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/store/key-store.ts";
-import { fromNullable, toNullable } from "../nullable.ts";
+import { fromNullable, toNullable } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
 interface KeyRow {

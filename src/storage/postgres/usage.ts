@@ -1,7 +1,6 @@
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
-import { toNullable } from "../nullable.ts";
-import { type DeprecatedCallRow, keyUsageFromRows, type UsageRow, usageFromRow } from "../usage-rows.ts";
+import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
 const columns = `key_id, minute_opened_at_ms, minute_count, day_opened_at_ms, day_count, refusals_opened_at_ms,

@@ -6,8 +6,7 @@ import {
   type Webhook,
   type WebhookProgress,
 } from "../../domain/webhook.ts";
-import { toNullable } from "../nullable.ts";
-import { type AttemptRow, attemptFromRow, type WebhookColumns, webhookFromColumns } from "../webhook-rows.ts";
+import { type AttemptRow, attemptFromRow, toNullable, type WebhookColumns, webhookFromColumns } from "../rows.ts";
 import type { Queryable, Value } from "./connection/connection.ts";
 
 interface WebhookRow extends WebhookColumns {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { acquireServerLock, type ServerLock, StoreHeldError } from "./files/server-lock.ts";
-import { resolveStore, StoreFileError, toStoreFileError } from "./files/store-path.ts";
+import { resolveStore, StoreFileError, toStoreFileError } from "./files/store-file.ts";
 import { applicationId, hasOlderSchema, migrate, schemaVersion } from "./migrations.ts";
 import { findSchemaFaults } from "./schema.ts";
 

@@ -14,7 +14,7 @@ import {
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store/stock-store.ts";
-import { type HoldSelection, selectionsOf } from "../hold-selection.ts";
+import { type HoldSelection, selectionsOf } from "../stored-stock.ts";
 import { readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import { findStillHeld, noteExpiredHold, sumExpired } from "./hold-expiry.ts";

@@ -10,7 +10,7 @@ import {
   settingsOf,
 } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
-import { fromNullable, toNullable } from "../nullable.ts";
+import { fromNullable, toNullable } from "../rows.ts";
 import { readEnumText, readStringArray } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,7 +1,7 @@
 import type { RecordChange } from "../../domain/import.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
-import { toNullable } from "../nullable.ts";
+import { toNullable } from "../rows.ts";
 import { assertAscending, readEnumText, readInteger } from "./column-values.ts";
 import type { Connection } from "./connection.ts";
 import type { ImportTable } from "./import/staging.ts";

@@ -1,7 +1,6 @@
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
-import { toNullable } from "../nullable.ts";
-import { type DeprecatedCallRow, keyUsageFromRows, type UsageRow, usageFromRow } from "../usage-rows.ts";
+import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Connection } from "./connection.ts";
 
 export function loadUsage(connection: Connection, keyId: string): Usage | undefined {

@@ -7,8 +7,7 @@ import {
   type Webhook,
   type WebhookProgress,
 } from "../../domain/webhook.ts";
-import { toNullable } from "../nullable.ts";
-import { type AttemptRow, attemptFromRow, type WebhookColumns, webhookFromColumns } from "../webhook-rows.ts";
+import { type AttemptRow, attemptFromRow, toNullable, type WebhookColumns, webhookFromColumns } from "../rows.ts";
 import { readEnumText, readStringArray } from "./column-values.ts";
 import type { Connection, Value } from "./connection.ts";
 

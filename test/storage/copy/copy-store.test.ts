@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { copyStore } from "../../../src/storage/copy/copy-store.ts";
-import type { CopySource, CopyTarget } from "../../../src/storage/copy/sides.ts";
+import { type CopySource, type CopyTarget, copyStore } from "../../../src/storage/copy/copy-store.ts";
 import type { CopiedRow, CopiedTable, StoreHead } from "../../../src/storage/copy/tables.ts";
 
 type Content = Readonly<Record<string, readonly CopiedRow[]>>;

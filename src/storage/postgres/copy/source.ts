@@ -1,12 +1,10 @@
-import type { CopySource } from "../../copy/sides.ts";
+import type { CopySource } from "../../copy/copy-store.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, type StoreHead } from "../../copy/tables.ts";
 import { DatabaseError } from "../connection/database-error.ts";
 import { parseDatabaseUrl } from "../connection/database-url.ts";
 import { identify, toDatabaseError } from "../database.ts";
 import { schemaVersion } from "../migrations.ts";
-import { toCopyError } from "./errors.ts";
-import { beginLong, lockUnserved, type OpenedSide, openSide } from "./opening.ts";
-import { readHead, readRows } from "./rows.ts";
+import { beginLong, lockUnserved, type OpenedSide, openSide, readHead, readRows, toCopyError } from "./side.ts";
 
 /**
  * Opens the store in a database to be copied. Until it is disposed of, no server can begin to use the store, and whoever

@@ -1,4 +1,4 @@
-import type { CopyTarget } from "../../copy/sides.ts";
+import type { CopyTarget } from "../../copy/copy-store.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, type StoreHead } from "../../copy/tables.ts";
 import { type Connection, LostConnectionError } from "../connection/connection.ts";
 import { DatabaseError } from "../connection/database-error.ts";
@@ -6,9 +6,16 @@ import { parseDatabaseUrl } from "../connection/database-url.ts";
 import { identify, toDatabaseError } from "../database.ts";
 import { copyRows } from "../import/copy.ts";
 import { migrateAlone } from "../migrations.ts";
-import { toCopyError } from "./errors.ts";
-import { beginLong, lockUnserved, type OpenedSide, openSide } from "./opening.ts";
-import { flatten, readHead, readRows } from "./rows.ts";
+import {
+  beginLong,
+  flatten,
+  lockUnserved,
+  type OpenedSide,
+  openSide,
+  readHead,
+  readRows,
+  toCopyError,
+} from "./side.ts";
 
 /**
  * Opens the database of a store to be made by a copy. It may be empty, or a store with nothing in it. Throws

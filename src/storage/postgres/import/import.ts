@@ -1,14 +1,13 @@
 import { type ImportResult, type Imports, maxStrayPets, type StrayOrders } from "../../../domain/import.ts";
 import { anyWriter, countChanges } from "../change-counts.ts";
-import { Connection, fromDriverError } from "../connection/connection.ts";
+import { Connection, fromDriverError, type Queryable } from "../connection/connection.ts";
 import { DatabaseError } from "../connection/database-error.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "../connection/database-url.ts";
 import { identify, type PrepareOptions, withConnection } from "../database.ts";
 import { importLock } from "../locks.ts";
 import { takeSteps } from "../migrations.ts";
-import { countStaged, mergeStaged, stageAll } from "./staging.ts";
-import { mergeStock } from "./stock.ts";
-import { orderImport, petImport } from "./tables.ts";
+import { lockHead } from "../writer/gather.ts";
+import { countStaged, mergeStaged, orderImport, petImport, stageAll } from "./staging.ts";
 
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
@@ -102,4 +101,40 @@ async function findStrays(connection: Connection): Promise<StrayOrders> {
     petCount: rows.length,
     petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
   };
+}
+
+/**
+ * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the
+ * order of their ids, under the lock of the head. Each statement works on a whole set of rows, because an import may be
+ * of a million pets.
+ */
+export async function mergeStock(connection: Queryable, nowMs: number): Promise<void> {
+  const { revision: head } = await lockHead(connection);
+  await connection.query(
+    `INSERT INTO changes (revision, pet_id, before, after, kind, occurred_at_ms)
+     SELECT $1 + row_number() OVER (ORDER BY id), id, stock.quantity, coalesce(staged.quantity, stock.quantity),
+       'import', $2
+     FROM staged_pets AS staged LEFT JOIN stock ON pet_id = id
+     WHERE staged.quantity IS NOT NULL OR staged.status IS NOT NULL
+     ORDER BY id`,
+    head,
+    BigInt(nowMs),
+  );
+  await connection.query(
+    `UPDATE stock SET quantity = changes.after, revision = changes.revision,
+       status = coalesce(staged.status, stock.status)
+     FROM changes JOIN staged_pets AS staged ON id = changes.pet_id
+     WHERE changes.revision > $1 AND changes.before IS NOT NULL AND stock.pet_id = changes.pet_id`,
+    head,
+  );
+  // Only a new pet has had no stock before.
+  await connection.query(
+    `INSERT INTO stock (pet_id, quantity, revision, status)
+     SELECT pet_id, after, revision, status FROM changes JOIN staged_pets ON id = pet_id
+     WHERE revision > $1 AND before IS NULL ORDER BY pet_id`,
+    head,
+  );
+  await connection.query(
+    `UPDATE head SET revision = greatest(revision, (SELECT coalesce(max(revision), 0) FROM changes))`,
+  );
 }

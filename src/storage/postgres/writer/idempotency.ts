@@ -1,6 +1,6 @@
 import { isReplay } from "../../../domain/idempotency.ts";
 import type { WriteContext, Written } from "../../../domain/store/stock-store.ts";
-import { parseResult, writeResult } from "../../idempotency-result.ts";
+import { parseResult, writeResult } from "../../rows.ts";
 import type { WorkingSet } from "./working-set.ts";
 
 /**

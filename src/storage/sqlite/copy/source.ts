@@ -1,13 +1,11 @@
-import type { CopySource } from "../../copy/sides.ts";
+import type { CopySource } from "../../copy/copy-store.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, type StoreHead } from "../../copy/tables.ts";
 import type { Connection } from "../connection.ts";
 import { assertUsable, openDatabase } from "../database.ts";
-import { identityOf } from "../files/file-system.ts";
 import type { ServerLock } from "../files/server-lock.ts";
-import { resolveStore, StoreFileError, toStoreFileError } from "../files/store-path.ts";
+import { identityOf, resolveStore, StoreFileError, toStoreFileError } from "../files/store-file.ts";
 import { hasOlderSchema } from "../migrations.ts";
-import { lockUnserved, toCopyError } from "./errors.ts";
-import { readHead, readRows } from "./rows.ts";
+import { lockUnserved, readHead, readRows, toCopyError } from "./side.ts";
 
 /**
  * Opens the store in a file to be copied. Until it is disposed of, no server can begin to use the store, and whoever

@@ -1,16 +1,14 @@
 import { existsSync, realpathSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { CopyTarget } from "../../copy/sides.ts";
+import type { CopyTarget } from "../../copy/copy-store.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, type StoreHead } from "../../copy/tables.ts";
 import type { Connection } from "../connection.ts";
 import { assertUsable, openDatabase } from "../database.ts";
-import { identityOf, syncFolder } from "../files/file-system.ts";
-import { StoreFileError, toStoreFileError } from "../files/store-path.ts";
+import { identityOf, StoreFileError, syncFolder, toStoreFileError } from "../files/store-file.ts";
 import { hasOlderSchema, migrate } from "../migrations.ts";
 import { changesPerMark } from "../stock-writes.ts";
 import { markApplied } from "../unapplied-changes.ts";
-import { lockUnserved, toCopyError } from "./errors.ts";
-import { insertSql, readHead, readRows, toColumn } from "./rows.ts";
+import { insertSql, lockUnserved, readHead, readRows, toColumn, toCopyError } from "./side.ts";
 
 /** The columns that are made anew from the changes, once all of them are there. */
 const madeAnew: Readonly<Record<string, readonly string[]>> = { stock: ["changes"], changes: ["previous", "number"] };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Connection, isBusy } from "../connection.ts";
-import { lockFileOf, resolveDatabase, resolveStore, toStoreFileError } from "./store-path.ts";
+import { lockFileOf, resolveDatabase, resolveStore, toStoreFileError } from "./store-file.ts";
 
 /** Another process serves this store. */
 export class StoreHeldError extends Error {

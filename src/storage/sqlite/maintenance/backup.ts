@@ -2,8 +2,7 @@ import { closeSync, fdatasyncSync, openSync, renameSync, rmSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import type { ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection } from "../connection.ts";
-import { isTaken, syncFile, syncFolder } from "../files/file-system.ts";
-import { belongsToStore, StoreFileError } from "../files/store-path.ts";
+import { belongsToStore, isTaken, StoreFileError, syncFile, syncFolder } from "../files/store-file.ts";
 
 /**
  * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets

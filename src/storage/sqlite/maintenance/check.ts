@@ -3,11 +3,9 @@ import { setImmediate } from "node:timers/promises";
 import type { CheckDepth, ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection } from "../connection.ts";
 import { identify } from "../database.ts";
-import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/store-path.ts";
+import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/store-file.ts";
 import { findSchemaFaults } from "../schema.ts";
 import { type Invariant, invariants } from "./invariants.ts";
-import { stockInvariants } from "./stock-invariants.ts";
-import { webhookInvariants } from "./webhook-invariants.ts";
 
 /** The most faults of one kind that are reported. */
 const maxFaults = 100;
@@ -68,8 +66,6 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
     { subject: "the schema", findFaults: (connection) => findSchemaFaults(connection).slice(0, maxFaults) },
     { subject: "the references", findFaults: findBrokenReferences },
     ...invariants.map(stepOf),
-    ...stockInvariants.map(stepOf),
-    ...webhookInvariants.map(stepOf),
   ];
 }
 

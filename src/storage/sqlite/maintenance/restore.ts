@@ -2,9 +2,16 @@ import { chmodSync, chownSync, existsSync, linkSync, realpathSync, renameSync, r
 import { dirname } from "node:path";
 import type { ReportProgress } from "../../../domain/store/store-maintenance.ts";
 import { Connection, isBusy, isMediumFailure } from "../connection.ts";
-import { isSameFile, isTaken, syncFolder } from "../files/file-system.ts";
 import { acquireServerLock } from "../files/server-lock.ts";
-import { keptFileOf, StoreFileError, sqliteSuffixes, toStoreFileError } from "../files/store-path.ts";
+import {
+  isSameFile,
+  isTaken,
+  keptFileOf,
+  StoreFileError,
+  sqliteSuffixes,
+  syncFolder,
+  toStoreFileError,
+} from "../files/store-file.ts";
 import { backUp } from "./backup.ts";
 import { checkDatabase, openForReading } from "./check.ts";
 

@@ -1,7 +1,7 @@
 import { DomainError } from "../../../domain/errors.ts";
 import { DamagedRowError } from "../column-values.ts";
 import { type Connection, isMediumFailure } from "../connection.ts";
-import { type FileIdentity, StoreFileError } from "../files/store-path.ts";
+import { type FileIdentity, StoreFileError } from "../files/store-file.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock-writes.ts";
 import { unappliedOf } from "../unapplied-changes.ts";

@@ -1,5 +1,5 @@
-import { copiedTables } from "../../copy/tables.ts";
-import { Connection } from "../connection/connection.ts";
+import { type CopiedRow, type CopiedTable, type CopiedValue, copiedTables, type StoreHead } from "../../copy/tables.ts";
+import { Connection, LostConnectionError, sqlStateOf } from "../connection/connection.ts";
 import { DatabaseError } from "../connection/database-error.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
 import { assertFit, reachTimeoutMs, toDatabaseError } from "../database.ts";
@@ -65,4 +65,50 @@ export async function lockUnserved(
       `${address.shown}: server ${server.id} uses it; end that server first${consequence} (one that was killed counts as ended after 6 s)`,
     );
   }
+}
+
+/** How many rows are fetched at once. */
+const rowsPerFetch = 1_000;
+
+/** Reads the rows of a table by ascending key. To be called in a transaction. */
+export async function* readRows(connection: Connection, table: CopiedTable): AsyncGenerator<CopiedRow[]> {
+  const { name, columns } = table;
+  const names = Object.keys(columns);
+  await connection.script(
+    `DECLARE copied_${name} NO SCROLL CURSOR FOR SELECT ${names.join(", ")} FROM ${name} ORDER BY ${orderOf(table)}`,
+  );
+  for (let isMore = true; isMore; ) {
+    const rows = await connection.query<Record<string, CopiedValue>>(`FETCH ${rowsPerFetch} FROM copied_${name}`);
+    yield rows.map((row) => names.map((column) => row[column] ?? null));
+    isMore = rows.length === rowsPerFetch;
+  }
+  await connection.script(`CLOSE copied_${name}`);
+}
+
+/** Texts in the order of their bytes, as other backends have them. */
+function orderOf({ key, columns }: CopiedTable): string {
+  return key.map((column) => (columns[column] === "text" ? `${column} COLLATE "C"` : column)).join(", ");
+}
+
+/** Hands on rows one by one. */
+export async function* flatten(pieces: AsyncIterable<readonly CopiedRow[]>): AsyncGenerator<CopiedRow> {
+  for await (const rows of pieces) {
+    yield* rows;
+  }
+}
+
+/** Reads what the history and the holds go on from. */
+export async function readHead(connection: Connection): Promise<StoreHead> {
+  const [head] = await connection.query<StoreHead>(`SELECT lineage, hold_position AS "holdPosition" FROM head`);
+  return head as StoreHead;
+}
+
+/** Turns an error of the driver into a line for the operator. Returns other errors as they are. */
+export function toCopyError(error: unknown, address: DatabaseAddress): unknown {
+  if (error instanceof LostConnectionError) {
+    const { message } = error.cause instanceof Error ? error.cause : error;
+    const line = `${address.shown}: the connection was lost, and nothing has been copied: ${message}`;
+    return new DatabaseError(line, { cause: error });
+  }
+  return sqlStateOf(error) === undefined ? error : toDatabaseError(error, address);
 }

@@ -1,6 +1,8 @@
 import type { ColumnType, CopiedRow, CopiedTable, CopiedValue, StoreHead } from "../../copy/tables.ts";
-import { readInteger, readStringArray } from "../column-values.ts";
-import type { Connection, Value } from "../connection.ts";
+import { DamagedRowError, readInteger, readStringArray } from "../column-values.ts";
+import { type Connection, isBusy, isDriverError, type Value } from "../connection.ts";
+import { acquireServerLock, type ServerLock, StoreHeldError } from "../files/server-lock.ts";
+import { StoreFileError, toStoreFileError } from "../files/store-file.ts";
 
 /** How many rows are read at once. */
 const rowsPerPiece = 1_000;
@@ -55,8 +57,33 @@ export function toColumn(value: CopiedValue): Value {
   return Array.isArray(value) ? JSON.stringify(value.map(String)) : (value as Value);
 }
 
+/** Reads what the history and the holds go on from. */
 export function readHead(connection: Connection): StoreHead {
   return connection.get<StoreHead>(
     `SELECT lineage, ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'holds'), 0) AS holdPosition FROM history`,
   ) as StoreHead;
+}
+
+/** Turns an error of the driver, or of a damaged row, into a line for the operator. Returns other errors as they are. */
+export function toCopyError(error: unknown, file: string): unknown {
+  if (isBusy(error)) {
+    return new StoreFileError(`${file}: another process uses it; try again when that has ended`, { cause: error });
+  }
+  if (error instanceof DamagedRowError) {
+    return new StoreFileError(`${file}: it is not sound: ${error.message}; 'petstore check' tells more`, {
+      cause: error,
+    });
+  }
+  return isDriverError(error) ? toStoreFileError(error, file) : error;
+}
+
+/** Keeps servers from a store. Throws `StoreFileError` while one has it. */
+export function lockUnserved(file: string, consequence: string): ServerLock {
+  try {
+    return acquireServerLock(file);
+  } catch (error) {
+    throw error instanceof StoreHeldError
+      ? new StoreFileError(`${file}: process ${error.pid} serves it; end that server first${consequence}`)
+      : error;
+  }
 }
