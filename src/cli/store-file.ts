@@ -1,9 +1,7 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
 import { maskCredentials } from "../domain/masking.ts";
-import type { RegisteredServer } from "../domain/store/server-registry.ts";
-import type { Store } from "../domain/store/store.ts";
-import { isPostgresUrl } from "../domain/store/store-location.ts";
+import { isPostgresUrl, type RegisteredServer, type Store } from "../domain/store/store.ts";
 import type { ReportProgress, StoreMaintenance } from "../domain/store/store-maintenance.ts";
 import {
   type CopiedCounts,

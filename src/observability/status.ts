@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { RegisteredServer } from "../domain/store/server-registry.ts";
+import type { RegisteredServer } from "../domain/store/store.ts";
 import type { StoreMaintenance } from "../domain/store/store-maintenance.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";

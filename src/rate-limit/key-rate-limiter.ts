@@ -1,7 +1,7 @@
 import { type Key, type Plan, quotaOf } from "../domain/key.ts";
 import { type Allowance, decide, describeLimits, type KeyLimits } from "../domain/limits.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
-import type { UsageStore } from "../domain/store/usage-store.ts";
+import type { UsageStore } from "../domain/store/key-store.ts";
 import { type CachedUsage, UsageCache } from "./usage-cache.ts";
 import { saveRegularly } from "./usage-saves.ts";
 

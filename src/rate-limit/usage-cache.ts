@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { CountedUsage, UsageSave, UsageStore } from "../domain/store/usage-store.ts";
+import type { CountedUsage, UsageSave, UsageStore } from "../domain/store/key-store.ts";
 import { mergeUsage, noUsage, type Usage, type UsageChange } from "../domain/usage.ts";
 
 /** The usage of one key in memory. */

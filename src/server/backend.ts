@@ -1,7 +1,6 @@
 import manifest from "../../package.json" with { type: "json" };
 import type { KeyFinder } from "../domain/store/key-store.ts";
-import type { Store } from "../domain/store/store.ts";
-import { isPostgresUrl } from "../domain/store/store-location.ts";
+import { isPostgresUrl, type Store } from "../domain/store/store.ts";
 import type { ReportProgress } from "../domain/store/store-maintenance.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";

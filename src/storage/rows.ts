@@ -1,5 +1,5 @@
 import type { Ban } from "../domain/ban.ts";
-import type { KeyUsage } from "../domain/store/usage-store.ts";
+import type { KeyUsage } from "../domain/store/key-store.ts";
 import type { Usage, Window } from "../domain/usage.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../domain/webhook.ts";
 

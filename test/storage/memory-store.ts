@@ -11,10 +11,9 @@ import {
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import type { Order, OrderStatus } from "../../src/domain/order.ts";
 import type { Pet, StockedPet } from "../../src/domain/pet.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../src/domain/store/key-store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../src/domain/store/key-store.ts";
 import type { ListQuery } from "../../src/domain/store/pet-store.ts";
 import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store/store.ts";
-import type { KeyUsage, UsageSave } from "../../src/domain/store/usage-store.ts";
 import type { ProgressStep } from "../../src/domain/store/webhook-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
 import { type DeliveryAttempt, newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { KeyUsage } from "../../src/domain/store/usage-store.ts";
+import type { KeyUsage } from "../../src/domain/store/key-store.ts";
 import { noUsage, type Usage } from "../../src/domain/usage.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";

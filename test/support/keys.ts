@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { parseDuration } from "../../src/cli/parse/number.ts";
 import { type Key, mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
-import { isPostgresUrl } from "../../src/domain/store/store-location.ts";
+import { isPostgresUrl } from "../../src/domain/store/store.ts";
 import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { createKey } from "../../src/storage/sqlite/keys.ts";

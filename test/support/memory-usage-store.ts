@@ -1,4 +1,4 @@
-import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store/usage-store.ts";
+import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store/key-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
 
 /** Keeps counters in memory. It can be made to fail. */

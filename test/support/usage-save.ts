@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { CountedUsage, KeyUsage, UsageSave } from "../../src/domain/store/usage-store.ts";
+import type { CountedUsage, KeyUsage, UsageSave } from "../../src/domain/store/key-store.ts";
 import { noUsage, type Usage } from "../../src/domain/usage.ts";
 
 /** The first save of a new server, which knew of no stored usage unless a `base` is given. */

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import type { RegisteredServer } from "../../domain/store/server-registry.ts";
-import { isPostgresUrl } from "../../domain/store/store-location.ts";
+import { isPostgresUrl, type RegisteredServer } from "../../domain/store/store.ts";
 import {
   fetchStatus,
   type ServerLine,

@@ -1,10 +1,8 @@
 import type { ImportResult, Imports } from "../import.ts";
-import type { KeyStore } from "./key-store.ts";
+import type { KeyStore, UsageStore } from "./key-store.ts";
 import type { OrderStore, PetStore } from "./pet-store.ts";
-import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "./server-registry.ts";
 import type { StockStore } from "./stock-store.ts";
 import type { StoreGauge, StoreMaintenance } from "./store-maintenance.ts";
-import type { UsageStore } from "./usage-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 /**
@@ -59,3 +57,37 @@ export type ChangeTopic = "keys" | "stock" | "usage" | "webhooks";
  * command, or an import of this process. What this store object itself writes, imports apart, leaves its tokens alone.
  */
 export type ChangeTokens = Readonly<Record<ChangeTopic, number>>;
+
+/** A server that uses a store which several servers may share. */
+export interface RegisteredServer {
+  readonly id: string;
+  /** That of the program. */
+  readonly version: string;
+  /** Milliseconds since the Unix epoch, by the store's clock, as is `lastSeenAtMs`. */
+  readonly startedAtMs: number;
+  /** When the server last told the store that it lives. */
+  readonly lastSeenAtMs: number;
+}
+
+/** The place of a server among those that use a store. */
+export interface ServerRegistration {
+  readonly id: string;
+  /** The store's clock, by which all of its servers go, in milliseconds since the Unix epoch. */
+  readonly clock: () => number;
+  /** Leaves the place to others. */
+  release(): Promise<void>;
+}
+
+/** How a server registers. */
+export interface RegistrationOptions {
+  readonly version: string;
+  /** Whether the server counts limits in its own memory: then it must be the only one. */
+  readonly countsAlone: boolean;
+  /** Hears that another server has taken the place of this one, which must not go on. */
+  readonly replaced: () => void;
+}
+
+/** Whether a location is the URL of a PostgreSQL database. Any other location is a file. */
+export function isPostgresUrl(location: string): boolean {
+  return /^postgres(ql)?:/i.test(location);
+}

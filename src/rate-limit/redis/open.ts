@@ -1,6 +1,6 @@
 import type { Plan } from "../../domain/key.ts";
 import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
-import type { UsageStore } from "../../domain/store/usage-store.ts";
+import type { UsageStore } from "../../domain/store/key-store.ts";
 import type { KeyRateLimiter } from "../key-rate-limiter.ts";
 import { UsageCache } from "../usage-cache.ts";
 import { saveRegularly } from "../usage-saves.ts";

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/server-registry.ts";
+import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/store.ts";
 import { retireForgottenWriters } from "./change-counts.ts";
 import type { Connection, Queryable, Value } from "./connection/connection.ts";
 import { DatabaseClock } from "./connection/database-clock.ts";

@@ -7,9 +7,8 @@ import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
-import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/server-registry.ts";
 import type {
   BatchOutcome,
   CommittedChanges,
@@ -19,9 +18,16 @@ import type {
   WriteContext,
   Written,
 } from "../../domain/store/stock-store.ts";
-import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../domain/store/store.ts";
+import type {
+  ChangeTokens,
+  ChangeTopic,
+  RegisteredServer,
+  RegistrationOptions,
+  ServerRegistration,
+  Store,
+  WaitOptions,
+} from "../../domain/store/store.ts";
 import type { CommittedGroup, StoreGauge } from "../../domain/store/store-maintenance.ts";
-import type { KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
 import type { ProgressStep } from "../../domain/store/webhook-store.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";

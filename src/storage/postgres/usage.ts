@@ -1,4 +1,4 @@
-import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
+import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
 import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../domain/usage.ts";
 import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";

@@ -6,7 +6,7 @@ import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type {
   BatchOutcome,
@@ -19,7 +19,6 @@ import type {
 } from "../../domain/store/stock-store.ts";
 import type { ChangeTokens, Store, WaitOptions } from "../../domain/store/store.ts";
 import type { StoreGauge } from "../../domain/store/store-maintenance.ts";
-import type { KeyUsage, UsageSave } from "../../domain/store/usage-store.ts";
 import type { ProgressStep } from "../../domain/store/webhook-store.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";

@@ -1,6 +1,5 @@
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
-import type { Store } from "../../../src/domain/store/store.ts";
-import { isPostgresUrl } from "../../../src/domain/store/store-location.ts";
+import { isPostgresUrl, type Store } from "../../../src/domain/store/store.ts";
 import { noUsage } from "../../../src/domain/usage.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";

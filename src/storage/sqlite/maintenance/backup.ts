@@ -6,7 +6,8 @@ import { belongsToStore, isTaken, StoreFileError, syncFile, syncFolder } from ".
 
 /**
  * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets
- * its name when it is complete. Its history is of another lineage. Throws `StoreFileError` when the name is taken, and the file system's errors.
+ * its name when it is complete. Its history is of another lineage. Throws `StoreFileError` when the name is taken, and
+ * the file system's errors.
  *
  * The copy needs a connection of its own. It reads as of one moment, so that writers do not restart it.
  */
@@ -70,9 +71,8 @@ function detachLog(file: string): void {
 }
 
 /**
- * Gives a copy a history of its own: what clients read after the copy was made is not in it, and its next revisions tell
- * of other changes. This holds for a backup that is served where it lies, too. An older store gets its lineage when it is
- * migrated.
+ * Gives a copy a history of its own. The copy lacks what clients read later, and its next revisions tell of other
+ * changes. A backup may be served where it lies. An older store gets its lineage when it is migrated.
  */
 function beginLineage(file: string): void {
   const connection = new Connection(file);
