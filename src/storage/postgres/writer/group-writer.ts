@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, Written } from "../../../domain/store/stock-store.ts";
 import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
@@ -98,6 +99,8 @@ export class GroupWriter {
     await Promise.resolve();
     while (this.#waiters.length > 0) {
       await this.#writeGroup(this.#takeGroup());
+      // What has arrived with the answer joins the next group: larger groups cost less.
+      await setImmediate();
     }
     this.#working = undefined;
   }
