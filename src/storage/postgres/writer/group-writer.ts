@@ -31,6 +31,12 @@ const patienceMs = 2_000;
 /** How often a group is tried again that has met another transaction. */
 const maxRetries = 5;
 
+/*
+ * Every statement looks rows up by their keys. By default PostgreSQL may plan one anew each time it runs, with small groups
+ * for ever, and to plan takes longer than to run.
+ */
+const planOnce = "SET plan_cache_mode = force_generic_plan";
+
 /** A caller that waits for its write. */
 interface Waiter {
   readonly task: StockWriteTask<unknown>;
@@ -229,6 +235,7 @@ export class GroupWriter {
       this.#connection = undefined;
       const timeoutMs = Math.max(1, Math.min(connectTimeoutMs, deadline - performance.now()));
       this.#connection = await Connection.open(this.#address, { timeoutMs });
+      await this.#connection.script(planOnce);
     }
     return this.#connection;
   }
