@@ -15,14 +15,14 @@ export interface ChangePageRequest extends PageRequest, Pick<ChangeQuery, "petId
 /** One page of the history. */
 export interface AnsweredChanges {
   readonly changes: readonly StockChange[];
-  /** That of the history, which the changes' cursors carry. */
+  /** The history's lineage, which the changes' cursors contain. */
   readonly lineage: string;
   /** Leads to the next page; undefined on the last. A page before it may be short. */
   readonly nextPageToken: string | undefined;
 }
 
 /**
- * Reads one page of the history, of which changes before `keptSinceMs` are no longer part. Throws `INVALID_REQUEST`,
+ * Reads one page of the history. Changes before `keptSinceMs` are no longer part of it. Throws `INVALID_REQUEST`,
  * `INVALID_PAGE_TOKEN`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`.
  */
 export async function readChangePage(

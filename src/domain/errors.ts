@@ -30,7 +30,7 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "DEADLINE_EXCEEDED";
 
-/** What is wrong with one field of a request. */
+/** The fault of one field of a request. */
 export interface FieldViolation {
   /** The path of the field in the request message, such as `update.quantity`. */
   readonly field: string;
@@ -69,7 +69,7 @@ export function apiKeyMissing(): DomainError {
   return new DomainError("API_KEY_MISSING", "Send your API key in the header `Authorization: Bearer <API_KEY>`.");
 }
 
-/** What is sent as an API key is none, or none that is known. */
+/** The API key of a request is malformed or unknown. */
 export function apiKeyInvalid(): DomainError {
   return new DomainError("API_KEY_INVALID", "The API key is not valid. Check that it is sent whole, and only once.");
 }
@@ -84,7 +84,7 @@ export function apiKeyRevoked(): DomainError {
   return new DomainError("API_KEY_REVOKED", "The API key has been revoked. Ask for a new one.");
 }
 
-/** A key is not allowed what an operation takes. `scope` is what it lacks. */
+/** A key lacks the scope that an operation needs. */
 export function scopeMissing(scope: string): DomainError {
   return new DomainError("SCOPE_MISSING", `The API key lacks the scope ${scope}. Use a key that has it.`);
 }
@@ -137,7 +137,7 @@ export function holdNotFound(): DomainError {
   );
 }
 
-/** The result of a change would be no int64. */
+/** The result of a change would exceed an int64. */
 export function quantityOutOfRange(petId: bigint): DomainError {
   return new DomainError(
     "QUANTITY_OUT_OF_RANGE",
@@ -192,14 +192,14 @@ export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
 }
 
-/** Nobody can count requests at present, so that none is admitted. */
+/** Requests cannot be counted at present, so none is admitted. */
 export function limitsUnavailable(): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot count requests at present. Try again later.");
 }
 
 /**
- * The store has been silent for so long that no key can be taken for valid, nor for invalid: so its caller does not count
- * as one without a key.
+ * The store has been silent for so long that nobody knows whether a key is still valid. Its caller does not count as
+ * anonymous.
  */
 export class KeyNotJudgedError extends DomainError {
   constructor() {

@@ -35,14 +35,14 @@ export interface HistoryBounds {
 }
 
 /**
- * The time from which on changes are part of the history, in milliseconds since the Unix epoch. `retentionMs` may be
- * infinity, for ever. Source: docs/contract.md#history
+ * The time since which changes are part of the history, in milliseconds since the Unix epoch. An infinite `retentionMs`
+ * keeps them for ever. Source: docs/contract.md#history
  */
 export function keptSinceMs(retentionMs: number, nowMs: number): number {
   return Math.max(0, nowMs - retentionMs);
 }
 
-/** How often a stream tells how far it has come, in milliseconds. Source: docs/contract.md#watching */
+/** How often a stream reports its position, in milliseconds. Source: docs/contract.md#watching */
 export const heartbeatMs = 15_000;
 
 /** Selects changes of the history. */
@@ -60,7 +60,7 @@ export interface ChangeQuery {
   readonly limit: number;
 }
 
-/** Whether a query selects a change, whatever its bounds and limit. */
+/** Whether a query selects a change, apart from its bounds and limit. */
 export function selects({ petIds, crossing }: Pick<ChangeQuery, "petIds" | "crossing">, change: StockChange): boolean {
   const { petId, before, after } = change;
   const crosses = crossing === undefined || (before !== undefined && before > crossing && crossing >= after);
@@ -69,7 +69,7 @@ export function selects({ petIds, crossing }: Pick<ChangeQuery, "petIds" | "cros
 
 /** Some of the selected changes, in the order asked for. */
 export interface ChangePage {
-  /** At most as many as the limit, and fewer where looking for more would take long. */
+  /** At most `limit`, and fewer if the search for more would take long. */
   readonly changes: readonly StockChange[];
   /** The revision up to which the history was searched; undefined where it was searched to its end. */
   readonly searchedTo: bigint | undefined;

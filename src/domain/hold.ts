@@ -22,7 +22,7 @@ export interface Hold {
   readonly keyId: string;
 }
 
-/** How long a hold lasts where its creator does not say, in milliseconds. Source: docs/contract.md#holds */
+/** How long a hold lasts by default, in milliseconds. Source: docs/contract.md#holds */
 export const defaultHoldMs = 15 * 60_000;
 
 /** A hold that a caller wants. */
@@ -40,7 +40,7 @@ export interface HoldEnding extends ChangeNote {
   readonly holdId: string;
 }
 
-/** The state of a hold at a moment: one that is stored as held is over at its expiry, though nothing has noted it. */
+/** The state of a hold at a moment. A hold that is stored as held has expired once its time is over. */
 export function holdStateAt({ state, expiresAtMs }: Pick<Hold, "state" | "expiresAtMs">, nowMs: number): HoldState {
   return state === "held" && expiresAtMs <= nowMs ? "expired" : state;
 }
@@ -65,8 +65,8 @@ export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEnt
 }
 
 /**
- * Decides on taking what is held off the pet's stock: returns the new stock count; undefined where the hold was committed
- * before. Throws `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`.
+ * Decides on the commit of a hold, which takes its quantity off the pet's stock. Returns the new stock count; undefined
+ * if the hold was committed before. Throws `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`.
  */
 export function decideCommit(hold: Hold, entry: StockEntry, nowMs: number): bigint | undefined {
   const state = holdStateAt(hold, nowMs);
@@ -84,7 +84,7 @@ export function decideCommit(hold: Hold, entry: StockEntry, nowMs: number): bigi
 }
 
 /**
- * Decides on giving back what is held: whether the hold ends now. False where it was released before, or has expired.
+ * Decides on the release of a hold. Returns whether the hold ends now: false if it was released before, or has expired.
  * Throws `HOLD_ENDED`.
  */
 export function decideRelease(hold: Hold, nowMs: number): boolean {

@@ -10,7 +10,7 @@ export interface Idempotency {
 /** How long an idempotency key is remembered, in milliseconds. Source: docs/contract.md#idempotency */
 export const idempotencyMs = 24 * 60 * 60_000;
 
-/** What is remembered of the write that was last made under an idempotency key, besides its result. */
+/** The record of the last write under an idempotency key, without its result. */
 export interface IdempotencyRecord {
   readonly fingerprint: Uint8Array;
   /** Milliseconds since the Unix epoch. */
@@ -18,8 +18,8 @@ export interface IdempotencyRecord {
 }
 
 /**
- * Decides on a write under an idempotency key that has a record: whether it gets the remembered result. False for a
- * record that has run out. Throws `IDEMPOTENCY_KEY_REUSED`.
+ * Decides on a write under an idempotency key that has a record. Returns whether it gets the recorded result: false if
+ * the record has expired. Throws `IDEMPOTENCY_KEY_REUSED`.
  */
 export function isReplay(record: IdempotencyRecord, { fingerprint }: Idempotency, nowMs: number): boolean {
   if (record.createdAtMs <= nowMs - idempotencyMs) {

@@ -115,9 +115,8 @@ export interface FailedAttempt {
 }
 
 /**
- * The progress after a failed attempt. The waits double from 5 s on, and each is lengthened by up to a half at random, to
- * an hour at most: so many webhooks of one receiver do not come at once. A receiver may ask for a longer wait, up to an
- * hour.
+ * The progress after a failed attempt. The waits double from 5 s on. Each is lengthened at random by up to a half, so that
+ * the webhooks of one receiver do not retry all at once. A receiver may ask for a longer wait. No wait exceeds an hour.
  */
 export function progressAfterFailure(progress: WebhookProgress, attempt: FailedAttempt): WebhookProgress {
   const { nowMs, random, retryAfterMs = 0 } = attempt;

@@ -44,20 +44,20 @@ export interface StockStore {
   releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
 
   /**
-   * How far the history goes, of which changes before `keptSinceMs` are no longer part, whether they have been deleted
-   * or not.
+   * How far the history goes. Changes before `keptSinceMs` are no longer part of it, even if they have not been deleted
+   * yet.
    */
   historyBounds(keptSinceMs: number): Promise<HistoryBounds>;
   /** Throws `PET_NOT_FOUND` when one of the pets does not exist. */
   listChanges(query: ChangeQuery): Promise<ChangePage>;
   /**
-   * Calls back with each group of changes that this store object has committed, in their order, before any caller of
-   * theirs hears of it. Imports are left out.
+   * Calls back with each group of changes that this store object has committed, in their order, before the callers'
+   * promises resolve. Imports are left out.
    */
   onChanges(listener: (changes: CommittedChanges) => void): void;
   /**
-   * Deletes some of what is past its time: changes and ended holds from before `keptSinceMs`, and idempotency records
-   * that have run out at `nowMs`. Short enough to delay nobody. Resolves to whether there is more to delete.
+   * Deletes some outdated rows: changes and ended holds from before `keptSinceMs`, and idempotency records that have
+   * expired at `nowMs`. Each call is short, so that it delays nobody. Resolves to whether there is more to delete.
    */
   deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean>;
 }
@@ -88,7 +88,7 @@ export interface Written<T> {
   readonly isReplayed: boolean;
 }
 
-/** What became of one command of a batch. */
+/** The outcome of one command of a batch. */
 export type BatchOutcome = { readonly outcome: "done"; readonly entry: StockEntry } | StockRefusal;
 
 /** Selects holds. */

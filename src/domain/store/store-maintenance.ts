@@ -9,7 +9,7 @@ export interface StoreMaintenance {
   recordBackup(backup: BackupRecord): Promise<void>;
   /** Undefined when no backup was recorded. */
   lastBackup(): Promise<BackupRecord | undefined>;
-  /** Measures the store and what is left for it. */
+  /** Measures the store, and the space that is left for it. */
   space(): Promise<StoreSpace>;
   /** Looks for faults, a line for each, and changes nothing. Others may read and write meanwhile. */
   check(depth: CheckDepth, report?: ReportProgress): Promise<string[]>;
@@ -33,15 +33,15 @@ export interface BackupRecord {
 /** The space that a store takes and has, in bytes. */
 export interface StoreSpace {
   readonly dataBytes: number;
-  /** What stands in a log beside the data until it is merged. */
+  /** The size of the log that is not merged into the data yet. */
   readonly logBytes: number;
-  /** What is left for the store. */
+  /** The space that is left for the store. */
   readonly freeBytes: number;
   /** The size of the file system that the store is on. */
   readonly capacityBytes: number;
 }
 
-/** Hears how much of some long work is done. The unit is the work's own. */
+/** Called with the progress of long work, in a unit of the work's own. */
 export type ReportProgress = (done: number, total: number) => void;
 
 /** A number that a backend tells about itself, as a metric for Prometheus. */

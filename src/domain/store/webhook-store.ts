@@ -15,8 +15,8 @@ export interface WebhookStore {
   /** How long a claim lasts, in milliseconds; infinity for a store that only one server can have. */
   readonly webhookClaimMs: number;
   /**
-   * Claims the webhooks that no other server has claimed, and renews the claims that this one has. Only who has claimed a
-   * webhook delivers to it. Returns the claimed ones, in the order of their creation.
+   * Claims the webhooks that no other server has claimed, and renews the claims that this one has. A server delivers
+   * only to webhooks that it has claimed. Returns them in the order of their creation.
    */
   claimWebhooks(): Promise<Webhook[]>;
   /** Gives up all claims of this server. */
@@ -28,16 +28,16 @@ export interface WebhookStore {
   /** Pauses a webhook that is not paused. Returns it as it stands then; undefined when there is none. */
   pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined>;
   /**
-   * Resumes a webhook, which then counts as one that has not failed. `position` is where it goes on; undefined for where
-   * it stands. Returns it as it stands then; undefined when there is none.
+   * Resumes a webhook, and forgets its failures. `position` is where it goes on; undefined for its present position.
+   * Returns the resumed webhook; undefined when there is none.
    */
   resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined>;
   /** Gives a webhook a new secret; the present one becomes the former. Undefined when there is no such webhook. */
   rotateWebhookSecret(id: string, secret: string, formerEndsAtMs: number): Promise<Webhook | undefined>;
   /**
-   * Notes how far the deliveries to a webhook have come, and the attempt that has led there, if there was one. The last
-   * `keptAttempts` of each webhook are kept. Returns false, and notes nothing, where the webhook does not stand where the
-   * step begins, because it was resumed meanwhile; where it is gone; and where another server has claimed it.
+   * Stores how far the deliveries to a webhook have come, and the attempt that has led there, if there was one. Keeps the
+   * last `keptAttempts` of each webhook. Returns false, and stores nothing, if the webhook has another position than the
+   * step begins with, because it was resumed meanwhile; if it is gone; or if another server has claimed it.
    */
   saveProgress(id: string, step: ProgressStep): Promise<boolean>;
   /** The last attempts of a webhook, the newest first. */
