@@ -171,6 +171,7 @@ describe("a broken rule", () => {
       `UPDATE stock SET changes = 0 WHERE pet_id = 9`,
       [
         "pet 9: its stock must have a revision if it has changes, and only then",
+        "change 10: its number is 1, and it is the pet's 0",
         "change 10: it must have a mark if it is the 128th of the pet, and only then",
       ],
     ],
@@ -197,6 +198,7 @@ describe("a broken rule", () => {
       [
         "pet 9: its stock must have a revision if it has changes, and only then",
         "change 2001: it must have a number, because the stock may lack it",
+        "change 10: its number is 1, and it is the pet's -1",
         "change 2001: it must have a mark if it is the 128th of the pet, and only then",
       ],
     ],
@@ -230,7 +232,7 @@ describe("a broken rule", () => {
     ],
     [
       "marks too few",
-      addChange(128),
+      `${addChange(128)}; UPDATE changes SET number = 0 WHERE revision = 10`,
       ["change 2001: it must have a mark if it is the 128th of the pet, and only then"],
     ],
     [

@@ -45,7 +45,7 @@ export function deleteOutdated(connection: Connection, keptSinceMs: number, nowM
 function deleteChanges(connection: Connection, keptSinceMs: number): void {
   const oldest = oldestRevision(connection);
   const end = lesserOf(oldestWanted(connection, keptSinceMs), oldest + rowsPerStep);
-  if (end > appliedRevision(connection)) {
+  if (end > oldest && end > appliedRevision(connection)) {
     applyAll(connection);
   }
   connection.run(

@@ -2,7 +2,7 @@ import type { WriteContext } from "../../domain/store/stock-store.ts";
 import type { StockWrite } from "../stored-stock.ts";
 import type { Connection, Value } from "./connection.ts";
 import { findStocks, StoredStock } from "./stock.ts";
-import { unappliedOf } from "./unapplied-changes.ts";
+import { type UnappliedChanges, unappliedOf } from "./unapplied-changes.ts";
 
 /** Every 128th change of a pet has a mark, from which readers find the changes before it. */
 export const changesPerMark = 128;
@@ -15,6 +15,7 @@ export const changesPerMark = 128;
  */
 export class StockWrites {
   readonly #connection: Connection;
+  readonly #unapplied: UnappliedChanges;
   readonly #known: Map<bigint, StoredStock>;
   readonly #changes: Value[][] = [];
   readonly #written: StoredStock[] = [];
@@ -22,6 +23,7 @@ export class StockWrites {
   /** Reads the stock of all pets that will be asked for. Throws `DamagedRowError`. */
   constructor(connection: Connection, petIds: readonly bigint[]) {
     this.#connection = connection;
+    this.#unapplied = unappliedOf(connection);
     this.#known = new Map(findStocks(connection, petIds).map((stock) => [stock.petId, stock]));
   }
 
@@ -45,7 +47,7 @@ export class StockWrites {
     const number = changes + 1n;
     const note = [kind, reason ?? null, reference ?? null, keyId, requestId, BigInt(nowMs)];
     const place = this.#changes.push([petId, previous, before, quantity, number, ...note]);
-    const revision = unappliedOf(this.#connection).head + BigInt(place);
+    const revision = this.#unapplied.head + BigInt(place);
     const written = new StoredStock({ petId, quantity, status, held, revision, changes: number, lineage });
     this.#known.set(petId, written);
     this.#written.push(written);
@@ -55,9 +57,8 @@ export class StockWrites {
   /** Makes the writes. It is the last call. */
   flush(): void {
     this.#insertChanges();
-    const unapplied = unappliedOf(this.#connection);
     for (const { petId, quantity, revision, changes } of this.#written) {
-      unapplied.note(petId, { quantity, revision, changes });
+      this.#unapplied.note(petId, { quantity, revision, changes });
       if (changes % BigInt(changesPerMark) === 0n) {
         this.#connection.run(`INSERT INTO change_marks (pet_id, revision) VALUES (?, ?)`, petId, revision);
       }

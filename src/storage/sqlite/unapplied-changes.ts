@@ -3,21 +3,31 @@ import type { Connection } from "./connection.ts";
 import { headOf } from "./history-bounds.ts";
 
 /*
- * A commit appends its changes to the history, and mostly leaves `stock` as it is. The rows of a group's pets lie on as
- * many pages, and each of these would be written for a few bytes. The writing thread applies the changes of many groups
- * to `stock` together, in the order of ids. `history.applied_revision` says up to which change all have been applied; of
- * the later ones some may have been. So a pet's stock is its row, or its last unapplied change where that is newer.
+ * A commit appends its changes to the history, and leaves quantity, revision and number of changes in `stock` as they
+ * are. The rows of a group's pets lie on as many pages, and each page would be written for a few bytes. The writing thread
+ * applies the changes of many groups to `stock` together, in the order of ids. `history.applied_revision` says up to which
+ * change all have been applied; of the later ones, some may have been. So a pet's stock is its row, or its last change
+ * after that revision where that is newer. `held` and `status` are written at once.
  *
- * In SQL the view `current_stock` says the same. It goes through all unapplied changes, and is for whoever reads many
- * rows once.
+ * In SQL the view `current_stock` says the same. It goes through all unapplied changes, so it is for queries of many rows.
  */
 
-/** What a pet's last change has made of its stock. */
+/** A pet's stock after its last change. */
 export interface ChangedStock {
   readonly quantity: bigint;
   readonly revision: bigint;
   /** How many changes there have been. */
   readonly changes: bigint;
+}
+
+interface NotedChange {
+  readonly petId: bigint;
+  readonly former: ChangedStock | undefined;
+}
+
+interface Position {
+  readonly applied: bigint;
+  readonly head: bigint;
 }
 
 interface BoundsRow {
@@ -33,6 +43,8 @@ interface ChangedRow extends ChangedStock {
 export class UnappliedChanges {
   readonly #connection: Connection;
   readonly #byPet = new Map<bigint, ChangedStock>();
+  /** The changes of this transaction, with the entries that they replaced. */
+  readonly #noted: NotedChange[] = [];
   #isCurrent = false;
   #applied = 0n;
   #head = 0n;
@@ -53,33 +65,52 @@ export class UnappliedChanges {
     return Number(this.#head - this.#applied);
   }
 
-  /** The last unapplied change of a pet, if there is one. It may have been applied already. */
+  /** The last change of a pet after the applied revision, if there is one. The row may have it already. */
   find(petId: bigint): ChangedStock | undefined {
     this.#catchUp();
     return this.#byPet.get(petId);
   }
 
-  /** The pets of the unapplied changes, by ascending id. */
+  /** The pets of these changes, by ascending id. */
   petIds(): bigint[] {
     this.#catchUp();
     return [...this.#byPet.keys()].sort((a, b) => (a < b ? -1 : 1));
   }
 
+  /** What a transaction, or a part of one, goes back to when it is rolled back: see `goBack`. */
+  get position(): Position {
+    return { applied: this.#applied, head: this.#head };
+  }
+
   /** To be called where a transaction begins: others may have committed since the last one. */
   expire(): void {
     this.#isCurrent = false;
+    this.#noted.length = 0;
   }
 
-  /** To be called where a transaction, or a part of one, was rolled back: it reads the changes again. */
-  forget(): void {
-    this.#byPet.clear();
-    this.#applied = 0n;
-    this.#head = 0n;
-    this.#isCurrent = false;
+  /** To be called where a transaction, or a part of one, was rolled back, with the position that it began at. */
+  goBack({ applied, head }: Position): void {
+    while (this.#head > head && this.#noted.length > 0) {
+      const { petId, former } = this.#noted.pop() as NotedChange;
+      this.#head -= 1n;
+      if (former === undefined) {
+        this.#byPet.delete(petId);
+      } else {
+        this.#byPet.set(petId, former);
+      }
+    }
+    if (this.#applied !== applied) {
+      // Entries are missing that were applied and no longer are. They are read again.
+      this.#byPet.clear();
+      this.#applied = 0n;
+      this.#head = 0n;
+      this.#isCurrent = false;
+    }
   }
 
-  /** Notes a change that this transaction has made, which need not be read then. They come in their order. */
+  /** Notes a change that this transaction has made, so that it need not be read. They come in their order. */
   note(petId: bigint, change: ChangedStock): void {
+    this.#noted.push({ petId, former: this.#byPet.get(petId) });
     this.#byPet.set(petId, change);
     this.#head = change.revision;
   }
@@ -123,13 +154,16 @@ export class UnappliedChanges {
   }
 }
 
-const known = new WeakMap<Connection, UnappliedChanges>();
+const byConnection = new WeakMap<Connection, UnappliedChanges>();
 
 /** The unapplied changes as a connection sees them. Its transactions call `expire` when they begin. */
 export function unappliedOf(connection: Connection): UnappliedChanges {
-  const present = known.get(connection) ?? new UnappliedChanges(connection);
-  known.set(connection, present);
-  return present;
+  let unapplied = byConnection.get(connection);
+  if (unapplied === undefined) {
+    unapplied = new UnappliedChanges(connection);
+    byConnection.set(connection, unapplied);
+  }
+  return unapplied;
 }
 
 /** Applies all changes to `stock`. To be called in a transaction. */

@@ -7,6 +7,9 @@ import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/stor
 import { findSchemaFaults } from "../schema.ts";
 import { type Invariant, invariants } from "./invariants.ts";
 
+/** The first version of the schema whose stock may lack changes. */
+const currentStockSince = 7;
+
 /** The most faults of one kind that are reported. */
 const maxFaults = 100;
 
@@ -74,8 +77,8 @@ function stepOf({ subject, sql, since = 1, values = [] }: Invariant): Step {
     subject,
     findFaults: (connection) => {
       const version = Number(connection.pragma("user_version"));
-      // Before version 7 the table is always current.
-      const stock = version < 7 ? "stock" : "current_stock";
+      // Older versions have no view: there the table has all changes.
+      const stock = version < currentStockSince ? "stock" : "current_stock";
       return version < since
         ? []
         : connection

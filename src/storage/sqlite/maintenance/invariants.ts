@@ -106,7 +106,13 @@ export const invariants: readonly Invariant[] = [
             AND (SELECT ifnull(max(revision), 0) FROM changes)
           UNION ALL
           SELECT 'change ' || revision || ': it must have a number, because the stock may lack it' FROM changes
-          WHERE revision > (SELECT applied_revision FROM history) AND number < 1`,
+          WHERE revision > (SELECT applied_revision FROM history) AND number < 1
+          UNION ALL
+          SELECT 'change ' || revision || ': its number is ' || number || ', and it is the pet''s ' || place FROM (
+            SELECT changes.revision, number,
+              stock.changes + 1 - row_number() OVER (PARTITION BY pet_id ORDER BY changes.revision DESC) AS place
+            FROM changes JOIN current_stock AS stock USING (pet_id))
+          WHERE number NOT IN (0, place)`,
   },
   {
     subject: "the changes",

@@ -4,7 +4,7 @@ import { type Connection, isMediumFailure } from "../connection.ts";
 import { type FileIdentity, StoreFileError } from "../files/store-file.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock-writes.ts";
-import { unappliedOf } from "../unapplied-changes.ts";
+import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
 import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
 import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
@@ -36,12 +36,14 @@ export class GroupWriter {
   readonly #file: FileIdentity;
   readonly #changes: ChangeTracker;
   readonly #applier: StockApplier;
+  readonly #unapplied: UnappliedChanges;
 
   constructor(connection: Connection, file: FileIdentity) {
     this.#connection = connection;
     this.#file = file;
     this.#changes = new ChangeTracker(connection);
     this.#applier = new StockApplier(connection);
+    this.#unapplied = unappliedOf(connection);
   }
 
   /**
@@ -69,18 +71,43 @@ export class GroupWriter {
 
   /** Applies some changes to the stock, while there is nothing else to do. False when there are no more. */
   applyStep(): boolean {
-    return this.#atomically(() => {
-      unappliedOf(this.#connection).expire();
-      return this.#applier.applyStep();
+    this.#file.assertUnmoved();
+    const counters: ChangeCounter[] = [];
+    const hasMore = this.#transact(() => {
+      if (this.#applier.hasMore) {
+        this.#applier.applyStep();
+        // Without it, other processes would take the commit for one of another program.
+        countChange(this.#connection, "others");
+        counters.push("others");
+      }
+      return this.#applier.hasMore;
     });
+    this.#changes.addOwn(counters, 0);
+    return hasMore;
   }
 
-  /** Runs a transaction, or a part of one. What it has noted of the stock is forgotten with it. */
+  #transact<T>(work: () => T): T {
+    try {
+      return this.#atomically(() => {
+        this.#unapplied.expire();
+        return work();
+      });
+    } catch (error) {
+      // A part fails before anything is applied.
+      if (!(error instanceof FailedPart)) {
+        this.#applier.startAnew();
+      }
+      throw error;
+    }
+  }
+
+  /** Runs a transaction, or a part of one. What was noted of the stock goes back with it. */
   #atomically<T>(work: () => T): T {
+    const { position } = this.#unapplied;
     try {
       return this.#connection.atomically(work);
     } catch (error) {
-      this.#applier.forget();
+      this.#unapplied.goBack(position);
       throw error;
     }
   }
@@ -88,16 +115,14 @@ export class GroupWriter {
   #commit(parts: readonly (readonly QueuedCommand[])[], tasks: readonly Task[], runPart: RunPart): WrittenGroup {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
-    const done = this.#atomically(() => {
-      const unapplied = unappliedOf(this.#connection);
-      unapplied.expire();
-      const former = unapplied.head;
+    const done = this.#transact(() => {
+      const former = this.#unapplied.head;
       const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
       const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
-      this.#applier.applyBeside(Number(unapplied.head - former));
+      this.#applier.applyBeside(Number(this.#unapplied.head - former));
       workedAtMs = performance.now();
       return { ...toAnswers(results), ...ofTasks };
     });

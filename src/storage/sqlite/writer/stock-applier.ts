@@ -19,6 +19,8 @@ interface Passage {
   /** The newest change when it began. Once it has ended, all changes up to this one have been applied. */
   readonly upTo: bigint;
   next: number;
+  /** Whether some could not be applied, because their page is damaged. */
+  hasFailed: boolean;
 }
 
 /** Applies changes to `stock`, some pets at a time, in the order of ids: neighbours share pages. */
@@ -26,47 +28,82 @@ export class StockApplier {
   readonly #connection: Connection;
   readonly #unapplied: UnappliedChanges;
   #passage: Passage | undefined;
+  /** The newest change when a passage failed last. The next one begins as many changes later as ever. */
+  #failedAt = 0n;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#unapplied = unappliedOf(connection);
   }
 
-  /** Applies some, if there are many. To be called in the transaction of a group that has made so many changes. */
+  /** Applies some, if there are many. To be called in the transaction of a group, last, with its number of changes. */
   applyBeside(changes: number): void {
-    if (this.#passage !== undefined || this.#unapplied.count >= mostUnapplied) {
+    if (changes > 0 && (this.#passage !== undefined || this.#isDue(mostUnapplied))) {
       this.#apply(Math.max(leastApplied, 2 * changes));
     }
   }
 
-  /** Applies some. False when there are no more. To be called in a transaction. */
-  applyStep(): boolean {
-    if (this.#unapplied.count === 0) {
-      return false;
-    }
-    this.#apply(appliedPerStep);
-    return true;
+  /** Whether there are changes to apply. To be called in a transaction. */
+  get hasMore(): boolean {
+    return this.#passage !== undefined || this.#isDue(1);
   }
 
-  /** To be called where a transaction, or a part of one, was rolled back. */
-  forget(): void {
+  /** Applies some. To be called in a transaction. */
+  applyStep(): void {
+    this.#apply(appliedPerStep);
+  }
+
+  /** To be called where a transaction was rolled back that has applied some. */
+  startAnew(): void {
     this.#passage = undefined;
-    this.#unapplied.forget();
+  }
+
+  #isDue(most: number): boolean {
+    return this.#unapplied.count >= most && this.#unapplied.head - this.#failedAt >= most;
   }
 
   #apply(most: number): void {
-    const passage = this.#passage ?? { petIds: this.#unapplied.petIds(), upTo: this.#unapplied.head, next: 0 };
-    const end = passage.next + most;
-    for (const petId of passage.petIds.slice(passage.next, end)) {
-      this.#applyChanges(petId);
+    const passage = this.#passage ?? this.#begin();
+    const petIds = passage.petIds.slice(passage.next, passage.next + most);
+    passage.next += most;
+    if (!this.#tryToApply(petIds)) {
+      passage.hasFailed = true;
     }
-    passage.next = end;
-    if (end < passage.petIds.length) {
-      this.#passage = passage;
-    } else {
-      this.#connection.run(`UPDATE history SET applied_revision = max(applied_revision, ?)`, passage.upTo);
-      this.#unapplied.noteApplied(passage.upTo);
-      this.#passage = undefined;
+    if (passage.next >= passage.petIds.length) {
+      this.#end(passage);
+    }
+  }
+
+  #begin(): Passage {
+    this.#passage = { petIds: this.#unapplied.petIds(), upTo: this.#unapplied.head, next: 0, hasFailed: false };
+    return this.#passage;
+  }
+
+  #end({ upTo, hasFailed }: Passage): void {
+    this.#passage = undefined;
+    if (hasFailed) {
+      this.#failedAt = this.#unapplied.head;
+      return;
+    }
+    // An import may have gone further meanwhile.
+    this.#connection.run(`UPDATE history SET applied_revision = max(applied_revision, ?)`, upTo);
+    this.#unapplied.noteApplied(upTo);
+  }
+
+  /** A damaged page of `stock` is no reason to refuse a group, whose changes are in the history. */
+  #tryToApply(petIds: readonly bigint[]): boolean {
+    try {
+      this.#connection.atomically(() => {
+        for (const petId of petIds) {
+          this.#applyChanges(petId);
+        }
+      });
+      return true;
+    } catch (error) {
+      if (!this.#connection.inTransaction) {
+        throw error;
+      }
+      return false;
     }
   }
 

@@ -23,14 +23,13 @@ const groups = new GroupWriter(connection, new FileIdentity(path));
 const queue = new CommandQueue(memory);
 const port = parentPort as MessagePort;
 
-/** After so long without writes the thread applies the changes that its groups have left unapplied. */
+/** After this time without writes, the thread applies the changes that its groups have left unapplied. */
 const idleMs = 1_000;
 
 const idling = setTimeout(applyWhileIdle, idleMs);
 let nextStep: NodeJS.Immediate | undefined;
 
 port.on("message", (first: WriterMessage) => {
-  clearImmediate(nextStep);
   const messages = [first, ...waitingMessages()];
   commitAll(messages.filter((message) => typeof message === "object"));
   if (messages.includes("close")) {
@@ -45,10 +44,14 @@ function* waitingMessages(): Generator<WriterMessage> {
   }
 }
 
-/** Leaves no change unapplied: then other programs may read the stock alone. */
+/** The most steps that a closing thread takes. They suffice, unless other processes go on writing. */
+const closingSteps = 64;
+
+/** Applies what is left, so that other programs may read the table alone. */
 function close(): void {
   clearTimeout(idling);
-  while (applyStep()) {}
+  clearImmediate(nextStep);
+  for (let steps = 0; steps < closingSteps && applyStep(); steps++) {}
   connection.close();
   port.close();
 }
@@ -59,22 +62,24 @@ function commitAll(tasks: readonly Task[]): void {
   if (commands.length > 0 || tasks.length > 0) {
     port.postMessage(commit(commands, tasks));
   }
+  if (commands.length > 0 || tasks.some(({ name }) => name !== "changeTokens")) {
+    clearImmediate(nextStep);
+    idling.refresh();
+  }
   if (!queue.sleep()) {
     // Messages may wait as well.
     setImmediate(commitAll, []);
-  } else {
-    idling.refresh();
   }
 }
 
-/** One step in each turn of the event loop: a message ends it. */
+/** One step in each turn of the event loop. A write ends it. */
 function applyWhileIdle(): void {
   if (applyStep()) {
     nextStep = setImmediate(applyWhileIdle);
   }
 }
 
-/** False when there is nothing more to apply, or the disk fails: the next write tells of that. */
+/** False when there is nothing more to apply, or the disk fails. */
 function applyStep(): boolean {
   try {
     return groups.applyStep();
