@@ -15,6 +15,7 @@ export interface Validation {
 
 /** Creates the validation. `inputs` are the request messages. */
 export function createValidation(inputs: readonly DescMessage[]): Validation {
+  const known = new Set(inputs);
   let rules: ReadonlyMap<DescMessage, FindViolations> | undefined;
   let loading: Promise<unknown> | undefined;
   async function load(): Promise<void> {
@@ -29,6 +30,9 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
     prepare,
     interceptor: {
       wrap: (next, { input }) => {
+        if (!known.has(input)) {
+          throw new Error(`the rules of ${input.typeName} are not compiled`);
+        }
         const headers = headerNames(input);
         return async (call) => {
           if (rules === undefined) {

@@ -139,9 +139,10 @@ export class Call implements HandlerContext {
     return this.passedOn?.signal ?? this.signals.all;
   }
 
-  /** In whole milliseconds, as Connect has it. */
-  timeoutMs(): number | undefined {
-    return this.deadline && this.deadline.atMs - Date.now();
+  /** Returns a function, because handlers may take it off their context. In whole milliseconds, as Connect has it. */
+  get timeoutMs(): () => number | undefined {
+    const { deadline } = this;
+    return deadline === undefined ? hasNoTimeout : () => deadline.atMs - Date.now();
   }
 
   /** The lines of a request header, by its lower-case name. */
@@ -157,6 +158,8 @@ export class Call implements HandlerContext {
     return Object.assign(Object.create(Call.prototype), this, { passedOn, contextValues, message });
   }
 }
+
+const hasNoTimeout = () => undefined;
 
 function urlOf({ scheme, authority = "", path, query }: Exchange): string {
   return `${scheme}://${authority}${path}${query === "" ? "" : `?${query}`}`;

@@ -31,6 +31,9 @@ const patienceMs = 2_000;
 /** How often a group is tried again that has met another transaction. */
 const maxRetries = 5;
 
+/** So many groups take two round trips after one with a change that might be refused: the next ones may be like it. */
+const groupsAfterRefusal = 16;
+
 /*
  * Every statement looks rows up by their keys. By default PostgreSQL may plan one anew each time it runs, with small groups
  * for ever, and to plan takes longer than to run.
@@ -152,13 +155,15 @@ export class GroupWriter {
 
   async #commitWithin(group: readonly Waiter[]): Promise<void> {
     const deadline = performance.now() + groupTimeoutMs;
+    let doubt: Doubt | undefined;
     for (let tries = 1; ; tries += 1) {
-      const attempt = new Attempt();
+      const attempt = new Attempt(doubt);
       const timer = setTimeout(() => this.#connection?.cut(), Math.max(0, deadline - performance.now()));
       try {
         await this.#commit(group, attempt, deadline);
         return;
       } catch (error) {
+        doubt = attempt.doubt;
         if (!attempt.isHarmless(error) || tries > maxRetries || performance.now() >= deadline) {
           throw error;
         }
@@ -174,7 +179,7 @@ export class GroupWriter {
     const written =
       (await this.#writeAtOnce(connection, group, attempt)) ?? (await this.#write(connection, group, attempt));
     const { set, settle, syncMs } = written;
-    this.#head.leave(set.head);
+    this.#head.noteLeft(set.head);
     if (syncMs !== undefined) {
       this.#options.committed?.({ size: group.length, syncMs });
     }
@@ -188,18 +193,19 @@ export class GroupWriter {
   async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt) {
     const tasks = group.map(({ task }) => task);
     const { likely: head } = this.#head;
-    if (head === undefined || !arePlain(tasks)) {
+    if (head === undefined || attempt.doubt !== undefined || !arePlain(tasks)) {
       return undefined;
     }
     const begunAtMs = performance.now();
-    attempt.hasWritten = true;
-    const set = await writePlainChanges(connection, tasks, { head, writer: this.#options.writer });
+    const set = await attempt.writePlain(head, () =>
+      writePlainChanges(connection, tasks, { head, writer: this.#options.writer }),
+    );
     if (set === undefined) {
-      attempt.hasWritten = false;
+      attempt.isTurnedDown = true;
       return undefined;
     }
     const syncMs = performance.now() - begunAtMs;
-    return { set, settle: group.map((waiter) => decide(waiter, set)), syncMs };
+    return { set, settle: group.map((waiter) => tellWritten(waiter, set)), syncMs };
   }
 
   /** Resolves once the group is committed. `syncMs` is how long that took; undefined where there was nothing to write. */
@@ -212,7 +218,8 @@ export class GroupWriter {
         group.map(({ task }) => task),
       );
       await begun;
-      this.#head.find(set.head);
+      attempt.assertUnwritten(set.head);
+      this.#head.noteFound(set.head, attempt.isTurnedDown);
       const settle = group.map((waiter) => decide(waiter, set));
       const decidedAtMs = performance.now();
       if (!isDirty(set)) {
@@ -254,30 +261,80 @@ export class GroupWriter {
 class HeadWatch {
   #left: Head | undefined;
   #isOwn = true;
+  #suspectGroups = 0;
 
+  /** Undefined where a group of plain changes had better take two round trips. */
   get likely(): Head | undefined {
-    return this.#isOwn ? this.#left : undefined;
+    return this.#isOwn && this.#suspectGroups === 0 ? this.#left : undefined;
   }
 
-  /** Notes where the head was found under its lock. */
-  find(head: Head): void {
-    const left = this.#left ?? head;
-    this.#isOwn = head.revision === left.revision && head.holdPosition === left.holdPosition;
+  /** Notes where the head was found under its lock, and whether the group had come back unwritten from one round trip. */
+  noteFound(head: Head, isTurnedDown: boolean): void {
+    this.#isOwn = this.#left === undefined || isSameHead(head, this.#left);
+    if (this.#isOwn && isTurnedDown) {
+      this.#suspectGroups = groupsAfterRefusal;
+    }
   }
 
-  leave(head: Head): void {
+  noteLeft(head: Head): void {
     this.#left = head;
+    this.#suspectGroups = Math.max(0, this.#suspectGroups - 1);
   }
+}
+
+function isSameHead(a: Head, b: Head): boolean {
+  return a.revision === b.revision && a.holdPosition === b.holdPosition && a.lineage === b.lineage;
+}
+
+/**
+ * A group of plain changes whose connection was lost. It has moved the head if it was written. If the head is where it was,
+ * the group may be written again: whatever is left of the lost statement finds the head moved, and writes nothing.
+ */
+interface Doubt {
+  readonly error: LostConnectionError;
+  /** Where the head was expected. */
+  readonly head: Head;
 }
 
 /** How far one try to commit a group has come. */
 class Attempt {
   isConnected = false;
   hasWritten = false;
+  /** Whether the group has come back unwritten from one round trip. */
+  isTurnedDown = false;
+  /** Whether this try, or one before it, may have written the group. */
+  doubt: Doubt | undefined;
+  #isNewDoubt = false;
 
-  /** Whether a failure has surely changed nothing, and another try may do better. */
+  constructor(doubt: Doubt | undefined) {
+    this.doubt = doubt;
+  }
+
+  /** Runs a statement that writes the group if the head is where it is expected. */
+  async writePlain<T>(head: Head, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof LostConnectionError) {
+        this.doubt = { error, head };
+        this.#isNewDoubt = true;
+      }
+      throw error;
+    }
+  }
+
+  /** To be called with the head under its lock. Throws the error of the lost connection if the group may be written. */
+  assertUnwritten(head: Head): void {
+    if (this.doubt !== undefined && !isSameHead(head, this.doubt.head)) {
+      this.hasWritten = true;
+      throw this.doubt.error;
+    }
+  }
+
+  /** Whether a failure has surely changed nothing, or another try finds out; and that may do better. */
   isHarmless(error: unknown): boolean {
-    return isConflict(error) || (error instanceof LostConnectionError && this.isConnected && !this.hasWritten);
+    const isLost = error instanceof LostConnectionError && this.isConnected;
+    return isConflict(error) || (isLost && (this.#isNewDoubt || !this.hasWritten));
   }
 }
 
@@ -291,6 +348,16 @@ function decide({ task, resolve, reject }: Waiter, set: WorkingSet): () => void 
       return () => reject(error);
     }
     throw error;
+  }
+}
+
+/** As `decide`, of a write that is durable: if its result cannot be told, nobody knows of it. */
+function tellWritten(waiter: Waiter, set: WorkingSet): () => void {
+  try {
+    const written = waiter.task.run(set) as Written<never>;
+    return () => waiter.resolve(written);
+  } catch (error) {
+    return () => waiter.reject(storeUnavailable(error));
   }
 }
 

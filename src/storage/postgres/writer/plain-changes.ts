@@ -20,7 +20,7 @@ export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is re
 /**
  * Writes a group of plain changes and commits it, in one round trip. Returns what it has found, on which the writes are
  * then decided as ever. Returns undefined, and has written nothing, where the head is not `head` any more, or where a
- * change might be refused: there is no such pet, the stock would leave its range, or an adjusted pet has holds.
+ * change might be refused: there is no such pet, the stock would leave its range, or some is taken of a pet with holds.
  */
 export async function writePlainChanges(
   connection: Queryable,
@@ -55,10 +55,10 @@ export async function writePlainChanges(
 }
 
 /*
- * All parts see the same snapshot, and whatever writes depends on `advanced`. So the head is locked first, and where
- * another transaction has moved it since the snapshot, nothing is written: PostgreSQL looks at a row again that it had to
- * wait for. A transaction that has only ended holds does not move the head. It leaves stock without holds as it is, and
- * keeps no count from being right, because `written` changes the newest row.
+ * All parts see the same snapshot, and whatever writes depends on `advanced`. So the head is locked first. Where another
+ * transaction has moved it since the snapshot, nothing is written: PostgreSQL looks again at a row that was changed while
+ * it waited. Whatever changes a quantity or adds a hold moves the head. A transaction that only ends holds changes `held`
+ * alone, which `written` does not touch.
  *
  * Source: https://www.postgresql.org/docs/15/transaction-iso.html#XACT-READ-COMMITTED
  */
@@ -71,7 +71,8 @@ const statement = `
         $9::bigint[])
       WITH ORDINALITY AS asked (pet_id, kind, amount, least, reason, reference, key_id, request_id, at_ms, place)
       JOIN stock ON stock.pet_id = asked.pet_id
-    WHERE kind = 'set' OR (stock.held = 0 AND stock.quantity::numeric + amount BETWEEN least AND ${maxInt64})
+    WHERE kind = 'set'
+      OR ((stock.held = 0 OR least < 0) AND stock.quantity::numeric + amount BETWEEN least AND ${maxInt64})
   ), advanced AS (
     UPDATE head SET revision = revision + $10
     WHERE revision = $11 AND hold_position = $12 AND lineage = $13 AND (SELECT count(*) FROM asked) = $10
