@@ -72,9 +72,9 @@ export class UnappliedChanges {
   }
 
   /** The pets of these changes, by ascending id. */
-  petIds(): bigint[] {
+  petIds(): BigInt64Array {
     this.#catchUp();
-    return [...this.#byPet.keys()].sort((a, b) => (a < b ? -1 : 1));
+    return BigInt64Array.from(this.#byPet.keys()).sort();
   }
 
   /** What a transaction, or a part of one, goes back to when it is rolled back: see `goBack`. */

@@ -3,9 +3,9 @@ import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 
 /**
  * From so many unapplied changes on, each group applies some. The more there are, the more of them share a page of
- * `stock`; but whoever reads for the first time reads all of them.
+ * `stock`; but each connection keeps all of them, and reads all of them the first time.
  */
-const mostUnapplied = 2_048;
+const mostUnapplied = 16_384;
 
 /** A group applies at least so many pets' changes, and twice as many as it makes: so it gets ahead of them. */
 const leastApplied = 32;
@@ -15,7 +15,7 @@ const appliedPerStep = 512;
 
 /** One passage over the pets that have unapplied changes. */
 interface Passage {
-  readonly petIds: readonly bigint[];
+  readonly petIds: BigInt64Array;
   /** The newest change when it began. Once it has ended, all changes up to this one have been applied. */
   readonly upTo: bigint;
   next: number;
@@ -64,7 +64,7 @@ export class StockApplier {
 
   #apply(most: number): void {
     const passage = this.#passage ?? this.#begin();
-    const petIds = passage.petIds.slice(passage.next, passage.next + most);
+    const petIds = passage.petIds.subarray(passage.next, passage.next + most);
     passage.next += most;
     if (!this.#tryToApply(petIds)) {
       passage.hasFailed = true;
@@ -91,7 +91,7 @@ export class StockApplier {
   }
 
   /** A damaged page of `stock` is no reason to refuse a group, whose changes are in the history. */
-  #tryToApply(petIds: readonly bigint[]): boolean {
+  #tryToApply(petIds: BigInt64Array): boolean {
     try {
       this.#connection.atomically(() => {
         for (const petId of petIds) {
