@@ -26,8 +26,7 @@ export interface BodyLimits {
  * which also destroys the body), or the reason of `deadline`. Ignores what comes after that.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
-  // Most bodies have come with the head, and need no listeners. Those of HTTP/1.1 say that they are complete. Those of
-  // HTTP/2 end in the tick after all is read, or have ended before, if they are empty.
+  // Most bodies have come with the head, and need no listeners.
   if (destroyIfOverFragmented(body)) {
     throw bodyOverFragmented();
   }
@@ -37,14 +36,15 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint
     await new Promise<void>((resume) => nextTick(resume));
   }
   if (hasCome || body.readableEnded) {
-    return whole(first, limits);
+    return await whole(first, limits);
   }
   return await new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(first, body);
   });
 }
 
-function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Buffer {
+/** Takes a body that has come as a whole. Rejects with `body_too_large` past the limit. */
+export async function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Promise<Buffer> {
   record.requestBytes = bytes.length;
   if (bytes.length > maxBytes + framingBytes) {
     throw bodyTooLarge(maxBytes);
@@ -190,7 +190,7 @@ const bytesPerPiece = 512;
  * Whether a body comes in so many small pieces that it must be an attack. A piece of one byte takes some 400 bytes of
  * memory, and as much time as a packet.
  */
-function isOverFragmented(pieces: number, bytes: number): boolean {
+export function isOverFragmented(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / bytesPerPiece;
 }
 

@@ -1,5 +1,5 @@
-import type { Readable, Writable } from "node:stream";
-import { bodyTooLarge, readBody } from "./body.ts";
+import type { Readable } from "node:stream";
+import { bodyTooLarge, readBody, whole } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -85,8 +85,10 @@ export abstract class Exchange {
   /** Ends the exchange without an answer, or with half of one. */
   abstract abort(): void;
 
-  /** The request's body. */
-  protected abstract readonly body: Readable;
+  /** The request's body, to be read as it comes. */
+  abstract readonly body: Readable;
+  /** Takes the whole body, if all of it has come and that costs nothing. */
+  protected abstract takeWholeBody(): Buffer | undefined;
   /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
 
@@ -173,7 +175,9 @@ export abstract class Exchange {
     }
     this.#head.sendContinue?.();
     const { requestTimeoutMs: timeoutMs } = this.#options;
-    return readBody(this.body, { maxBytes, framingBytes, timeoutMs, deadline, record: this.record });
+    const limits = { maxBytes, framingBytes, timeoutMs, deadline, record: this.record };
+    const come = this.takeWholeBody();
+    return come === undefined ? readBody(this.body, limits) : whole(come, limits);
   }
 
   /** Adds a header to the answer. */
@@ -189,9 +193,9 @@ export abstract class Exchange {
   }
 
   /** Notes how an answer in pieces has ended. */
-  protected noteStreamed(bytes: number, target: Writable): void {
+  protected noteStreamed(bytes: number, isWhole: boolean): void {
     this.record.responseBytes = bytes;
-    this.record.isWhole = target.writableFinished;
+    this.record.isWhole = isWhole;
   }
 
   /** The names and values of an answer's headers in turn, with the request id and the added headers. */

@@ -10,7 +10,7 @@ import { byteLength, chunks, isStream, sendBody } from "./send-body.ts";
 /** An exchange over HTTP/1.1. */
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
-  protected readonly body: IncomingMessage;
+  readonly body: IncomingMessage;
   readonly #response: ServerResponse;
   /** Node takes it from the request when that is destroyed. */
   readonly #socket: Socket;
@@ -30,6 +30,10 @@ export class Http1Exchange extends Exchange {
     this.body = request;
     this.#response = response;
     this.#socket = socket;
+  }
+
+  protected takeWholeBody(): undefined {
+    return undefined;
   }
 
   protected onAbandoned(listener: () => void): void {
@@ -83,7 +87,7 @@ export class Http1Exchange extends Exchange {
         // Its first message may be long in coming.
         response.flushHeaders();
       }
-      this.noteStreamed(await sendBody(response, chunks(body), trailer), response);
+      this.noteStreamed(await sendBody(response, chunks(body), trailer), response.writableFinished);
     }
     if (unread !== undefined) {
       drainWithinBounds(unread);

@@ -1,106 +1,133 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { TLSSocket } from "node:tls";
+import type { Readable } from "node:stream";
+import { drainBody } from "./body.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "./exchange.ts";
-import { resetIfStalled } from "./node-faults/http2-timeouts.ts";
-import { drainRequest, respondAndReset } from "./node-faults/http2-unread-request.ts";
-import { endWithBody } from "./node-faults/http2-unsent-bytes.ts";
-import { byteLength, inPieces, isLarge, isStream, sendBody } from "./send-body.ts";
+import { ErrorCode } from "./http2/frames.ts";
+import type { Http2Stream } from "./http2/stream.ts";
+import { byteLength, inPieces, isLarge, isStream } from "./send-body.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends Exchange {
   readonly httpVersion = "2";
-  protected readonly body: ServerHttp2Stream;
+  readonly #stream: Http2Stream;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    rawHeaders: readonly string[],
-    options: ExchangeOptions,
-  ) {
-    const socket = stream.session?.socket;
-    const head = {
-      method: String(headers[":method"] ?? ""),
-      target: String(headers[":path"] ?? ""),
-      rawHeaders,
-      authority: headers[":authority"],
-      isEncrypted: (socket as TLSSocket | undefined)?.encrypted === true,
-      peerAddress: socket?.remoteAddress ?? "",
-      // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
-      sendContinue: undefined,
-    };
-    super(head, options);
-    this.body = stream;
+  constructor(stream: Http2Stream, options: ExchangeOptions) {
+    const { head, connection } = stream;
+    super(
+      {
+        method: head.method,
+        target: head.path,
+        rawHeaders: head.raw,
+        authority: head.authority,
+        isEncrypted: connection.isEncrypted,
+        peerAddress: connection.peerAddress,
+        // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
+        sendContinue: undefined,
+      },
+      options,
+    );
+    this.#stream = stream;
+  }
+
+  get body(): Readable {
+    return this.#stream.body;
+  }
+
+  protected takeWholeBody(): Buffer | undefined {
+    return this.#stream.takeWholeBody();
   }
 
   protected onAbandoned(listener: () => void): void {
-    const stream = this.body;
-    if (stream.closed) {
-      listener();
-    }
-    stream.once("close", () => {
-      // Node ends the writing side of a stream that its client resets, so it counts as finished.
-      if (stream.aborted || !stream.writableFinished) {
+    const stream = this.#stream;
+    const settle = () => {
+      if (!stream.isAnswerEnded) {
         listener();
       }
-    });
+    };
+    if (stream.isClosed) {
+      settle();
+    } else {
+      stream.onClose(settle);
+    }
   }
 
   get isAbandoned(): boolean {
-    return this.body.destroyed || this.body.closed;
+    return this.#stream.isClosed;
   }
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
-    const stream = this.body;
-    if (this.isAbandoned) {
+    const stream = this.#stream;
+    if (stream.isClosed) {
       return;
     }
     this.record.status = status;
-    const raw = [":status", String(status), ...this.rawHeader(header)];
+    const raw = this.rawHeader(header);
+    raw.push("date", date());
     const length = isStream(body) ? undefined : byteLength(body);
     if (body !== undefined && length !== undefined && trailer === undefined) {
       raw.push("content-length", String(length));
     }
-    const isHeadersOnly = body === undefined || this.method === "HEAD";
-    const waitForTrailers = trailer !== undefined;
-    const endStream = isHeadersOnly && !waitForTrailers;
-    if (endStream && this.record.requestBytes <= resetMaxBytes) {
-      // gRPC clients, whose errors are such answers, expect a reset.
-      return respondAndReset(stream, () => {
-        stream.respond(raw, { endStream });
-        stream.end();
-        this.noteSent(0);
-      });
-    }
-    stream.respond(raw, { endStream, waitForTrailers });
-    if (waitForTrailers) {
-      stream.on("wantTrailers", () => stream.sendTrailers(trailerOf(trailer)));
-    }
-    if (isHeadersOnly) {
-      stream.end();
-      this.noteSent(0);
+    if (body === undefined || this.method === "HEAD") {
+      this.#respondWithoutBody(status, raw, trailer);
     } else if (isStream(body) || isLarge(body)) {
-      // A stream goes on when its client reads again. It holds no answer meanwhile.
-      if (!this.record.isStream) {
-        resetIfStalled(stream);
-      }
-      this.noteStreamed(await sendBody(stream, inPieces(body)), stream);
+      stream.respond(status, raw, false);
+      await this.#sendInPieces(body, trailer);
     } else {
-      if ((length ?? 0) > maxHeldBytes) {
-        resetIfStalled(stream);
-      }
-      endWithBody(stream, body, length ?? 0);
+      stream.respond(status, raw, false);
+      stream.endWith(body, length ?? 0, fieldsOf(trailer));
       this.noteSent(length ?? 0);
     }
-    drainRequest(stream);
+    this.#drainRequest();
+  }
+
+  #respondWithoutBody(status: number, raw: readonly string[], trailer: Headers | undefined): void {
+    const stream = this.#stream;
+    stream.respond(status, raw, trailer === undefined);
+    if (trailer !== undefined) {
+      stream.end(fieldsOf(trailer));
+    }
+    this.noteSent(0);
+    // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
+    if (!stream.isRequestEnded && this.record.requestBytes <= resetMaxBytes) {
+      stream.resetAfterAnswer();
+    }
+  }
+
+  async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+    const stream = this.#stream;
+    let bytes = 0;
+    try {
+      for await (const piece of inPieces(body)) {
+        if (stream.isClosed) {
+          break;
+        }
+        bytes += piece.length;
+        stream.write(piece);
+        await stream.drained();
+      }
+      stream.end(fieldsOf(trailer));
+    } catch {
+      stream.reset(ErrorCode.internalError);
+    }
+    this.noteStreamed(bytes, stream.isAnswerEnded);
+  }
+
+  /** Not every client reads an answer before it has sent its request. */
+  #drainRequest(): void {
+    const stream = this.#stream;
+    if (stream.isRequestEnded || stream.isClosed) {
+      return;
+    }
+    if (this.record.isStream) {
+      stream.resetAfterAnswer();
+    } else {
+      drainBody(stream.body, () => stream.resetAfterAnswer());
+    }
   }
 
   abort(): void {
-    this.body.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.reset(ErrorCode.internalError);
   }
 }
-
-/** The largest answer that may wait for its client as long as the connection does, in bytes. */
-const maxHeldBytes = 16 * 1024;
 
 /**
  * The most that a client may have sent for its answer to be reset, in bytes. A client that has sent more is still
@@ -108,12 +135,21 @@ const maxHeldBytes = 16 * 1024;
  */
 const resetMaxBytes = 65_535;
 
-/** A field with several values is sent as several lines. */
-function trailerOf(trailer: Headers): Record<string, string | string[]> {
-  const fields: Record<string, string | string[]> = {};
-  trailer.forEach((value, name) => {
-    const former = fields[name];
-    fields[name] = former === undefined ? value : [former, value].flat();
-  });
-  return fields;
+/** The names and values of a trailer in turn; undefined where there are none. */
+function fieldsOf(trailer: Headers | undefined): readonly string[] | undefined {
+  const fields = [...(trailer ?? [])].flat();
+  return fields.length > 0 ? fields : undefined;
+}
+
+let dateText = "";
+let datedAtMs = 0;
+
+/** The time as HTTP writes it, which changes once a second. */
+function date(): string {
+  const nowMs = Date.now();
+  if (nowMs - datedAtMs >= 1_000 || nowMs < datedAtMs) {
+    datedAtMs = nowMs - (nowMs % 1_000);
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
 }

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
@@ -7,20 +6,13 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { Connections, createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
-import { createDetachedHttp2Server, type DetachedHttp2Server } from "./http2-server.ts";
+import { Http2Server } from "./http2-server.ts";
 import { oncePerSocket } from "./node-faults/http1-socket-errors.ts";
 import { InFlight, Pipelines } from "./pipelines.ts";
 import { splitByProtocol } from "./preface.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
-
-/** A handler that needs Node's own requests; those of HTTP/2 come through Node's compatibility layer. */
-export interface NodeHandler {
-  /** The paths of the requests that it answers. */
-  readonly paths: ReadonlySet<string>;
-  readonly handle: RequestListener;
-}
 
 /** Where a listener listens, and who answers. */
 export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOptions, "handleRequest"> {
@@ -29,8 +21,6 @@ export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOption
   readonly port: number;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers the requests for its paths, in place of `handle`. */
-  readonly nodeHandler: NodeHandler;
   /** Is told why a connection could not be accepted, such as for want of file handles. */
   readonly reportAcceptError: (reason: Error) => void;
   /** Is told the address of a peer whose connection is ended, because it begins too many calls at once. */
@@ -51,8 +41,15 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
-  const pipelines = createPipelines(options, requests, inFlight);
-  const http2 = createHttp2Server(options, requests, inFlight);
+  const pipelines = new Pipelines({
+    inFlight,
+    begin: (request, response) => requests.add(new Http1Exchange(request, response, options)),
+  });
+  const http2 = new Http2Server({
+    ...options,
+    inFlight,
+    handleStream: (stream) => requests.add(new Http2Exchange(stream, options)),
+  });
   const handleParseError = oncePerSocket(options.handleParseError);
   const http1 = createHttp1Server({
     ...options,
@@ -64,7 +61,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       }
     },
   });
-  splitByProtocol(http1, http2.server, options);
+  splitByProtocol(http1, http2, options);
   const connections = new Connections(http1);
 
   http1.listen(options.port, options.host);
@@ -85,40 +82,4 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       connections.destroy();
     },
   };
-}
-
-function createPipelines(options: ListenerOptions, requests: TurnBatcher<Exchange>, inFlight: InFlight): Pipelines {
-  const { nodeHandler } = options;
-  return new Pipelines({
-    inFlight,
-    begin(request, response) {
-      const exchange = new Http1Exchange(request, response, options);
-      if (nodeHandler.paths.has(exchange.path)) {
-        nodeHandler.handle(request, response);
-      } else {
-        requests.add(exchange);
-      }
-    },
-  });
-}
-
-function createHttp2Server(
-  options: ListenerOptions,
-  requests: TurnBatcher<Exchange>,
-  inFlight: InFlight,
-): DetachedHttp2Server {
-  const { nodeHandler, reportBurst } = options;
-  return createDetachedHttp2Server({
-    reportBurst,
-    inFlight,
-    takeStream(stream, headers, rawHeaders) {
-      const exchange = new Http2Exchange(stream, headers, rawHeaders, options);
-      if (nodeHandler.paths.has(exchange.path)) {
-        return false;
-      }
-      requests.add(exchange);
-      return true;
-    },
-    handleRequest: nodeHandler.handle,
-  });
 }

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
-import type { Http2Server } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Http2Server } from "./http2-server.ts";
 import { unshiftInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
@@ -30,11 +30,11 @@ export function splitByProtocol(http1: Server, http2: Http2Server, { tls, reques
   function connect(socket: Socket, isHttp2: boolean): void {
     if (isHttp2) {
       socket.allowHalfOpen = false;
-      http2.emit("connection", socket);
-      return;
-    }
-    for (const listener of http1Listeners) {
-      listener.call(http1, socket);
+      http2.accept(socket);
+    } else {
+      for (const listener of http1Listeners) {
+        listener.call(http1, socket);
+      }
     }
     socket.resume();
   }
@@ -64,8 +64,6 @@ function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean
     stop();
     socket.pause();
     if (isStart) {
-      // In one piece. Node gives each piece to the session, even after an earlier one has ended it, and then throws out
-      // of reach. See test/http/node-faults/http2-unshifted-pieces.test.ts.
       socket.unshift(seen);
     } else {
       unshiftInSlices(socket, seen);

@@ -59,6 +59,7 @@ export async function openApiPort(
   const router = createRouter({
     api,
     health: createHealthCalls(health, api.toError),
+    connectServices: createConnectServices({ ...config, services: apiServices, health, stopping }),
     site: createSite({ baseUrls: config.baseUrls, services: apiServices, ownOrigin: ownUrl }),
     cors: createCors(config.corsOrigins),
     limiter,
@@ -69,15 +70,6 @@ export async function openApiPort(
     ...config,
     ...heads,
     handle: traced(tracing, router),
-    nodeHandler: createConnectServices({
-      ...config,
-      ...heads,
-      services: apiServices,
-      health,
-      stopping,
-      observer,
-      tracing,
-    }),
     handleParseError: (error, socket) => respondToParseError(error, socket, { limiter, observer }),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>

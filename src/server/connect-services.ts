@@ -1,29 +1,26 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
-import { createConnectRouter, type ServiceImpl } from "@connectrpc/connect";
 import {
-  compressionBrotli,
-  compressionGzip,
-  universalRequestFromNodeRequest,
-  universalResponseToNodeResponse,
-} from "@connectrpc/connect-node";
+  Code,
+  ConnectError,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type Interceptor,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
-import type { NodeHandler } from "../http/listener.ts";
-import { drainWithinBounds, preventAutoDrain } from "../http/node-faults/http1-unread-body.ts";
-import { resetUnreadRequest } from "../http/node-faults/http2-unread-request.ts";
-import { ProtocolError } from "../http/protocol-error.ts";
-import { authorityFault, parseTarget } from "../http/target.ts";
-import type { CallObserver } from "../observability/call-observer.ts";
-import type { Tracing } from "../observability/tracing.ts";
+import type { DomainError, ErrorCode } from "../domain/errors.ts";
+import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
+import { authorityFault } from "../http/target.ts";
+import { canonicalName } from "../interceptors/error-codes.ts";
+import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { ConnectCall, type ConnectCallOptions, recordErrorCode, refuse } from "./connect-call.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { refusalAnswer } from "./refusal.ts";
 import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";
 
 /** The largest message of a stream, in bytes. It is many times what any client needs. */
@@ -36,51 +33,45 @@ const encodingHeaders = ["connect-content-encoding", "grpc-encoding"];
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
 
 /** What the services need. */
-export interface ConnectServicesOptions extends ConnectCallOptions {
+export interface ConnectServicesOptions {
   readonly services: readonly DescService[];
   readonly reflection: boolean;
   readonly health: ServiceImpl<typeof Health>;
   /** Aborts when the server stops serving; it ends their streams. */
   readonly stopping: AbortSignal;
-  /** Is told of every call when it has ended. */
-  readonly observer: CallObserver;
-  readonly tracing: Tracing | undefined;
 }
 
-/**
- * Makes the handler of the streaming methods of health and reflection. They need no key, and count towards no limit.
- * Connect's own handlers answer them.
- */
-export function createConnectServices(options: ConnectServicesOptions): NodeHandler {
-  const { observer, tracing } = options;
+/** Answers the streaming methods of health and reflection, by Connect's own handlers. */
+export interface ConnectServices {
+  serves(path: string): boolean;
+  /** Sends the answer. Rejects with `malformed` for an invalid authority. */
+  respond(exchange: Exchange): Promise<void>;
+}
+
+/** Makes the services. Their methods need no key, and count towards no limit. */
+export function createConnectServices(options: ConnectServicesOptions): ConnectServices {
   const handlers = createHandlers(options);
   const openStreams = new OpenStreams();
-
-  async function answer({ request, response, call, authority }: NodeCall): Promise<void> {
-    const ended = call.answeredBy(response);
-    const place = openStreams.enter(call.clientAddress);
-    boundBody(request, response);
-    const handler = handlers.get(call.path) as UniversalHandler;
-    call.refusedFor(place.refusal);
-    answerByConnect(handler, { request, response, call, authority }).catch((reason: unknown) => {
-      if (reason instanceof ProtocolError) {
-        call.record.code = answerRefused(response, reason);
-      } else if (!response.headersSent) {
-        response.destroy();
-      }
-    });
-    await ended;
-    place.leave();
-    observer.ended(call);
-  }
-
   return {
-    paths: new Set(handlers.keys()),
-    handle(request, response) {
-      const { path, authority = authorityOf(request) } = parseTarget(request.url ?? "");
-      const call = new ConnectCall(request, path, options);
-      const work = () => answer({ request, response, call, authority });
-      void (tracing === undefined ? work() : tracing.run(call, work));
+    serves: (path) => handlers.has(path),
+    async respond(exchange) {
+      const fault = authorityFault(exchange.authority);
+      if (fault !== undefined) {
+        throw fault;
+      }
+      const { record } = exchange;
+      record.protocol = protocolOf(exchange.header("content-type"));
+      record.method = exchange.path.slice(1);
+      record.isStream = true;
+      const { refusal, leave } = openStreams.enter(exchange.clientAddress);
+      try {
+        const handler = handlers.get(exchange.path) as UniversalHandler;
+        const answer = await answerByConnect(handler, exchange, refusal);
+        record.code = codeOfStatus[answer.status] ?? record.code;
+        await exchange.respond(answer);
+      } finally {
+        leave();
+      }
     },
   };
 }
@@ -109,58 +100,87 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
   return new Map(streams.map((handler) => [handler.requestPath, handler]));
 }
 
-/** A call for one of Connect's handlers. */
-interface NodeCall {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly call: ConnectCall;
-  readonly authority: string | undefined;
+/** Lets Connect make the answer to a call. */
+async function answerByConnect(
+  handler: UniversalHandler,
+  exchange: Exchange,
+  refusal: DomainError | undefined,
+): Promise<Answer> {
+  const { httpVersion, method, path, requestHeader, signal, record } = exchange;
+  // Connect may stop reading before the end. The exchange takes care of the rest.
+  const body = exchange.body.iterator({ destroyOnReturn: false });
+  const isNamed = encodingHeaders.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
+  const answer = await handler({
+    httpVersion,
+    method,
+    // Connect reads the path alone, and its URL parser throws for some hosts that HTTP allows.
+    url: `http://localhost${path}`,
+    header: requestHeader,
+    body: isNamed ? body : refuseCompressed(body),
+    signal,
+    contextValues: createContextValues().set(callKey, { record, refusal }),
+  });
+  const { status, header = new Headers(), body: messages, trailer } = answer;
+  return { status, header, ...(messages && { body: messages }), ...(trailer && { trailer }) };
 }
 
-/** Lets Connect answer a call. Throws `malformed` for an invalid authority. */
-async function answerByConnect(handler: UniversalHandler, nodeCall: NodeCall): Promise<void> {
-  const { request, response, call, authority } = nodeCall;
-  const fault = authorityFault(authority);
-  if (fault !== undefined) {
-    throw fault;
+/** A call that Connect's own handlers answer. */
+interface ConnectCall {
+  readonly record: CallRecord;
+  /** Why it is refused. */
+  readonly refusal: DomainError | undefined;
+}
+
+const callKey = createContextKey<ConnectCall | undefined>(undefined, { description: "call" });
+
+/** Refuses calls that have a refusal, so that the answer follows its protocol. */
+const refuse: Interceptor = (next) => async (request) => {
+  const refusal = request.contextValues.get(callKey)?.refusal;
+  if (refusal !== undefined) {
+    throw toConnectError(refusal);
   }
-  // Connect does not understand the absolute form, and its URL parser throws for some hosts that HTTP allows.
-  request.url = call.path;
-  request.headers.host = "localhost";
-  if (request.headers[":authority"] !== undefined) {
-    request.headers[":authority"] = "localhost";
-  }
-  // A client may go away when Connect no longer listens for it, as after the answer to half a request.
-  request.on("error", () => {});
-  response.on("error", () => {});
-  const universal = universalRequestFromNodeRequest(request, response, undefined, call.contextValues);
-  const isNamed = encodingHeaders.some((name) => (universal.header.get(name) ?? "identity") !== "identity");
-  const body = isNamed ? universal.body : refuseCompressed(universal.body as AsyncIterable<Uint8Array>);
-  await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
-}
+  return await next(request);
+};
 
-/** Bounds the bytes that are taken of an unread body, as for other requests. Over HTTP/2 none are after the answer. */
-function boundBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.httpVersionMajor === 1) {
-    const connected = { request, socket: request.socket };
-    // Connect stops reading when it answers. A request that is destroyed then takes its connection along.
-    request[Symbol.asyncIterator] = () => request.iterator({ destroyOnReturn: false });
-    preventAutoDrain(connected);
-    response.once("finish", () => drainWithinBounds(connected));
-  } else {
-    const { stream } = request as unknown as Http2ServerRequest;
-    stream.once("finish", () => resetUnreadRequest(stream));
+/** Records the code of a failed call. Most calls fail while their messages are pulled. */
+const recordErrorCode: Interceptor = (next) => async (request) => {
+  const record = request.contextValues.get(callKey)?.record;
+  try {
+    const response = await next(request);
+    return response.stream ? { ...response, message: noteFailure(response.message, record) } : response;
+  } catch (reason) {
+    note(reason, record);
+    throw reason;
+  }
+};
+
+async function* noteFailure<T>(messages: AsyncIterable<T>, record: CallRecord | undefined): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    note(reason, record);
+    throw reason;
   }
 }
 
-function authorityOf({ headers }: IncomingMessage): string | undefined {
-  return (headers[":authority"] as string | undefined) ?? headers.host;
+function note(reason: unknown, record: CallRecord | undefined): void {
+  if (record !== undefined) {
+    const error = ConnectError.from(reason, Code.Internal);
+    record.code = codeOfDetails(error.details) ?? canonicalName(error.code);
+  }
 }
 
-/** Returns the code of the refusal. */
-function answerRefused(response: ServerResponse, reason: unknown): string {
-  const { status, header, body, code } = refusalAnswer(reason);
-  response.writeHead(status, { ...Object.fromEntries(header), "content-length": body.length });
-  response.end(body);
-  return code;
+/** The codes of requests that Connect's handlers refuse before any interceptor runs. */
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  404: "ROUTE_NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  415: "MEDIA_TYPE_UNSUPPORTED",
+  505: "INVALID_REQUEST",
+};
+
+function protocolOf(contentType = ""): string {
+  if (contentType.startsWith("application/grpc-web")) {
+    return "grpc-web";
+  }
+  return contentType.startsWith("application/grpc") ? "grpc" : "connect";
 }

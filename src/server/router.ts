@@ -10,6 +10,7 @@ import type { CallObserver } from "../observability/call-observer.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
+import type { ConnectServices } from "./connect-services.ts";
 import type { Cors } from "./cors.ts";
 import type { Logger } from "./logger.ts";
 import { countAddress, type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
@@ -19,6 +20,8 @@ export interface RouterOptions {
   readonly api: Api;
   /** The unary calls of health. */
   readonly health: RpcHandler;
+  /** The streams of health and reflection. */
+  readonly connectServices: ConnectServices;
   readonly site: Site;
   /** Undefined where pages of other origins may not call the API. */
   readonly cors: Cors | undefined;
@@ -33,7 +36,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
-  const { api, health, site, cors, limiter, logger, observer } = options;
+  const { api, health, connectServices, site, cors, limiter, logger, observer } = options;
   function answer(exchange: Exchange): Promise<Answer> {
     const { path } = exchange;
     if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
@@ -78,8 +81,11 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
   return async (exchange) => {
     try {
-      // An abandoned request needs no answer.
-      if (!exchange.isAbandoned) {
+      if (exchange.isAbandoned) {
+        // It needs no answer.
+      } else if (connectServices.serves(exchange.path)) {
+        await connectServices.respond(exchange);
+      } else {
         await exchange.respond(await answer(exchange));
       }
     } catch (reason) {

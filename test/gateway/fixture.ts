@@ -99,6 +99,9 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     signal: new AbortController().signal,
     header: (name) => requestHeader.get(name) ?? undefined,
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
+    get body(): never {
+      throw new Error("the gateway reads whole bodies");
+    },
     readBody: async (maxBytes) => {
       if (Math.max(body?.length ?? 0, Number(requestHeader.get("content-length") ?? 0)) > maxBytes) {
         throw new ProtocolError("body_too_large", "too large");

@@ -1,0 +1,499 @@
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { ClientBudget } from "./client-budget.ts";
+import type { Field } from "./field.ts";
+import { FrameOutput } from "./frame-output.ts";
+import { assertPriority, FrameParser } from "./frame-parser.ts";
+import {
+  ConnectionError,
+  defaultFrameBytes,
+  defaultWindow,
+  ErrorCode,
+  Flag,
+  FrameType,
+  maxWindow,
+  Setting,
+} from "./frames.ts";
+import { HeaderDecoder } from "./header-decoder.ts";
+import { HeaderEncoder } from "./header-encoder.ts";
+import { areTrailers, readRequestHead } from "./request-head.ts";
+import { Http2Stream } from "./stream.ts";
+import { StreamTable } from "./stream-table.ts";
+
+/** How many streams a connection may have open at a time. Source: RFC 9113, section 6.5.2: at least 100. */
+const maxStreams = 128;
+
+/** How many streams a connection may open in one turn of the event loop. None of them can be answered within it. */
+const maxStreamsByTurn = 2 * maxStreams;
+
+/** The largest header list, in bytes. */
+const maxHeaderListBytes = 64 * 1024;
+
+/** How many bytes a client may leave unread, beside the bodies of answers. */
+const maxUnsentBytes = 1024 * 1024;
+
+/** The connection's own window, in bytes. The windows of its streams bound what is kept. */
+const receiveWindow = 1024 * 1024;
+
+/** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
+const idleMs = 65_000;
+
+/** How long a client may leave the connection open after its GOAWAY, in milliseconds. */
+const goAwayMs = 5_000;
+
+/** How long the last bytes of a connection may take to be sent, in milliseconds. */
+const lingerMs = 1_000;
+
+/** Who hears of a connection's streams. */
+export interface ConnectionHandlers {
+  /** Is told of each request when its head has come. */
+  readonly onStream: (stream: Http2Stream) => void;
+  /** Is told of each of these streams when it has closed. */
+  readonly onStreamClosed: () => void;
+  /** Is told of a client that is cut off because it opens too many streams at once. */
+  readonly onBurst: (peerAddress: string) => void;
+}
+
+/** The server's side of a connection over HTTP/2. Source: https://www.rfc-editor.org/rfc/rfc9113 */
+export class Http2Connection {
+  readonly peerAddress: string;
+  readonly isEncrypted: boolean;
+  readonly #socket: Socket;
+  readonly #handlers: ConnectionHandlers;
+  readonly #output: FrameOutput;
+  readonly #parser = new FrameParser({
+    onHeaders: (stream, isLast, block) => this.#takeFields(stream, isLast, this.#decoder.decode(block)),
+    onFrame: (type, flags, stream, payload, frameBytes) => this.#takeFrame(type, flags, stream, payload, frameBytes),
+  });
+  readonly #decoder = new HeaderDecoder(maxHeaderListBytes);
+  readonly #encoder = new HeaderEncoder();
+  readonly #budget = new ClientBudget();
+  readonly #streams = new StreamTable();
+  /** Streams that have something to send, for which the connection has no room. They take turns. */
+  #waiting: Http2Stream[] = [];
+  #lastStream = 0;
+  /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
+  #sendWindow = defaultWindow;
+  #streamWindow = defaultWindow;
+  #receiveWindow = receiveWindow;
+  #isClosing = false;
+  #isEnded = false;
+
+  /** The client has `prefaceTimeoutMs` to begin. */
+  constructor(socket: Socket, handlers: ConnectionHandlers, prefaceTimeoutMs: number) {
+    this.peerAddress = socket.remoteAddress ?? "";
+    this.isEncrypted = (socket as TLSSocket).encrypted === true;
+    this.#socket = socket;
+    this.#handlers = handlers;
+    this.#output = new FrameOutput(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => this.#abandon());
+    socket.on("drain", () => this.#sendWaiting());
+    socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    this.#writeSettings();
+  }
+
+  /** Lets the client open no further streams, and ends the connection after the last one. */
+  close(): void {
+    if (!this.#isClosing) {
+      this.#isClosing = true;
+      this.#writeGoAway(ErrorCode.noError, "");
+      this.#endIfClosed();
+    }
+  }
+
+  /** Ends the connection, and with it all that is under way. Tells the client why. */
+  end(code: ErrorCode, reason = ""): void {
+    if (this.#isEnded) {
+      return;
+    }
+    if (!this.#isClosing || code !== ErrorCode.noError) {
+      this.#writeGoAway(code, reason);
+    }
+    this.#output.flush();
+    this.#abandon();
+    this.#socket.destroySoon();
+    this.#destroyAfter(lingerMs);
+  }
+
+  /** Resets the streams whose client has taken nothing of their answers since this was last called. */
+  resetStalled(): void {
+    for (const stream of this.#streams.all()) {
+      stream.resetIfStalled();
+    }
+  }
+
+  #endIfClosed(): void {
+    if (this.#isClosing && this.#streams.openCount === 0) {
+      this.end(ErrorCode.noError);
+    }
+  }
+
+  #abandon(): void {
+    this.#isEnded = true;
+    this.#parser.stop();
+    this.#waiting = [];
+    for (const stream of this.#streams.all()) {
+      stream.close(false);
+    }
+  }
+
+  #destroyAfter(ms: number): void {
+    const timer = setTimeout(() => this.#socket.destroy(), ms).unref();
+    this.#socket.once("close", () => clearTimeout(timer));
+  }
+
+  #onSilence(): void {
+    if (this.#streams.openCount === 0) {
+      this.end(ErrorCode.noError);
+    } else {
+      this.close();
+    }
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      this.#parser.parse(bytes);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) {
+        throw error;
+      }
+      this.end(error.code, error.message);
+    }
+  }
+
+  #takeFields(id: number, isLast: boolean, fields: Field[]): void {
+    if (id > this.#lastStream) {
+      this.#lastStream = id;
+      this.#open(id, isLast, fields);
+      return;
+    }
+    const stream = this.#streams.find(id);
+    if (stream === undefined) {
+      this.#assertResetByUs(id);
+      return;
+    }
+    if (stream.isRequestEnded) {
+      this.#resetFor(stream, ErrorCode.streamClosed);
+    } else {
+      this.#resetFor(stream, isLast && areTrailers(fields) ? stream.endRequest() : ErrorCode.protocolError);
+    }
+  }
+
+  #open(id: number, isLast: boolean, fields: Field[]): void {
+    if (this.#budget.countStream() > maxStreamsByTurn) {
+      this.#handlers.onBurst(this.peerAddress);
+      throw new ConnectionError(ErrorCode.enhanceYourCalm, "too many streams at once");
+    }
+    if (this.#isClosing) {
+      // The client knows from GOAWAY that the request was not handled.
+      return;
+    }
+    if (this.#streams.openCount >= maxStreams) {
+      this.#refuse(id, ErrorCode.refusedStream);
+      return;
+    }
+    const head = readRequestHead(fields);
+    if (head === undefined || (isLast && (head.contentLength ?? 0) !== 0)) {
+      this.#refuse(id, ErrorCode.protocolError);
+      return;
+    }
+    const stream = new Http2Stream(this, id, head, this.#streamWindow);
+    this.#streams.add(stream);
+    if (isLast) {
+      stream.endRequest();
+    }
+    this.#handlers.onStream(stream);
+  }
+
+  /** Resets a stream that is not opened. */
+  #refuse(id: number, code: ErrorCode): void {
+    this.#budget.countReset();
+    this.#streams.noteClosed(id, true);
+    this.writeReset(id, code);
+  }
+
+  /** Resets a stream for what its client has done wrong, if it has. */
+  #resetFor(stream: Http2Stream, fault: ErrorCode | undefined): void {
+    if (fault !== undefined) {
+      this.#budget.countReset();
+      stream.reset(fault);
+    }
+  }
+
+  /** The client may not have known of a reset of ours, nor of our GOAWAY, when it sent headers of a closed stream. */
+  #assertResetByUs(id: number): void {
+    switch (this.#streams.howClosed(id)) {
+      case "reset by us":
+        return;
+      case undefined:
+        if (!this.#isClosing) {
+          throw new ConnectionError(ErrorCode.protocolError, "a client may not open such a stream");
+        }
+        return;
+      default:
+        throw new ConnectionError(ErrorCode.streamClosed, "the stream has closed");
+    }
+  }
+
+  #assertOpened(id: number): void {
+    if (id % 2 === 0 || id > this.#lastStream) {
+      throw new ConnectionError(ErrorCode.protocolError, "the stream was never open");
+    }
+  }
+
+  #takeFrame(type: number, flags: number, id: number, payload: Buffer, frameBytes: number): void {
+    switch (type) {
+      case FrameType.data:
+        this.#takeData(flags, id, payload, frameBytes);
+        break;
+      case FrameType.windowUpdate:
+        this.#takeWindowUpdate(id, payload);
+        break;
+      case FrameType.reset:
+        this.#assertOpened(id);
+        assertLength(payload.length === 4);
+        this.#budget.countReset();
+        this.#streams.find(id)?.close(false);
+        break;
+      case FrameType.settings:
+        assertOfConnection(id);
+        this.#takeSettings(flags, payload);
+        break;
+      case FrameType.ping:
+        assertOfConnection(id);
+        assertLength(payload.length === 8);
+        this.#takePing(flags, payload);
+        break;
+      case FrameType.goAway:
+        assertOfConnection(id);
+        assertLength(payload.length >= 8);
+        this.close();
+        this.#destroyAfter(goAwayMs);
+        break;
+      case FrameType.priority:
+        assertPriority(id, payload);
+        this.#budget.countIdleFrame();
+        break;
+      case FrameType.pushPromise:
+        throw new ConnectionError(ErrorCode.protocolError, "a client may not push");
+      default:
+        this.#budget.countIdleFrame();
+    }
+  }
+
+  #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {
+    this.#assertOpened(id);
+    this.#receiveWindow -= frameBytes;
+    if (this.#receiveWindow < 0) {
+      throw new ConnectionError(ErrorCode.flowControlError, "the connection's window is exceeded");
+    }
+    if (this.#receiveWindow <= receiveWindow / 2) {
+      this.writeWindowUpdate(0, receiveWindow - this.#receiveWindow);
+      this.#receiveWindow = receiveWindow;
+    }
+    const isLast = (flags & Flag.endStream) !== 0;
+    const stream = this.#streams.find(id);
+    if (stream === undefined || (data.length === 0 && !isLast)) {
+      this.#budget.countIdleFrame();
+    }
+    if (stream !== undefined) {
+      this.#resetFor(stream, stream.receive(data, frameBytes, isLast));
+    } else if (this.#streams.howClosed(id) === "by the client, or at its end") {
+      throw new ConnectionError(ErrorCode.streamClosed, "the stream has closed");
+    }
+  }
+
+  #takeWindowUpdate(id: number, payload: Buffer): void {
+    assertLength(payload.length === 4);
+    const bytes = payload.readUInt32BE(0) & maxWindow;
+    const fault = bytes === 0 ? ErrorCode.protocolError : ErrorCode.flowControlError;
+    if (id === 0) {
+      this.#sendWindow += bytes;
+      if (bytes === 0 || this.#sendWindow > maxWindow) {
+        throw new ConnectionError(fault, "the connection's window cannot be so large");
+      }
+      this.#sendWaiting();
+      return;
+    }
+    this.#assertOpened(id);
+    const stream = this.#streams.find(id);
+    if (stream !== undefined && (bytes === 0 || !stream.widen(bytes))) {
+      this.#resetFor(stream, fault);
+    }
+  }
+
+  #takeSettings(flags: number, payload: Buffer): void {
+    const isAck = (flags & Flag.ack) !== 0;
+    assertLength(isAck ? payload.length === 0 : payload.length % 6 === 0);
+    if (isAck) {
+      return;
+    }
+    this.#socket.setTimeout(idleMs);
+    this.#budget.countAck();
+    // The client takes what is sent after this by its new settings.
+    this.#writeAck(FrameType.settings, payload.subarray(0, 0));
+    for (let at = 0; at < payload.length; at += 6) {
+      this.#obey(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    }
+  }
+
+  #obey(setting: number, value: number): void {
+    switch (setting) {
+      case Setting.headerTableSize:
+        this.#encoder.setCapacity(value);
+        break;
+      case Setting.enablePush:
+        assertSetting(value <= 1);
+        break;
+      case Setting.initialWindowSize:
+        if (value > maxWindow) {
+          throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
+        }
+        this.#changeStreamWindow(value);
+        break;
+      case Setting.maxFrameSize:
+        assertSetting(value >= defaultFrameBytes && value <= 0xff_ffff);
+        break;
+      default:
+    }
+  }
+
+  /** The windows of open streams change with the setting, and may become negative. Source: RFC 9113, section 6.9.2 */
+  #changeStreamWindow(bytes: number): void {
+    const change = bytes - this.#streamWindow;
+    this.#streamWindow = bytes;
+    for (const stream of this.#streams.all()) {
+      if (!stream.widen(change)) {
+        throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
+      }
+    }
+  }
+
+  #takePing(flags: number, payload: Buffer): void {
+    if ((flags & Flag.ack) !== 0) {
+      this.#budget.countIdleFrame();
+    } else {
+      this.#budget.countAck();
+      this.#writeAck(FrameType.ping, payload);
+    }
+  }
+
+  #writeAck(type: number, payload: Buffer): void {
+    this.#assertRead();
+    this.#output.begin(type, Flag.ack, 0);
+    this.#output.writeBytes(payload);
+    this.#output.end();
+  }
+
+  /** A client that reads nothing may not have the server keep more and more for it. */
+  #assertRead(): void {
+    if (this.#output.unsentBytes > maxUnsentBytes) {
+      this.end(ErrorCode.enhanceYourCalm, "too much is left unread");
+    }
+  }
+
+  /** How many bytes of a body can be sent in one frame now. */
+  get sendableBytes(): number {
+    return this.#output.isCongested ? 0 : Math.min(this.#sendWindow, defaultFrameBytes);
+  }
+
+  /** Whether a body can be sent in one frame, before those of streams that wait. */
+  canSendAtOnce(bytes: number): boolean {
+    return this.#waiting.length === 0 && bytes <= this.sendableBytes;
+  }
+
+  /** Sends more of the stream when there is room. */
+  wait(stream: Http2Stream): void {
+    if (!this.#waiting.includes(stream)) {
+      this.#waiting.push(stream);
+    }
+  }
+
+  #sendWaiting(): void {
+    let sending = this.#waiting;
+    this.#waiting = [];
+    while (sending.length > 0 && this.sendableBytes > 0) {
+      sending = sending.filter((stream) => stream.sendNext());
+    }
+    // Those that wait for their own windows are not among them.
+    for (const stream of sending) {
+      this.wait(stream);
+    }
+  }
+
+  /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
+  writeHeaders(id: number, flags: number, status: number | undefined, raw: readonly string[]): void {
+    this.#encoder.assertValid(raw);
+    this.#assertRead();
+    this.#output.begin(FrameType.headers, flags | Flag.endHeaders, id);
+    this.#encoder.encode(this.#output, status, raw);
+    this.#output.endHeaders(id);
+  }
+
+  /** Writes a DATA frame. The caller has asked whether it can be sent. */
+  writeData(id: number, flags: number, body: string | Uint8Array, byteLength: number): void {
+    this.#sendWindow -= byteLength;
+    this.#output.begin(FrameType.data, flags, id);
+    if (typeof body === "string") {
+      this.#output.writeUtf8(body, byteLength);
+    } else {
+      this.#output.writeBytes(body);
+    }
+    this.#output.end();
+  }
+
+  writeReset(id: number, code: ErrorCode): void {
+    this.#output.begin(FrameType.reset, 0, id);
+    this.#output.writeUint32(code);
+    this.#output.end();
+  }
+
+  writeWindowUpdate(id: number, bytes: number): void {
+    this.#output.begin(FrameType.windowUpdate, 0, id);
+    this.#output.writeUint32(bytes);
+    this.#output.end();
+  }
+
+  /** Drops a stream that has closed. */
+  forget(stream: Http2Stream, isResetByUs: boolean): void {
+    this.#streams.close(stream, isResetByUs);
+    this.#handlers.onStreamClosed();
+    this.#endIfClosed();
+  }
+
+  #writeSettings(): void {
+    this.#output.begin(FrameType.settings, 0, 0);
+    this.#output.writeUint16(Setting.maxConcurrentStreams);
+    this.#output.writeUint32(maxStreams);
+    this.#output.end();
+    this.writeWindowUpdate(0, receiveWindow - defaultWindow);
+  }
+
+  #writeGoAway(code: ErrorCode, reason: string): void {
+    this.#output.begin(FrameType.goAway, 0, 0);
+    this.#output.writeUint32(this.#lastStream);
+    this.#output.writeUint32(code);
+    this.#output.writeUtf8(reason, reason.length);
+    this.#output.end();
+  }
+}
+
+function assertLength(isRight: boolean): void {
+  if (!isRight) {
+    throw new ConnectionError(ErrorCode.frameSizeError, "a frame has a wrong length");
+  }
+}
+
+function assertOfConnection(id: number): void {
+  if (id !== 0) {
+    throw new ConnectionError(ErrorCode.protocolError, "such a frame is of no stream");
+  }
+}
+
+function assertSetting(isRight: boolean): void {
+  if (!isRight) {
+    throw new ConnectionError(ErrorCode.protocolError, "a setting is wrong");
+  }
+}

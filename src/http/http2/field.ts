@@ -1,0 +1,128 @@
+/** What a field means for the validity of a request. Source: RFC 9113, sections 8.2 and 8.3.1 */
+export const FieldKind = {
+  regular: 0,
+  contentLength: 1,
+  method: 2,
+  scheme: 3,
+  path: 4,
+  authority: 5,
+  /** No request may have it. */
+  malformed: 6,
+} as const;
+
+export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind];
+
+/** A field of a header list. It is judged once, and may be in many lists. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+  /** In bytes. Source: RFC 7541, section 4.1 */
+  readonly size: number;
+  readonly kind: FieldKind;
+}
+
+/** What a table counts for each field beside its texts, in bytes. Source: RFC 7541, section 4.1 */
+export const fieldOverhead = 32;
+
+export function makeField(name: string, value: string): Field {
+  return { name, value, size: name.length + value.length + fieldOverhead, kind: kindOf(name, value) };
+}
+
+const kinds: Readonly<Record<string, FieldKind>> = {
+  ":method": FieldKind.method,
+  ":scheme": FieldKind.scheme,
+  ":path": FieldKind.path,
+  ":authority": FieldKind.authority,
+  "content-length": FieldKind.contentLength,
+  connection: FieldKind.malformed,
+  "keep-alive": FieldKind.malformed,
+  "proxy-connection": FieldKind.malformed,
+  "transfer-encoding": FieldKind.malformed,
+  upgrade: FieldKind.malformed,
+};
+
+const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const badValue = /[^\t\x20-\x7e\x80-\xff]/;
+
+function kindOf(name: string, value: string): FieldKind {
+  const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (badValue.test(value) || (known === undefined && !token.test(name))) {
+    return FieldKind.malformed;
+  }
+  if (name === "te") {
+    return value.trim().toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
+  }
+  return known ?? FieldKind.regular;
+}
+
+/**
+ * The fields that both sides know, from index 1 on, as name and value in turn.
+ * Source: https://www.rfc-editor.org/rfc/rfc7541#appendix-A
+ */
+const texts = `:authority|
+:method|GET
+:method|POST
+:path|/
+:path|/index.html
+:scheme|http
+:scheme|https
+:status|200
+:status|204
+:status|206
+:status|304
+:status|400
+:status|404
+:status|500
+accept-charset|
+accept-encoding|gzip, deflate
+accept-language|
+accept-ranges|
+accept|
+access-control-allow-origin|
+age|
+allow|
+authorization|
+cache-control|
+content-disposition|
+content-encoding|
+content-language|
+content-length|
+content-location|
+content-range|
+content-type|
+cookie|
+date|
+etag|
+expect|
+expires|
+from|
+host|
+if-match|
+if-modified-since|
+if-none-match|
+if-range|
+if-unmodified-since|
+last-modified|
+link|
+location|
+max-forwards|
+proxy-authenticate|
+proxy-authorization|
+range|
+referer|
+refresh|
+retry-after|
+server|
+set-cookie|
+strict-transport-security|
+transfer-encoding|
+user-agent|
+vary|
+via|
+www-authenticate|`;
+
+/** The static table. The field of index 1 comes first. */
+export const staticTable: readonly Field[] = texts.split("\n").map((line) => {
+  const [name = "", value = ""] = line.split("|");
+  return makeField(name, value);
+});

@@ -1,0 +1,159 @@
+import {
+  ConnectionError,
+  defaultFrameBytes,
+  ErrorCode,
+  Flag,
+  FrameType,
+  headBytes,
+  maxWindow,
+  preface,
+} from "./frames.ts";
+
+/** The largest header block, in bytes, and in how many further frames it may come. */
+const maxBlockBytes = 64 * 1024;
+const maxContinuations = 8;
+
+/** Who hears of the frames of a connection. */
+export interface FrameListener {
+  /** Is told of a whole header block, and whether the stream's request ends with it. */
+  onHeaders(stream: number, isLast: boolean, block: Buffer): void;
+  /** Is told of every other frame. `payload` is without padding; `frameBytes` counts it, too. */
+  onFrame(type: number, flags: number, stream: number, payload: Buffer, frameBytes: number): void;
+}
+
+/** A header block that goes on in CONTINUATION frames. */
+interface OpenBlock {
+  readonly stream: number;
+  readonly isLast: boolean;
+  readonly parts: Buffer[];
+  bytes: number;
+}
+
+/** Cuts what a client sends into frames, and joins its header blocks. */
+export class FrameParser {
+  readonly #listener: FrameListener;
+  /** What has come of a frame that is not complete. */
+  #rest: Buffer | undefined;
+  #isBegun = false;
+  #isSettled = false;
+  #isStopped = false;
+  #block: OpenBlock | undefined;
+
+  constructor(listener: FrameListener) {
+    this.#listener = listener;
+  }
+
+  /** Parses what has come. Throws a `ConnectionError` for what is no valid sequence of frames. */
+  parse(bytes: Buffer): void {
+    if (this.#isStopped) {
+      return;
+    }
+    const all = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
+    let at = this.#isBegun ? 0 : this.#readPreface(all);
+    while (!this.#isStopped && all.length - at >= headBytes) {
+      const length = ((all[at] as number) << 16) | ((all[at + 1] as number) << 8) | (all[at + 2] as number);
+      if (length > defaultFrameBytes) {
+        throw new ConnectionError(ErrorCode.frameSizeError, "a frame is too large");
+      }
+      const end = at + headBytes + length;
+      if (end > all.length) {
+        break;
+      }
+      const stream = all.readUInt32BE(at + 5) & maxWindow;
+      this.#takeFrame(all[at + 3] as number, all[at + 4] as number, stream, all.subarray(at + headBytes, end));
+      at = end;
+    }
+    this.#rest = at < all.length ? all.subarray(at) : undefined;
+  }
+
+  /** Parses no further, even of what has come. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Returns how many bytes of it are behind. */
+  #readPreface(bytes: Buffer): number {
+    const length = Math.min(bytes.length, preface.length);
+    if (bytes.compare(preface, 0, length, 0, length) !== 0) {
+      throw new ConnectionError(ErrorCode.protocolError, "the preface is wrong");
+    }
+    this.#isBegun = length === preface.length;
+    return this.#isBegun ? length : 0;
+  }
+
+  #takeFrame(type: number, flags: number, stream: number, payload: Buffer): void {
+    const isContinued = this.#block !== undefined;
+    this.#isSettled ||= type === FrameType.settings && (flags & Flag.ack) === 0;
+    if (!this.#isSettled || isContinued !== (type === FrameType.continuation)) {
+      throw new ConnectionError(ErrorCode.protocolError, "another frame was due");
+    }
+    if (type === FrameType.headers) {
+      this.#takeHeaders(flags, stream, unpad(flags, payload));
+    } else if (type === FrameType.continuation) {
+      this.#takeContinuation(flags, stream, payload);
+    } else {
+      const content = type === FrameType.data ? unpad(flags, payload) : payload;
+      this.#listener.onFrame(type, flags, stream, content, payload.length);
+    }
+  }
+
+  #takeHeaders(flags: number, stream: number, payload: Buffer): void {
+    if (stream % 2 === 0) {
+      throw new ConnectionError(ErrorCode.protocolError, "a client may not open such a stream");
+    }
+    const fragment = (flags & Flag.priority) === 0 ? payload : withoutPriority(stream, payload);
+    const isLast = (flags & Flag.endStream) !== 0;
+    if ((flags & Flag.endHeaders) === 0) {
+      this.#block = { stream, isLast, parts: [fragment], bytes: fragment.length };
+    } else {
+      this.#listener.onHeaders(stream, isLast, fragment);
+    }
+  }
+
+  #takeContinuation(flags: number, stream: number, payload: Buffer): void {
+    const block = this.#block as OpenBlock;
+    if (block.stream !== stream) {
+      throw new ConnectionError(ErrorCode.protocolError, "the headers of another stream go on");
+    }
+    block.parts.push(payload);
+    block.bytes += payload.length;
+    if (block.bytes > maxBlockBytes || block.parts.length > 1 + maxContinuations) {
+      throw new ConnectionError(ErrorCode.enhanceYourCalm, "the headers are too large");
+    }
+    if ((flags & Flag.endHeaders) !== 0) {
+      this.#block = undefined;
+      this.#listener.onHeaders(stream, block.isLast, Buffer.concat(block.parts));
+    }
+  }
+}
+
+/** Removes the padding of a frame. Source: RFC 9113, section 6.1 */
+function unpad(flags: number, payload: Buffer): Buffer {
+  if ((flags & Flag.padded) === 0) {
+    return payload;
+  }
+  const [padding] = payload;
+  if (padding === undefined) {
+    throw new ConnectionError(ErrorCode.frameSizeError, "a padding has no length");
+  }
+  if (padding >= payload.length) {
+    throw new ConnectionError(ErrorCode.protocolError, "a padding is too long");
+  }
+  return payload.subarray(1, payload.length - padding);
+}
+
+/** Priorities are obsolete, and ignored. Source: RFC 9113, section 5.3.2 */
+function withoutPriority(stream: number, payload: Buffer): Buffer {
+  assertPriority(stream, payload.subarray(0, 5));
+  return payload.subarray(5);
+}
+
+/** Throws for a priority of another length, or of a stream that depends on itself. */
+export function assertPriority(stream: number, priority: Buffer): void {
+  if (priority.length !== 5) {
+    throw new ConnectionError(ErrorCode.frameSizeError, "a priority has another length");
+  }
+  if ((priority.readUInt32BE(0) & maxWindow) === stream) {
+    throw new ConnectionError(ErrorCode.protocolError, "a stream depends on itself");
+  }
+}

@@ -1,0 +1,146 @@
+import { fieldOverhead, staticTable } from "./field.ts";
+import type { FrameOutput } from "./frame-output.ts";
+
+/** The largest table that is used, in bytes, however much the client allows. */
+const maxTableBytes = 4_096;
+
+/** As many fields as fit the table, and a power of two. */
+const slots = 128;
+
+/** What is known of a field name on a connection. */
+interface KnownName {
+  /** The value that was added to the table last. */
+  added: string;
+  /** As which field of all it was added; -1 for never. */
+  nth: number;
+  /** The value that was sent last. */
+  sent: string;
+}
+
+const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const badValue = /[^\t\x20-\x7e\x80-\xff]/;
+
+/**
+ * Encodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541
+ *
+ * A field that is sent twice in a row goes to the table, so that its index is sent from then on. Values that differ
+ * each time, such as request ids, leave the table alone.
+ */
+export class HeaderEncoder {
+  readonly #known = new Map<string, KnownName>();
+  /** The sizes of the fields in the table. That of the nth field that was added is at `n % slots`. */
+  readonly #sizes = new Uint16Array(slots);
+  #added = 0;
+  #count = 0;
+  #bytes = 0;
+  #capacity = maxTableBytes;
+  /** The capacities that the client has to be told: the smallest since the last block, and the present one. */
+  #toTell: readonly number[] = [];
+
+  /** Obeys the client's setting. */
+  setCapacity(bytes: number): void {
+    const capacity = Math.min(bytes, maxTableBytes);
+    const smallest = Math.min(capacity, this.#toTell[0] ?? this.#capacity);
+    this.#toTell = smallest < capacity ? [smallest, capacity] : [capacity];
+    this.#evict(smallest);
+    this.#capacity = capacity;
+  }
+
+  /** Writes a block with these fields, names and values in turn. */
+  encode(output: FrameOutput, status: number | undefined, raw: readonly string[]): void {
+    for (const capacity of this.#toTell) {
+      output.writeInteger(0x20, 0x1f, capacity);
+    }
+    this.#toTell = [];
+    if (status !== undefined) {
+      writeStatus(output, status);
+    }
+    for (let i = 0; i < raw.length; i += 2) {
+      this.#write(output, raw[i] as string, raw[i + 1] as string);
+    }
+  }
+
+  /** Throws if a field cannot be sent. To be called before `encode`: after half a block, both sides' tables differ. */
+  assertValid(raw: readonly string[]): void {
+    for (let i = 0; i < raw.length; i += 2) {
+      const name = raw[i] as string;
+      const value = raw[i + 1] as string;
+      const known = this.#known.get(name);
+      if ((known === undefined && !token.test(name)) || (known?.sent !== value && badValue.test(value))) {
+        throw new TypeError(`The header ${JSON.stringify(name)} or its value cannot be written.`);
+      }
+    }
+  }
+
+  #write(output: FrameOutput, name: string, value: string): void {
+    const known = this.#known.get(name);
+    if (known === undefined) {
+      const made = { added: "", nth: -1, sent: value };
+      this.#known.set(name, made);
+      this.#writeAdded(output, name, value, made);
+      return;
+    }
+    const isInTable = known.nth >= this.#added - this.#count;
+    if (isInTable && known.added === value) {
+      output.writeInteger(0x80, 0x7f, staticTable.length + this.#added - known.nth);
+    } else if (known.sent === value) {
+      this.#writeAdded(output, name, value, known);
+    } else {
+      this.#writeName(output, 0x00, 0x0f, name, known);
+      output.writeText(value);
+    }
+    known.sent = value;
+  }
+
+  /** Writes a field that the client adds to its table, as this side does. */
+  #writeAdded(output: FrameOutput, name: string, value: string, known: KnownName): void {
+    this.#writeName(output, 0x40, 0x3f, name, known);
+    output.writeText(value);
+    const size = name.length + value.length + fieldOverhead;
+    if (size > this.#capacity) {
+      this.#evict(0);
+      return;
+    }
+    this.#evict(this.#capacity - size);
+    this.#sizes[this.#added % slots] = size;
+    this.#bytes += size;
+    this.#count += 1;
+    known.added = value;
+    known.nth = this.#added;
+    this.#added += 1;
+  }
+
+  #writeName(output: FrameOutput, pattern: number, mask: number, name: string, known: KnownName): void {
+    const inTable = known.nth >= this.#added - this.#count ? staticTable.length + this.#added - known.nth : 0;
+    const index = staticNames.get(name) ?? inTable;
+    output.writeInteger(pattern, mask, index);
+    if (index === 0) {
+      output.writeText(name);
+    }
+  }
+
+  #evict(maxBytes: number): void {
+    while (this.#bytes > maxBytes) {
+      this.#bytes -= this.#sizes[(this.#added - this.#count) % slots] as number;
+      this.#count -= 1;
+    }
+  }
+}
+
+/** The first index of each name of the static table. */
+const staticNames = new Map(staticTable.map(({ name }, i) => [name, i + 1] as const).reverse());
+
+/** The indices of the statuses in the static table. */
+const statuses = new Map(
+  staticTable.flatMap(({ name, value }, i) => (name === ":status" ? [[Number(value), i + 1] as const] : [])),
+);
+
+function writeStatus(output: FrameOutput, status: number): void {
+  const index = statuses.get(status);
+  if (index !== undefined) {
+    output.writeInteger(0x80, 0x7f, index);
+  } else {
+    output.writeInteger(0x00, 0x0f, staticNames.get(":status") as number);
+    output.writeText(String(status));
+  }
+}
