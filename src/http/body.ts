@@ -1,8 +1,5 @@
-import type { IncomingMessage } from "node:http";
-import { nextTick } from "node:process";
 import type { Readable } from "node:stream";
 import type { CallRecord } from "./exchange.ts";
-import { readBuffered } from "./node-faults/read-buffered.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** The bounds of reading a request body. */
@@ -22,24 +19,12 @@ export interface BodyLimits {
 /**
  * Reads a request body to its end.
  *
- * Throws a `ProtocolError` (`body_too_large`, `request_timeout`, `canceled`, or `malformed` for too many small pieces,
- * which also destroys the body), or the reason of `deadline`. Ignores what comes after that.
+ * Rejects with a `ProtocolError` (`body_too_large`, `request_timeout`, `canceled`), or the reason of `deadline`. Ignores
+ * what comes after that.
  */
-export async function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
-  // Most bodies have come with the head, and need no listeners.
-  if (destroyIfOverFragmented(body)) {
-    throw bodyOverFragmented();
-  }
-  const first = readBuffered(body);
-  const hasCome = (body as Partial<IncomingMessage>).complete === true && !body.destroyed;
-  if (!hasCome) {
-    await new Promise<void>((resume) => nextTick(resume));
-  }
-  if (hasCome || body.readableEnded) {
-    return await whole(first, limits);
-  }
-  return await new Promise((resolve, reject) => {
-    new BodyReader(limits, resolve, reject).read(first, body);
+export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    new BodyReader(limits, resolve, reject).read(body);
   });
 }
 
@@ -68,13 +53,8 @@ class BodyReader {
     this.#reject = reject;
   }
 
-  /** `first` has been read of the body before. */
-  read(first: Buffer, body: Readable): void {
+  read(body: Readable): void {
     const { deadline, timeoutMs } = this.#limits;
-    // An empty chunk would cost a copy of the others at the end.
-    if (first.length > 0) {
-      this.#take(first, body);
-    }
     if (deadline?.aborted === true) {
       this.#failLate(deadline);
     }
@@ -84,24 +64,20 @@ class BodyReader {
     if (this.#isSettled) {
       return;
     }
-    body.on("data", (chunk: Buffer) => this.#take(chunk, body));
+    body.on("data", (chunk: Buffer) => this.#take(chunk));
     body.on("end", () => this.#end());
     body.on("close", () => this.#fail(abandoned));
     deadline?.addEventListener("abort", () => this.#failLate(deadline), { once: true });
     this.#timer = setTimeout(() => this.#fail(bodyTimeout), timeoutMs);
   }
 
-  #take(chunk: Buffer, body: Readable): void {
+  #take(chunk: Buffer): void {
     this.#size += chunk.length;
     this.#limits.record.requestBytes = this.#size;
     if (this.#size > this.#limits.maxBytes + this.#limits.framingBytes) {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
       this.#chunks.push(chunk);
-      if (isOverFragmented(this.#chunks.length, this.#size)) {
-        body.destroy();
-        this.#fail(bodyOverFragmented);
-      }
     }
   }
 
@@ -138,10 +114,6 @@ function abandoned(): ProtocolError {
   return new ProtocolError("canceled", "The request was abandoned.");
 }
 
-function bodyOverFragmented(): ProtocolError {
-  return new ProtocolError("malformed", "The request body came in too many small pieces. Send larger ones.");
-}
-
 /** The error for a body with more bytes than the service takes. */
 export function bodyTooLarge(maxBytes: number): ProtocolError {
   return new ProtocolError("body_too_large", `The request body is larger than ${maxBytes} bytes. Send a smaller one.`);
@@ -162,16 +134,14 @@ const drainMs = 1_000;
 
 /**
  * Reads the rest of a body that nobody needs, so that the client can finish and read its answer. Calls `giveUp` when
- * there is too much of it, when it takes too long, or when it is over-fragmented.
+ * there is too much of it, or when it takes too long.
  */
 export function drainBody(body: Readable, giveUp: () => void): void {
   let size = 0;
-  let pieces = 0;
   const timer = setTimeout(giveUp, drainMs);
   const take = (chunk: Buffer) => {
     size += chunk.length;
-    pieces += 1;
-    if (size > drainMaxBytes || isOverFragmented(pieces, size)) {
+    if (size > drainMaxBytes) {
       body.off("data", take).pause();
       giveUp();
     }
@@ -192,18 +162,4 @@ const bytesPerPiece = 512;
  */
 export function isOverFragmented(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / bytesPerPiece;
-}
-
-/**
- * Destroys a body that has come in too many small pieces, and with it the connection, or over HTTP/2 the stream. By the
- * time an answer could be written, several times as much would have come. Returns whether it was one.
- */
-export function destroyIfOverFragmented(body: Readable): boolean {
-  // Node's types lack the property.
-  const pieces = (body as { readonly readableBuffer?: ArrayLike<unknown> }).readableBuffer?.length ?? 0;
-  const isOne = isOverFragmented(pieces, body.readableLength);
-  if (isOne) {
-    body.destroy();
-  }
-  return isOne;
 }

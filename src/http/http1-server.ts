@@ -1,70 +1,65 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
-import { ignoreErrors } from "./node-faults/http1-socket-errors.ts";
+import type { Http1Call } from "./http1/call.ts";
+import { Http1Connection, type ParseFault } from "./http1/connection.ts";
+import type { InFlight } from "./in-flight.ts";
 
-/** How an HTTP/1.1 server takes and answers requests. */
+/** How an HTTP/1.1 server answers its requests. */
 export interface Http1ServerOptions {
-  /** PEM texts. Undefined for cleartext. */
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Counts the requests that are in flight. */
+  readonly inFlight: InFlight;
+  readonly handleCall: (call: Http1Call) => void;
+  /** Answers what is no request, or came too late, on the bare socket, and closes that. */
+  readonly handleFault: (fault: ParseFault, socket: Socket) => void;
   /** How long the head of a request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
-  readonly handleRequest: RequestListener;
-  /** Answers a request that Node's parser refuses, or that came too late, on the bare socket, and closes it. */
-  readonly handleParseError: (error: Error, socket: Socket) => void;
 }
 
-/** Makes Node's HTTP/1.1 server. Over TLS it offers both versions of HTTP by ALPN. */
-export function createHttp1Server(options: Http1ServerOptions): Server {
-  const { tls, requestTimeoutMs, handleRequest, handleParseError } = options;
-  const settings = {
-    headersTimeout: requestTimeoutMs,
-    // `BodyReader` times bodies that are read; this bounds those that nobody reads.
-    requestTimeout: 2 * requestTimeoutMs,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 1_000,
-    // The handlers refuse a request without Host, like any other malformed one.
-    requireHostHeader: false,
-  };
-  const server =
-    tls === undefined
-      ? createServer(settings, handleRequest)
-      : createHttpsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }, handleRequest);
-  // How long a client may take nothing of an answer, in milliseconds.
-  server.timeout = 120_000;
-  // `100 Continue` is sent when a handler reads the body, and never otherwise.
-  server.on("checkContinue", handleRequest);
-  server.on("checkExpectation", handleRequest);
-  server.on("clientError", (error, socket) => handleParseError(error, socket as Socket));
-  server.on("connect", (_request, socket) => handleParseError(new Error("CONNECT is not served"), socket as Socket));
-  return server;
-}
+/** Serves connections over HTTP/1.1. It does not listen itself. */
+export class Http1Server {
+  readonly #options: Http1ServerOptions;
+  readonly #connections = new Set<Http1Connection>();
+  readonly #clock: NodeJS.Timeout;
+  #isEnding = false;
 
-/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
-export class Connections {
-  readonly #sockets = new Set<Socket>();
+  /** It has to be destroyed at its end. */
+  constructor(options: Http1ServerOptions) {
+    this.#options = options;
+    this.#clock = setInterval(() => this.#tick(), 1_000).unref();
+  }
 
-  /** Collects a server's connections; over TLS both the encrypted and the decrypted side of each. */
-  constructor(server: Server) {
-    for (const event of ["connection", "secureConnection"]) {
-      server.on(event, (socket: Socket) => {
-        this.#sockets.add(socket);
-        ignoreErrors(socket);
-        socket.once("close", () => this.#sockets.delete(socket));
-      });
+  /** Serves a connection whose client speaks HTTP/1.1. */
+  accept(socket: Socket): void {
+    const { inFlight, handleCall, handleFault, requestTimeoutMs } = this.#options;
+    const handlers = {
+      onCall: handleCall,
+      onEnter: () => inFlight.enter(),
+      onLeave: () => inFlight.leave(),
+      onFault: handleFault,
+    };
+    const connection = new Http1Connection(socket, handlers, requestTimeoutMs / 1_000);
+    this.#connections.add(connection);
+    socket.once("close", () => this.#connections.delete(connection));
+    if (this.#isEnding) {
+      connection.end();
     }
   }
 
-  /** Closes each connection as soon as all that was written to it has been sent. */
+  #tick(): void {
+    for (const connection of this.#connections) {
+      connection.tick();
+    }
+  }
+
+  /** Tells each client, with the last answer that it is owed, to send no further requests. */
   end(): void {
-    for (const socket of this.#sockets) {
-      socket.destroySoon();
+    this.#isEnding = true;
+    for (const connection of this.#connections) {
+      connection.end();
     }
   }
 
+  /** Forgets all connections. They are closed by who listens. */
   destroy(): void {
-    for (const socket of this.#sockets) {
-      socket.destroy();
-    }
+    clearInterval(this.#clock);
   }
 }

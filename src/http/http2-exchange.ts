@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { drainBody } from "./body.ts";
+import { date } from "./date.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "./exchange.ts";
 import { ErrorCode } from "./http2/frames.ts";
 import type { Http2Stream } from "./http2/stream.ts";
@@ -139,17 +140,4 @@ const resetMaxBytes = 65_535;
 function fieldsOf(trailer: Headers | undefined): readonly string[] | undefined {
   const fields = [...(trailer ?? [])].flat();
   return fields.length > 0 ? fields : undefined;
-}
-
-let dateText = "";
-let datedAtMs = 0;
-
-/** The time as HTTP writes it, which changes once a second. */
-function date(): string {
-  const nowMs = Date.now();
-  if (nowMs - datedAtMs >= 1_000 || nowMs < datedAtMs) {
-    datedAtMs = nowMs - (nowMs % 1_000);
-    dateText = new Date(nowMs).toUTCString();
-  }
-  return dateText;
 }

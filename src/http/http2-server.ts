@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { Http2Connection } from "./http2/connection.ts";
 import { ErrorCode } from "./http2/frames.ts";
 import type { Http2Stream } from "./http2/stream.ts";
-import type { InFlight } from "./pipelines.ts";
+import type { InFlight } from "./in-flight.ts";
 
 /** How an HTTP/2 server answers its streams. */
 export interface Http2ServerOptions {

@@ -1,26 +1,31 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
+import type { ParseFault } from "./http1/connection.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
-import { Connections, createHttp1Server, type Http1ServerOptions } from "./http1-server.ts";
+import { Http1Server } from "./http1-server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 import { Http2Server } from "./http2-server.ts";
-import { oncePerSocket } from "./node-faults/http1-socket-errors.ts";
-import { InFlight, Pipelines } from "./pipelines.ts";
+import { InFlight } from "./in-flight.ts";
 import { splitByProtocol } from "./preface.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
 
 /** Where a listener listens, and who answers. */
-export interface ListenerOptions extends ExchangeOptions, Omit<Http1ServerOptions, "handleRequest"> {
+export interface ListenerOptions extends ExchangeOptions {
   readonly host: string;
   /** 0 for any that is free. */
   readonly port: number;
+  /** PEM texts. Undefined for cleartext. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
+  /** Answers what is no request over HTTP/1.1, or came too late, on the bare socket, and closes that. */
+  readonly handleFault: (fault: ParseFault, socket: Socket) => void;
   /** Is told why a connection could not be accepted, such as for want of file handles. */
   readonly reportAcceptError: (reason: Error) => void;
   /** Is told the address of a peer whose connection is ended, because it begins too many calls at once. */
@@ -41,45 +46,78 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
-  const pipelines = new Pipelines({
+  const http1 = new Http1Server({
+    ...options,
     inFlight,
-    begin: (request, response) => requests.add(new Http1Exchange(request, response, options)),
+    handleCall: (call) => requests.add(new Http1Exchange(call, options)),
   });
   const http2 = new Http2Server({
     ...options,
     inFlight,
     handleStream: (stream) => requests.add(new Http2Exchange(stream, options)),
   });
-  const handleParseError = oncePerSocket(options.handleParseError);
-  const http1 = createHttp1Server({
-    ...options,
-    handleRequest: pipelines.add,
-    handleParseError(error, socket) {
-      // The client would take a refusal for the answer to an earlier request.
-      if (!pipelines.closeBehindOwed(socket)) {
-        handleParseError(error, socket);
-      }
-    },
-  });
-  splitByProtocol(http1, http2, options);
-  const connections = new Connections(http1);
+  const server = createSocketServer(options);
+  const connections = new Connections(server);
+  splitByProtocol(server, { ...options, http1, http2 });
 
-  http1.listen(options.port, options.host);
-  await once(http1, "listening");
-  http1.on("error", options.reportAcceptError);
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  server.on("error", options.reportAcceptError);
 
   return {
-    address: http1.address() as AddressInfo,
+    address: server.address() as AddressInfo,
     async close(graceMs) {
-      const closed = once(http1, "close");
-      http1.close();
-      pipelines.end();
+      const closed = once(server, "close");
+      server.close();
+      http1.end();
       http2.close();
       await settlesWithin(graceMs, inFlight.drain());
+      http1.destroy();
       http2.destroy();
       connections.end();
       await settlesWithin(flushMs, closed);
       connections.destroy();
     },
   };
+}
+
+/** Over TLS it offers both versions of HTTP by ALPN. A client that ends its side too early is told so. */
+function createSocketServer({ tls }: ListenerOptions): Server {
+  const settings = { noDelay: true, allowHalfOpen: true };
+  return tls === undefined
+    ? createServer(settings)
+    : createTlsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }).on(
+        "tlsClientError",
+        (_error, socket) => socket.destroy(),
+      );
+}
+
+/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
+class Connections {
+  readonly #sockets = new Set<Socket>();
+
+  /** Collects a server's connections; over TLS both the encrypted and the decrypted side of each. */
+  constructor(server: Server) {
+    for (const event of ["connection", "secureConnection"]) {
+      server.on(event, (socket: Socket) => {
+        this.#sockets.add(socket);
+        // It is closed all the same.
+        socket.on("error", () => {});
+        socket.once("close", () => this.#sockets.delete(socket));
+      });
+    }
+  }
+
+  /** Closes each connection as soon as all that was written to it has been sent. */
+  end(): void {
+    for (const socket of this.#sockets) {
+      socket.destroySoon();
+    }
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets) {
+      socket.destroy();
+    }
+  }
 }

@@ -1,50 +1,34 @@
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Http1Server } from "./http1-server.ts";
 import type { Http2Server } from "./http2-server.ts";
-import { unshiftInSlices } from "./node-faults/http1-parser-slices.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");
 
 /** How the protocol of a connection is told. */
 export interface SplitOptions {
+  readonly http1: Http1Server;
+  readonly http2: Http2Server;
   /** Undefined for cleartext. */
   readonly tls: object | undefined;
   /** How long a connection in cleartext may take to send its first bytes, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
-/**
- * Gives the connections that `http1` accepts to the server of their protocol: by their first bytes in cleartext, by
- * ALPN over TLS.
- *
- * Node's HTTP/1.1 server is the one that listens, so that its timeouts hold. Its own listeners for connections are
- * taken off, and called for those of HTTP/1.1.
- */
-export function splitByProtocol(http1: Server, http2: Http2Server, { tls, requestTimeoutMs }: SplitOptions): void {
-  const event = tls === undefined ? "connection" : "secureConnection";
-  const http1Listeners = http1.listeners(event) as ((socket: Socket) => void)[];
-  http1.removeAllListeners(event);
-
-  function connect(socket: Socket, isHttp2: boolean): void {
-    if (isHttp2) {
-      socket.allowHalfOpen = false;
-      http2.accept(socket);
-    } else {
-      for (const listener of http1Listeners) {
-        listener.call(http1, socket);
-      }
-    }
+/** Gives accepted connections to the server of their protocol: by their first bytes in cleartext, by ALPN over TLS. */
+export function splitByProtocol(server: Server, { http1, http2, tls, requestTimeoutMs }: SplitOptions): void {
+  const accept = (socket: Socket, isHttp2: boolean) => {
+    (isHttp2 ? http2 : http1).accept(socket);
     socket.resume();
+  };
+  if (tls === undefined) {
+    server.on("connection", (socket: Socket) => {
+      detectHttp2(socket, requestTimeoutMs, (isHttp2) => accept(socket, isHttp2));
+    });
+  } else {
+    server.on("secureConnection", (socket: TLSSocket) => accept(socket, socket.alpnProtocol === "h2"));
   }
-  http1.on(event, (socket: Socket) => {
-    if (tls === undefined) {
-      detectHttp2(socket, requestTimeoutMs, (isHttp2) => connect(socket, isHttp2));
-    } else {
-      connect(socket, (socket as TLSSocket).alpnProtocol === "h2");
-    }
-  });
 }
 
 /**
@@ -63,11 +47,7 @@ function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean
     }
     stop();
     socket.pause();
-    if (isStart) {
-      socket.unshift(seen);
-    } else {
-      unshiftInSlices(socket, seen);
-    }
+    socket.unshift(seen);
     found(isStart);
   }
   function giveUp(): void {

@@ -1,5 +1,3 @@
-import { ServerResponse } from "node:http";
-import type { Writable } from "node:stream";
 import type { Answer } from "./exchange.ts";
 
 /** Whether a body comes in pieces. */
@@ -17,7 +15,7 @@ const pieceBytes = 256 * 1024;
 
 /**
  * Yields a body in small pieces, so that a large one is written no faster than the client reads. Of the many that share
- * a connection, each then holds one piece at most: past `maxSessionMemory` Node refuses all further streams.
+ * a connection, each then holds one piece at most.
  */
 export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   for await (const bytes of chunks(body)) {
@@ -28,7 +26,7 @@ export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array
 }
 
 /** Yields a body as it comes. */
-export async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   if (isStream(body)) {
     yield* body;
   } else if (body !== undefined) {
@@ -39,46 +37,4 @@ export async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> 
 /** Whether a body is so large that it is written in pieces. */
 export function isLarge(body: string | Uint8Array | undefined): boolean {
   return byteLength(body) > pieceBytes;
-}
-
-/** Resolves when more can be written, or nothing any more. A stream may wait often, so nothing is left behind. */
-function drained(target: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      target.off("drain", settle);
-      target.off("close", settle);
-      resolve();
-    };
-    target.on("drain", settle);
-    target.on("close", settle);
-  });
-}
-
-/**
- * Writes a body and a trailer, and ends the target. Resolves to the number of bytes that were written, when all of them
- * have been handed to the system or the client has gone away. Pulls the body no faster than the client reads. If the
- * body throws, the target is destroyed with its error.
- */
-export async function sendBody(target: Writable, body: AsyncIterable<Uint8Array>, trailer?: Headers): Promise<number> {
-  const closed = new Promise<void>((resolve) => target.once("finish", resolve).once("close", resolve));
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      if (target.destroyed) {
-        return bytes;
-      }
-      bytes += chunk.length;
-      if (!target.write(chunk)) {
-        await drained(target);
-      }
-    }
-    if (trailer !== undefined && target instanceof ServerResponse) {
-      target.addTrailers([...trailer]);
-    }
-    target.end();
-  } catch (error) {
-    target.destroy(error as Error);
-  }
-  await closed;
-  return bytes;
 }

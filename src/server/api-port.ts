@@ -13,7 +13,7 @@ import type { ServerConfig } from "./config.ts";
 import { createConnectServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
 import { createHealthCalls } from "./health-calls.ts";
-import { respondToParseError } from "./refusal.ts";
+import { respondToFault } from "./refusal.ts";
 import { createRouter } from "./router.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, portUrl, type Telemetry } from "./telemetry.ts";
@@ -70,7 +70,7 @@ export async function openApiPort(
     ...config,
     ...heads,
     handle: traced(tracing, router),
-    handleParseError: (error, socket) => respondToParseError(error, socket, { limiter, observer }),
+    handleFault: (fault, socket) => respondToFault(fault, socket, { limiter, observer }),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),

@@ -4,6 +4,7 @@ import { DomainError } from "../domain/errors.ts";
 import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import { type Answer, CallRecord, type Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
+import type { ParseFault } from "../http/http1/connection.ts";
 import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
 import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
@@ -48,23 +49,17 @@ export async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer
 const closeMs = 1_000;
 
 /** What counts and records refused requests. */
-export interface ParseErrorOptions {
+export interface FaultOptions {
   readonly limiter: RateLimiter;
   readonly observer: CallObserver;
 }
 
 /**
- * Answers a request that Node's parser has refused, on the bare socket, and closes that: no handler sees the request.
- * It is counted by its address. A client that has gone away, or whose answer has begun, gets nothing. To be called once
- * for a socket.
+ * Answers what is no request over HTTP/1.1 on the bare socket, and closes that: no handler sees it. It is counted by its
+ * address.
  */
-export function respondToParseError(
-  error: NodeJS.ErrnoException,
-  socket: Socket,
-  { limiter, observer }: ParseErrorOptions,
-): void {
-  const hasAnswerBegun = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent === true;
-  if (!socket.writable || hasAnswerBegun || error.code === "ECONNRESET") {
+export function respondToFault(fault: ParseFault, socket: Socket, { limiter, observer }: FaultOptions): void {
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
@@ -72,7 +67,7 @@ export function respondToParseError(
   void countAddress(limiter, clientAddress).then((decision) => {
     const isCounted = !(decision instanceof DomainError);
     const refusal = isCounted ? limitError(decision) : decision;
-    const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(error));
+    const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(fault));
     const requestId = makeRequestId();
     if (isCounted) {
       appendLimits(header, decision);
@@ -104,13 +99,13 @@ export async function countAddress(
 }
 
 /** Why the request is refused, if its address is within its limit. */
-function toProtocolError({ code }: NodeJS.ErrnoException): ProtocolError {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
+function toProtocolError(fault: ParseFault): ProtocolError {
+  switch (fault) {
+    case "headers too large":
       return headersTooLarge();
-    case "ERR_HTTP_REQUEST_TIMEOUT":
+    case "timeout":
       return requestTimeout();
-    default:
+    case "malformed":
       return malformedRequest();
   }
 }

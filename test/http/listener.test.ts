@@ -26,7 +26,7 @@ beforeEach(async () => {
     clientAddress: createClientAddress([]),
     readRequestId: createRequestIdReader(() => false),
     handle: async (exchange) => void waiting.push(exchange),
-    handleParseError: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+    handleFault: (_fault, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
     reportAcceptError: () => {},
     reportBurst: (peerAddress) => void bursts.push(peerAddress),
   });

@@ -86,7 +86,7 @@ export class Http2Connection {
     this.#socket = socket;
     this.#handlers = handlers;
     this.#output = new FrameOutput(socket);
-    socket.on("error", () => {});
+    socket.on("end", () => socket.end());
     socket.on("close", () => this.#abandon());
     socket.on("drain", () => this.#sendWaiting());
     socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());

@@ -1,0 +1,156 @@
+/** The most that the extensions of all chunks of a body may have, in bytes, and its trailers. */
+const maxExtensionBytes = 16 * 1024;
+const maxTrailerBytes = 16 * 1024;
+
+/** The longest size of a chunk, in hexadecimal digits: 64 PiB need no more. */
+const maxSizeDigits = 13;
+
+/** A body that breaks its framing. */
+export class BodyFault extends Error {
+  readonly isTooLarge: boolean;
+
+  constructor(isTooLarge: boolean) {
+    super(isTooLarge ? "the trailers are too large" : "the body is malformed");
+    this.isTooLarge = isTooLarge;
+  }
+}
+
+const cr = 13;
+const lf = 10;
+
+const State = {
+  size: 0,
+  extension: 1,
+  sizeEnd: 2,
+  data: 3,
+  dataEnd: 4,
+  dataEndLine: 5,
+  trailers: 6,
+  ended: 7,
+} as const;
+type State = (typeof State)[keyof typeof State];
+
+/** Finds the end of one body, and what of it is content. Source: https://www.rfc-editor.org/rfc/rfc9112#section-7.1 */
+export class BodyDecoder {
+  #state: State;
+  /** How many bytes of content are left of the body, or of the present chunk. */
+  #left: number;
+  readonly #isChunked: boolean;
+  #sizeDigits = 0;
+  #extensionBytes = 0;
+  #trailers = "";
+
+  /** `contentLength` is undefined for a body in chunks. */
+  constructor(contentLength: number | undefined) {
+    this.#isChunked = contentLength === undefined;
+    this.#left = contentLength ?? 0;
+    this.#state = this.#isChunked ? State.size : contentLength === 0 ? State.ended : State.data;
+  }
+
+  get isEnded(): boolean {
+    return this.#state === State.ended;
+  }
+
+  /**
+   * Reads on from `start`, up to the end of a piece of content or of the body. Gives a piece to `take`. Returns where it
+   * has stopped. Throws a `BodyFault`.
+   */
+  read(bytes: Buffer, start: number, take: (content: Buffer) => void): number {
+    let at = start;
+    while (at < bytes.length && this.#state !== State.ended) {
+      if (this.#state === State.data) {
+        const end = Math.min(bytes.length, at + this.#left);
+        this.#left -= end - at;
+        if (this.#left === 0) {
+          this.#state = this.#isChunked ? State.dataEnd : State.ended;
+        }
+        take(bytes.subarray(at, end));
+        return end;
+      }
+      this.#readFraming(bytes[at] as number);
+      at += 1;
+    }
+    return at;
+  }
+
+  #readFraming(byte: number): void {
+    switch (this.#state) {
+      case State.size:
+        this.#readSize(byte);
+        break;
+      case State.extension:
+        this.#extensionBytes += 1;
+        assertFraming(byte !== lf && this.#extensionBytes <= maxExtensionBytes);
+        this.#state = byte === cr ? State.sizeEnd : State.extension;
+        break;
+      case State.sizeEnd:
+        assertFraming(byte === lf);
+        this.#sizeDigits = 0;
+        this.#state = this.#left === 0 ? State.trailers : State.data;
+        break;
+      case State.dataEnd:
+        assertFraming(byte === cr);
+        this.#state = State.dataEndLine;
+        break;
+      case State.dataEndLine:
+        assertFraming(byte === lf);
+        this.#state = State.size;
+        break;
+      default:
+        this.#readTrailers(byte);
+    }
+  }
+
+  #readSize(byte: number): void {
+    const digit = hexDigit(byte);
+    if (digit >= 0) {
+      this.#sizeDigits += 1;
+      assertFraming(this.#sizeDigits <= maxSizeDigits);
+      this.#left = this.#left * 16 + digit;
+      return;
+    }
+    assertFraming(this.#sizeDigits > 0 && (byte === cr || byte === semicolon));
+    this.#state = byte === cr ? State.sizeEnd : State.extension;
+  }
+
+  /** Trailers are read to their end, and ignored. Those that would frame a message are refused. */
+  #readTrailers(byte: number): void {
+    this.#trailers += String.fromCharCode(byte);
+    if (this.#trailers.length > maxTrailerBytes) {
+      throw new BodyFault(true);
+    }
+    if (byte === lf) {
+      if (this.#trailers === "\r\n") {
+        this.#state = State.ended;
+      } else if (this.#trailers.endsWith("\r\n\r\n")) {
+        assertFraming(areTrailers(this.#trailers.slice(0, -4)));
+        this.#state = State.ended;
+      } else {
+        assertFraming(this.#trailers.endsWith("\r\n"));
+      }
+    }
+  }
+}
+
+const semicolon = 0x3b;
+
+const trailerLines =
+  /^(?:(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*(?:\r\n|$))+$/i;
+
+function areTrailers(lines: string): boolean {
+  return trailerLines.test(lines);
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) {
+    return byte - 0x30;
+  }
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+function assertFraming(isRight: boolean): void {
+  if (!isRight) {
+    throw new BodyFault(false);
+  }
+}

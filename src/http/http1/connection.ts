@@ -1,0 +1,361 @@
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { SocketOutput } from "../socket-output.ts";
+import { BodyDecoder, BodyFault } from "./body-decoder.ts";
+import { Http1Call } from "./call.ts";
+import { parseHead } from "./request-head.ts";
+
+/** How many requests of one connection are handled at a time, so that those of others get their turn. */
+const maxBegun = 8;
+
+/** How many answers may be owed before no more is read from the connection. */
+const maxOwed = 32;
+
+/** The largest head of a request, in bytes. */
+const maxHeadBytes = 16 * 1024;
+
+/** How much of a body may wait to be read, in bytes. */
+const maxBodyBytes = 64 * 1024;
+
+/** How long a connection may be silent between requests, in seconds. */
+const idleSeconds = 65;
+
+/** How long a client may take nothing of an answer, in seconds. */
+const stalledSeconds = 120;
+
+/** Why a connection cannot be read any further. */
+export type ParseFault = "malformed" | "headers too large" | "timeout";
+
+/** Who hears of a connection's requests. */
+export interface Http1Handlers {
+  /** Is called with each request when its turn has come. */
+  readonly onCall: (call: Http1Call) => void;
+  /** Is told of each request when its head has come, and when its answer is complete or never will be. */
+  readonly onEnter: () => void;
+  readonly onLeave: () => void;
+  /** Answers what is no request on the bare socket, and closes that. No other answer is owed. */
+  readonly onFault: (fault: ParseFault, socket: Socket) => void;
+}
+
+/**
+ * The server's side of a connection over HTTP/1.1. Source: https://www.rfc-editor.org/rfc/rfc9112
+ *
+ * It holds back clients that pipeline: that send requests before they have their answers.
+ */
+export class Http1Connection {
+  readonly output: SocketOutput;
+  readonly peerAddress: string;
+  readonly isEncrypted: boolean;
+  readonly #socket: Socket;
+  readonly #handlers: Http1Handlers;
+  readonly #headSeconds: number;
+  /** The requests whose answers are owed, in order. */
+  readonly #owed: Http1Call[] = [];
+  #begunCount = 0;
+  /** What has come and is not parsed. */
+  #rest: Buffer | undefined;
+  /** The request whose body is being received. */
+  #receiving: Http1Call | undefined;
+  #decoder = new BodyDecoder(0);
+  /** How many bytes of that body nobody has taken yet. */
+  #unreadBytes = 0;
+  #isParsing = false;
+  /** Whether no further request is taken. */
+  #isReadEnded = false;
+  #isEnding = false;
+  #isClosed = false;
+  #hasAsked = false;
+  /** For how many seconds it has waited for a head, for a request, or for its client to read. */
+  #waitedSeconds = 0;
+  #bytesWritten = 0;
+  #onDrained: (() => void) | undefined;
+
+  /** A head has `headSeconds` to arrive. */
+  constructor(socket: Socket, handlers: Http1Handlers, headSeconds: number) {
+    this.peerAddress = socket.remoteAddress ?? "";
+    this.isEncrypted = (socket as TLSSocket).encrypted === true;
+    this.output = new SocketOutput(socket);
+    this.#socket = socket;
+    this.#handlers = handlers;
+    this.#headSeconds = headSeconds;
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    socket.on("end", () => this.#endReading());
+    socket.on("drain", () => this.#tellDrained());
+    socket.on("close", () => this.#abandon());
+  }
+
+  /** Whether this is the request whose answer is due. */
+  isNext(call: Http1Call): boolean {
+    return this.#owed[0] === call;
+  }
+
+  /** Whether the client is told, with the answer to this request, to send no further ones. */
+  isLast(call: Http1Call): boolean {
+    const isLastOwed = (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === call;
+    return isLastOwed || !call.head.isKeptAlive;
+  }
+
+  /** Tells the client, with the last answer that it is owed, to send no further requests. */
+  end(): void {
+    this.#isEnding = true;
+    if (this.#owed.length === 0 && this.#rest === undefined) {
+      this.#socket.destroySoon();
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Resolves when the client has taken enough for more to be written, or has gone away. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed || !this.output.isCongested) {
+        resolve();
+      } else {
+        this.#onDrained = resolve;
+      }
+    });
+  }
+
+  #tellDrained(): void {
+    this.#onDrained?.();
+    this.#onDrained = undefined;
+  }
+
+  /** More of a body may come. */
+  credit(bytes: number): void {
+    this.#unreadBytes -= bytes;
+    this.#resume();
+  }
+
+  /** Takes note of an answer that is complete. `isLast` says that the client expects no further one. */
+  endCall(call: Http1Call, isLast: boolean): void {
+    this.#owed.shift();
+    this.#begunCount -= 1;
+    this.#waitedSeconds = 0;
+    this.#handlers.onLeave();
+    if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
+      this.#isReadEnded = true;
+      this.#closeBehind(call);
+      return;
+    }
+    this.#owed[0]?.takeTurn();
+    this.#beginHeld();
+    this.#resume();
+  }
+
+  /** Closes the connection, once the client has sent the rest of its last request. */
+  #closeBehind({ body }: Http1Call): void {
+    this.output.flush();
+    for (const held of this.#owed.splice(0)) {
+      held.abandon();
+      this.#handlers.onLeave();
+    }
+    if (body.isEnded) {
+      this.#socket.destroySoon();
+    } else {
+      body.stream.once("end", () => this.#socket.destroySoon());
+    }
+  }
+
+  #abandon(): void {
+    this.#isClosed = true;
+    this.#tellDrained();
+    this.#rest = undefined;
+    this.#receiving?.body.abandon();
+    for (const call of this.#owed.splice(0)) {
+      call.abandon();
+      this.#handlers.onLeave();
+    }
+  }
+
+  // Reading
+
+  #read(bytes: Buffer): void {
+    this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#parse();
+  }
+
+  #resume(): void {
+    if (this.#isClosed || this.#isParsing) {
+      return;
+    }
+    if (this.#rest !== undefined) {
+      this.#parse();
+    }
+    if (this.#mayRead()) {
+      this.#socket.resume();
+    }
+  }
+
+  #mayRead(): boolean {
+    return this.#receiving === undefined ? this.#owed.length < maxOwed : this.#unreadBytes < maxBodyBytes;
+  }
+
+  /** Parses what has come, as far as there is room for it. */
+  #parse(): void {
+    this.#isParsing = true;
+    try {
+      while (this.#rest !== undefined && !this.#isClosed && this.#mayRead() && this.#parseNext(this.#rest)) {}
+    } catch (error) {
+      if (!(error instanceof BodyFault)) {
+        throw error;
+      }
+      this.#fail(error.isTooLarge ? "headers too large" : "malformed");
+    } finally {
+      this.#isParsing = false;
+    }
+    if (!this.#mayRead()) {
+      this.#socket.pause();
+    }
+  }
+
+  /** Parses a head, or a piece of a body. Returns whether there may be more to parse. */
+  #parseNext(bytes: Buffer): boolean {
+    if (this.#receiving !== undefined) {
+      this.#parseBody(bytes, this.#receiving);
+      return true;
+    }
+    if (this.#isReadEnded) {
+      this.#rest = undefined;
+      return false;
+    }
+    return this.#parseHead(bytes);
+  }
+
+  #parseHead(bytes: Buffer): boolean {
+    const start = afterEmptyLines(bytes);
+    const end = bytes.indexOf(headEnd, start);
+    if (end < 0 ? bytes.length - start > maxHeadBytes : end - start > maxHeadBytes) {
+      this.#fail("headers too large");
+      return false;
+    }
+    if (end < 0) {
+      if (isNoMethod(bytes[start])) {
+        this.#fail("malformed");
+      }
+      return false;
+    }
+    const head = parseHead(bytes.toString("latin1", start, end));
+    if (head === undefined) {
+      this.#fail("malformed");
+      return false;
+    }
+    this.#setRest(bytes, end + headEnd.length);
+    const call = new Http1Call(this, head);
+    this.#decoder = new BodyDecoder(head.contentLength);
+    if (this.#decoder.isEnded) {
+      call.body.end();
+    } else {
+      this.#receiving = call;
+      this.#unreadBytes = 0;
+    }
+    this.#waitedSeconds = 0;
+    this.#hasAsked = true;
+    this.#owed.push(call);
+    this.#handlers.onEnter();
+    this.#beginHeld();
+    return true;
+  }
+
+  #parseBody(bytes: Buffer, call: Http1Call): void {
+    let isSensible = true;
+    const end = this.#decoder.read(bytes, 0, (content) => {
+      this.#unreadBytes += content.length;
+      isSensible = call.body.push(content);
+    });
+    if (!isSensible) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#setRest(bytes, end);
+    if (this.#decoder.isEnded) {
+      this.#receiving = undefined;
+      this.#waitedSeconds = 0;
+      call.body.end();
+    }
+  }
+
+  #setRest(bytes: Buffer, start: number): void {
+    this.#rest = start < bytes.length ? bytes.subarray(start) : undefined;
+  }
+
+  #beginHeld(): void {
+    while (this.#begunCount < Math.min(this.#owed.length, maxBegun)) {
+      const call = this.#owed[this.#begunCount] as Http1Call;
+      this.#begunCount += 1;
+      this.#handlers.onCall(call);
+    }
+  }
+
+  /** The client has ended its side. Mostly it has gone away, and waits for no answer. */
+  #endReading(): void {
+    if (this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded)) {
+      this.#fail("malformed");
+    } else {
+      this.#socket.destroySoon();
+    }
+  }
+
+  /** Reads no further. The answers to complete requests are sent first: the client would take a refusal for one of them. */
+  #fail(fault: ParseFault): void {
+    this.#isReadEnded = true;
+    this.#rest = undefined;
+    const broken = this.#receiving;
+    this.#receiving = undefined;
+    if (broken?.isAnswerBegun === true) {
+      this.#socket.destroy();
+      return;
+    }
+    if (broken !== undefined) {
+      // It came last.
+      this.#owed.pop();
+      this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
+      this.#handlers.onLeave();
+      broken.abandon();
+    }
+    if (this.#owed.length === 0) {
+      this.#handlers.onFault(fault, this.#socket);
+    }
+  }
+
+  /** Is called once a second. */
+  tick(): void {
+    this.#waitedSeconds += 1;
+    if (this.#socket.writableLength > 0) {
+      const { bytesWritten } = this.#socket;
+      this.#waitedSeconds = bytesWritten === this.#bytesWritten ? this.#waitedSeconds : 0;
+      this.#bytesWritten = bytesWritten;
+      if (this.#waitedSeconds > stalledSeconds) {
+        this.#socket.destroy();
+      }
+    } else if (this.#owed.length === 0 && this.#receiving === undefined && !this.#isReadEnded) {
+      this.#tickIdle();
+    }
+  }
+
+  #tickIdle(): void {
+    if (this.#rest !== undefined && this.#waitedSeconds > this.#headSeconds) {
+      this.#fail("timeout");
+    } else if (this.#waitedSeconds > (this.#hasAsked ? idleSeconds : this.#headSeconds)) {
+      this.#socket.destroySoon();
+    }
+  }
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+
+/** Where the head begins. Source: RFC 9112, section 2.2 */
+function afterEmptyLines(bytes: Buffer): number {
+  let at = 0;
+  while (bytes[at] === 13 && bytes[at + 1] === 10) {
+    at += 2;
+  }
+  return at;
+}
+
+/** Whether no method begins with this byte. */
+function isNoMethod(byte: number | undefined): boolean {
+  return byte !== undefined && byte !== 13 && !/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte));
+}

@@ -1,0 +1,127 @@
+import type { Socket } from "node:net";
+import { nextTick } from "node:process";
+import type { TLSSocket } from "node:tls";
+
+/** The room for what is written at once, in bytes. It grows where one piece needs more. */
+const roomBytes = 32 * 1024;
+
+/** From this many bytes on, they are written before more are added. */
+const fullBytes = 24 * 1024;
+
+/** Short texts are copied faster than Node is called. */
+const shortText = 24;
+
+/** Memory that no connection is filling. Most connections are idle, and need none. */
+const rooms: Buffer[] = [];
+
+/** How much memory is kept for later. */
+const maxRooms = 64;
+
+/** Collects what is written to a connection, and gives the socket all that of a turn at once. */
+export class SocketOutput {
+  readonly #socket: Socket;
+  readonly #isEncrypted: boolean;
+  protected bytes: Buffer = noBytes;
+  protected length = 0;
+  #isScheduled = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#isEncrypted = (socket as TLSSocket).encrypted === true;
+  }
+
+  /** Whether the client reads so slowly that bodies have to wait. */
+  get isCongested(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** How many bytes wait for the system to take them. */
+  get unsentBytes(): number {
+    return this.length + this.#socket.writableLength;
+  }
+
+  writeBytes(bytes: Uint8Array): void {
+    this.ensure(bytes.length);
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  /** Writes a text of this many bytes in UTF-8. */
+  writeUtf8(text: string, byteLength: number): void {
+    this.ensure(byteLength);
+    this.bytes.write(text, this.length, byteLength, "utf8");
+    this.length += byteLength;
+  }
+
+  /** Writes a text a byte for each character. */
+  writeLatin1(text: string): void {
+    const { length } = text;
+    this.ensure(length);
+    if (length > shortText) {
+      this.bytes.write(text, this.length, length, "latin1");
+    } else {
+      for (let i = 0; i < length; i++) {
+        this.bytes[this.length + i] = text.charCodeAt(i);
+      }
+    }
+    this.length += length;
+  }
+
+  /** Has all of it written at the end of the turn, or at once if there is much. */
+  schedule(): void {
+    if (this.length >= fullBytes) {
+      this.flush();
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      nextTick(this.#flushTurn);
+    }
+  }
+
+  /** Writes all of it to the socket. */
+  flush(): void {
+    const { length, bytes } = this;
+    this.length = 0;
+    this.bytes = noBytes;
+    if (length === 0 || !this.#socket.writable) {
+      giveBack(bytes);
+    } else if (this.#isEncrypted) {
+      this.#socket.write(Buffer.from(bytes.subarray(0, length)));
+      giveBack(bytes);
+    } else {
+      this.#socket.write(bytes.subarray(0, length));
+      // What the system has not taken at once, it still reads there.
+      if (this.#socket.writableLength === 0) {
+        giveBack(bytes);
+      }
+    }
+  }
+
+  /** Makes room for more. */
+  protected ensure(bytes: number): void {
+    const needed = this.length + bytes;
+    if (needed <= this.bytes.length) {
+      return;
+    }
+    if (this.bytes === noBytes && needed <= roomBytes) {
+      this.bytes = rooms.pop() ?? Buffer.allocUnsafeSlow(roomBytes);
+      return;
+    }
+    const grown = Buffer.allocUnsafeSlow(2 * needed);
+    this.bytes.copy(grown, 0, 0, this.length);
+    giveBack(this.bytes);
+    this.bytes = grown;
+  }
+
+  readonly #flushTurn = () => {
+    this.#isScheduled = false;
+    this.flush();
+  };
+}
+
+const noBytes: Buffer = Buffer.alloc(0);
+
+function giveBack(bytes: Buffer): void {
+  if (bytes.length === roomBytes && rooms.length < maxRooms) {
+    rooms.push(bytes);
+  }
+}
