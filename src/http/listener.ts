@@ -5,8 +5,7 @@ import { settlesWithin } from "../scheduling/settles-within.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { ParseFault } from "./http1/connection.ts";
-import { Http1Exchange } from "./http1-exchange.ts";
-import { Http1Server } from "./http1-server.ts";
+import { Http1Server } from "./http1/server.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 import { Http2Server } from "./http2-server.ts";
 import { InFlight } from "./in-flight.ts";
@@ -49,7 +48,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const http1 = new Http1Server({
     ...options,
     inFlight,
-    handleCall: (call) => requests.add(new Http1Exchange(call, options)),
+    handleExchange: (exchange) => requests.add(exchange),
   });
   const http2 = new Http2Server({
     ...options,

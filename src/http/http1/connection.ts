@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { ExchangeOptions } from "../exchange.ts";
+import type { InFlight } from "../in-flight.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
-import { Http1Call } from "./call.ts";
+import { Http1Exchange } from "./exchange.ts";
 import { parseHead } from "./request-head.ts";
 
 /** How many requests of one connection are handled at a time, so that those of others get their turn. */
@@ -26,15 +28,14 @@ const stalledSeconds = 120;
 /** Why a connection cannot be read any further. */
 export type ParseFault = "malformed" | "headers too large" | "timeout";
 
-/** Who hears of a connection's requests. */
-export interface Http1Handlers {
+/** How a server answers the requests of its connections. */
+export interface Http1Options extends ExchangeOptions {
+  /** Counts the requests whose heads have come, until their answers are complete or never will be. */
+  readonly inFlight: InFlight;
   /** Is called with each request when its turn has come. */
-  readonly onCall: (call: Http1Call) => void;
-  /** Is told of each request when its head has come, and when its answer is complete or never will be. */
-  readonly onEnter: () => void;
-  readonly onLeave: () => void;
-  /** Answers what is no request on the bare socket, and closes that. No other answer is owed. */
-  readonly onFault: (fault: ParseFault, socket: Socket) => void;
+  readonly handleExchange: (exchange: Http1Exchange) => void;
+  /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
+  readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
 
 /**
@@ -47,15 +48,14 @@ export class Http1Connection {
   readonly peerAddress: string;
   readonly isEncrypted: boolean;
   readonly #socket: Socket;
-  readonly #handlers: Http1Handlers;
-  readonly #headSeconds: number;
+  readonly #options: Http1Options;
   /** The requests whose answers are owed, in order. */
-  readonly #owed: Http1Call[] = [];
+  readonly #owed: Http1Exchange[] = [];
   #begunCount = 0;
   /** What has come and is not parsed. */
   #rest: Buffer | undefined;
   /** The request whose body is being received. */
-  #receiving: Http1Call | undefined;
+  #receiving: Http1Exchange | undefined;
   #decoder = new BodyDecoder(0);
   /** How many bytes of that body nobody has taken yet. */
   #unreadBytes = 0;
@@ -70,14 +70,12 @@ export class Http1Connection {
   #bytesWritten = 0;
   #onDrained: (() => void) | undefined;
 
-  /** A head has `headSeconds` to arrive. */
-  constructor(socket: Socket, handlers: Http1Handlers, headSeconds: number) {
+  constructor(socket: Socket, options: Http1Options) {
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
     this.output = new SocketOutput(socket);
     this.#socket = socket;
-    this.#handlers = handlers;
-    this.#headSeconds = headSeconds;
+    this.#options = options;
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     socket.on("end", () => this.#endReading());
     socket.on("drain", () => this.#tellDrained());
@@ -85,14 +83,14 @@ export class Http1Connection {
   }
 
   /** Whether this is the request whose answer is due. */
-  isNext(call: Http1Call): boolean {
-    return this.#owed[0] === call;
+  isNext(exchange: Http1Exchange): boolean {
+    return this.#owed[0] === exchange;
   }
 
   /** Whether the client is told, with the answer to this request, to send no further ones. */
-  isLast(call: Http1Call): boolean {
-    const isLastOwed = (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === call;
-    return isLastOwed || !call.head.isKeptAlive;
+  isLast(exchange: Http1Exchange): boolean {
+    const isLastOwed = (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
+    return isLastOwed || !exchange.isKeptAlive;
   }
 
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
@@ -103,8 +101,15 @@ export class Http1Connection {
     }
   }
 
-  destroy(): void {
+  /** Closes the connection at once: what follows could not be told from what is left of a message. */
+  abort(): void {
     this.#socket.destroy();
+  }
+
+  /** Asks for a body whose client waits for that. */
+  sendContinue(): void {
+    this.output.writeLatin1("HTTP/1.1 100 Continue\r\n\r\n");
+    this.output.flush();
   }
 
   /** Resolves when the client has taken enough for more to be written, or has gone away. */
@@ -130,14 +135,14 @@ export class Http1Connection {
   }
 
   /** Takes note of an answer that is complete. `isLast` says that the client expects no further one. */
-  endCall(call: Http1Call, isLast: boolean): void {
+  endExchange(exchange: Http1Exchange, isLast: boolean): void {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    this.#handlers.onLeave();
+    this.#options.inFlight.leave();
     if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
-      this.#closeBehind(call);
+      this.#closeBehind(exchange);
       return;
     }
     this.#owed[0]?.takeTurn();
@@ -146,16 +151,16 @@ export class Http1Connection {
   }
 
   /** Closes the connection, once the client has sent the rest of its last request. */
-  #closeBehind({ body }: Http1Call): void {
+  #closeBehind({ incoming }: Http1Exchange): void {
     this.output.flush();
     for (const held of this.#owed.splice(0)) {
       held.abandon();
-      this.#handlers.onLeave();
+      this.#options.inFlight.leave();
     }
-    if (body.isEnded) {
+    if (incoming.isEnded) {
       this.#socket.destroySoon();
     } else {
-      body.stream.once("end", () => this.#socket.destroySoon());
+      incoming.stream.once("end", () => this.#socket.destroySoon());
     }
   }
 
@@ -163,10 +168,10 @@ export class Http1Connection {
     this.#isClosed = true;
     this.#tellDrained();
     this.#rest = undefined;
-    this.#receiving?.body.abandon();
-    for (const call of this.#owed.splice(0)) {
-      call.abandon();
-      this.#handlers.onLeave();
+    this.#receiving?.incoming.abandon();
+    for (const exchange of this.#owed.splice(0)) {
+      exchange.abandon();
+      this.#options.inFlight.leave();
     }
   }
 
@@ -243,27 +248,27 @@ export class Http1Connection {
       return false;
     }
     this.#setRest(bytes, end + headEnd.length);
-    const call = new Http1Call(this, head);
+    const exchange = new Http1Exchange(this, head, this.#options);
     this.#decoder = new BodyDecoder(head.contentLength);
     if (this.#decoder.isEnded) {
-      call.body.end();
+      exchange.incoming.end();
     } else {
-      this.#receiving = call;
+      this.#receiving = exchange;
       this.#unreadBytes = 0;
     }
     this.#waitedSeconds = 0;
     this.#hasAsked = true;
-    this.#owed.push(call);
-    this.#handlers.onEnter();
+    this.#owed.push(exchange);
+    this.#options.inFlight.enter();
     this.#beginHeld();
     return true;
   }
 
-  #parseBody(bytes: Buffer, call: Http1Call): void {
+  #parseBody(bytes: Buffer, exchange: Http1Exchange): void {
     let isSensible = true;
     const end = this.#decoder.read(bytes, 0, (content) => {
       this.#unreadBytes += content.length;
-      isSensible = call.body.push(content);
+      isSensible = exchange.incoming.push(content);
     });
     if (!isSensible) {
       this.#socket.destroy();
@@ -273,7 +278,7 @@ export class Http1Connection {
     if (this.#decoder.isEnded) {
       this.#receiving = undefined;
       this.#waitedSeconds = 0;
-      call.body.end();
+      exchange.incoming.end();
     }
   }
 
@@ -283,9 +288,9 @@ export class Http1Connection {
 
   #beginHeld(): void {
     while (this.#begunCount < Math.min(this.#owed.length, maxBegun)) {
-      const call = this.#owed[this.#begunCount] as Http1Call;
+      const exchange = this.#owed[this.#begunCount] as Http1Exchange;
       this.#begunCount += 1;
-      this.#handlers.onCall(call);
+      this.#options.handleExchange(exchange);
     }
   }
 
@@ -312,11 +317,11 @@ export class Http1Connection {
       // It came last.
       this.#owed.pop();
       this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
-      this.#handlers.onLeave();
+      this.#options.inFlight.leave();
       broken.abandon();
     }
     if (this.#owed.length === 0) {
-      this.#handlers.onFault(fault, this.#socket);
+      this.#options.handleFault(fault, this.#socket);
     }
   }
 
@@ -336,9 +341,9 @@ export class Http1Connection {
   }
 
   #tickIdle(): void {
-    if (this.#rest !== undefined && this.#waitedSeconds > this.#headSeconds) {
+    if (this.#rest !== undefined && this.#waitedSeconds > this.#options.requestTimeoutMs / 1_000) {
       this.#fail("timeout");
-    } else if (this.#waitedSeconds > (this.#hasAsked ? idleSeconds : this.#headSeconds)) {
+    } else if (this.#waitedSeconds > (this.#hasAsked ? idleSeconds : this.#options.requestTimeoutMs / 1_000)) {
       this.#socket.destroySoon();
     }
   }

@@ -1,0 +1,232 @@
+import { STATUS_CODES } from "node:http";
+import { nextTick } from "node:process";
+import type { Readable } from "node:stream";
+import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
+import { drainBody } from "../body.ts";
+import { date } from "../date.ts";
+import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import { IncomingBody } from "../incoming-body.ts";
+import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import type { Http1Connection } from "./connection.ts";
+import type { Http1Head } from "./request-head.ts";
+
+/** An exchange over HTTP/1.1. Those of a connection are answered in turn. */
+export class Http1Exchange extends Exchange {
+  readonly httpVersion = "1.1";
+  /** The request's body, as the connection receives it. */
+  readonly incoming: IncomingBody;
+  readonly #connection: Http1Connection;
+  readonly #head: Http1Head;
+  #isAbandoned = false;
+  #isAnswerBegun = false;
+  #isAnswerEnded = false;
+  #isChunked = false;
+  #isLast = false;
+  #whenAbandoned: (() => void) | undefined;
+  #onTurn: (() => void) | undefined;
+
+  constructor(connection: Http1Connection, head: Http1Head, options: ExchangeOptions) {
+    super(
+      {
+        method: head.method,
+        target: head.target,
+        rawHeaders: head.raw,
+        authority: undefined,
+        isEncrypted: connection.isEncrypted,
+        peerAddress: connection.peerAddress,
+        sendContinue: head.isExpectant ? () => connection.sendContinue() : undefined,
+      },
+      options,
+    );
+    this.#connection = connection;
+    this.#head = head;
+    this.incoming = new IncomingBody(connection);
+  }
+
+  get body(): Readable {
+    return this.incoming.stream;
+  }
+
+  protected takeWholeBody(): Buffer | undefined {
+    return this.incoming.takeWhole();
+  }
+
+  /** Whether the client lets the connection be used for another request. */
+  get isKeptAlive(): boolean {
+    return this.#head.isKeptAlive;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Whether the head of the answer has been given to the connection. */
+  get isAnswerBegun(): boolean {
+    return this.#isAnswerBegun;
+  }
+
+  /** Says that the connection has closed, or that the request is broken. */
+  abandon(): void {
+    if (!this.#isAnswerEnded) {
+      this.#isAbandoned = true;
+      this.incoming.abandon();
+      this.takeTurn();
+      this.#whenAbandoned?.();
+    }
+  }
+
+  protected onAbandoned(listener: () => void): void {
+    this.#whenAbandoned = listener;
+    if (this.#isAbandoned) {
+      listener();
+    }
+  }
+
+  /** Says that the answers before this one are complete. */
+  takeTurn(): void {
+    this.#onTurn?.();
+    this.#onTurn = undefined;
+  }
+
+  async respond({ status, header, body, trailer }: Answer): Promise<void> {
+    await new Promise<void>((resume) => answers.add(resume));
+    if (!this.#connection.isNext(this) && !this.#isAbandoned) {
+      await new Promise<void>((resume) => {
+        this.#onTurn = resume;
+      });
+    }
+    if (this.#isAbandoned) {
+      return;
+    }
+    const isHead = this.method === "HEAD";
+    if (isStream(body) || trailer !== undefined) {
+      this.#writeHead(status, header, undefined);
+      await this.#sendInPieces(isHead ? undefined : body, isHead ? undefined : trailer);
+    } else {
+      this.#writeHead(status, header, byteLength(body));
+      const sent = isHead ? undefined : body;
+      if (isLarge(sent)) {
+        await this.#sendInPieces(sent, undefined);
+      } else {
+        this.#writeWhole(sent);
+      }
+    }
+    if (!this.incoming.isEnded) {
+      drainBody(this.incoming.stream, () => this.abort());
+    }
+  }
+
+  /** Throws, before anything is written, if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
+  #writeHead(status: number, header: Headers, bodyBytes: number | undefined): void {
+    const { version, method } = this.#head;
+    const hasBody = status !== 204 && status !== 304;
+    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(this.rawHeader(header))}`;
+    this.#isAnswerBegun = true;
+    this.#isLast = this.#connection.isLast(this);
+    if (hasBody && bodyBytes !== undefined) {
+      lines += `content-length: ${bodyBytes}\r\n`;
+    } else if (hasBody && version === "1.1") {
+      this.#isChunked = method !== "HEAD";
+      lines += "transfer-encoding: chunked\r\n";
+    } else if (hasBody) {
+      // An older client takes the end of the connection for that of the body.
+      this.#isLast = true;
+    }
+    lines += this.#isLast ? "connection: close\r\n" : "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
+    this.record.status = status;
+    this.#connection.output.writeLatin1(`${lines}date: ${date()}\r\n\r\n`);
+    this.#connection.output.schedule();
+  }
+
+  #writeWhole(body: string | Uint8Array | undefined): void {
+    const length = byteLength(body);
+    if (typeof body === "string") {
+      this.#connection.output.writeUtf8(body, length);
+    } else if (body !== undefined) {
+      this.#connection.output.writeBytes(body);
+    }
+    this.#end();
+    this.noteSent(length);
+  }
+
+  /** Pulls the body no faster than the client reads. */
+  async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+    let bytes = 0;
+    try {
+      for await (const piece of inPieces(body)) {
+        if (this.#isAbandoned) {
+          break;
+        }
+        bytes += piece.length;
+        this.#writePiece(piece);
+        await this.#connection.drained();
+      }
+    } catch {
+      this.abort();
+    }
+    if (!this.#isAbandoned) {
+      if (this.#isChunked) {
+        this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
+      }
+      this.#end();
+    }
+    this.noteStreamed(bytes, this.#isAnswerEnded);
+  }
+
+  #writePiece(piece: Uint8Array): void {
+    const { output } = this.#connection;
+    if (!this.#isChunked) {
+      output.writeBytes(piece);
+    } else if (piece.length > 0) {
+      output.writeLatin1(`${piece.length.toString(16)}\r\n`);
+      output.writeBytes(piece);
+      output.writeLatin1("\r\n");
+    }
+    output.schedule();
+  }
+
+  #end(): void {
+    this.#connection.output.schedule();
+    this.#isAnswerEnded = true;
+    this.#connection.endExchange(this, this.#isLast);
+  }
+
+  abort(): void {
+    this.#connection.abort();
+  }
+}
+
+/** Writes the answers that are ready in one row, before the next turn of the event loop. */
+const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const badValue = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** The names that have been found valid. Answers have few. */
+const validNames = new Set<string>();
+const maxValidNames = 1_000;
+
+/** Names and values in turn as lines. Throws for what would be no line, or several. */
+function fieldLines(raw: readonly string[]): string {
+  let lines = "";
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string;
+    const value = raw[i + 1] as string;
+    if (!isValidName(name) || badValue.test(value)) {
+      throw new TypeError(`The header ${JSON.stringify(name)} or its value cannot be written.`);
+    }
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}
+
+function isValidName(name: string): boolean {
+  if (validNames.has(name)) {
+    return true;
+  }
+  const isValid = token.test(name);
+  if (isValid && validNames.size < maxValidNames) {
+    validNames.add(name);
+  }
+  return isValid;
+}
