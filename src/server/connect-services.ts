@@ -16,7 +16,7 @@ import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflec
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
-import { authorityFault } from "../http/target.ts";
+import type { ProtocolError } from "../http/protocol-error.ts";
 import { canonicalName } from "../interceptors/error-codes.ts";
 import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
 import { reflectionService } from "../services/reflection.ts";
@@ -44,8 +44,8 @@ export interface ConnectServicesOptions {
 /** Answers the streaming methods of health and reflection, by Connect's own handlers. */
 export interface ConnectServices {
   serves(path: string): boolean;
-  /** Sends the answer. Rejects with `malformed` for an invalid authority. */
-  respond(exchange: Exchange): Promise<void>;
+  /** Makes the answer. Rejects with the `contentFault`, if there is one. */
+  answer(exchange: Exchange, contentFault: ProtocolError | undefined): Promise<Answer>;
 }
 
 /** Makes the services. Their methods need no key, and count towards no limit. */
@@ -54,26 +54,35 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const openStreams = new OpenStreams();
   return {
     serves: (path) => handlers.has(path),
-    async respond(exchange) {
-      const fault = authorityFault(exchange.authority);
-      if (fault !== undefined) {
-        throw fault;
+    async answer(exchange, contentFault) {
+      if (contentFault !== undefined) {
+        throw contentFault;
       }
-      const { record } = exchange;
+      const { record, signal } = exchange;
       record.protocol = protocolOf(exchange.header("content-type"));
       record.method = exchange.path.slice(1);
       record.isStream = true;
       const { refusal, leave } = openStreams.enter(exchange.clientAddress);
-      try {
-        const handler = handlers.get(exchange.path) as UniversalHandler;
-        const answer = await answerByConnect(handler, exchange, refusal);
-        record.code = codeOfStatus[answer.status] ?? record.code;
-        await exchange.respond(answer);
-      } finally {
+      // The answer to a client that has gone away is not pulled to its end.
+      signal.addEventListener("abort", leave);
+      const handler = handlers.get(exchange.path) as UniversalHandler;
+      const { body, header = new Headers(), ...rest } = await answerByConnect(handler, exchange, refusal);
+      record.code = codeOfStatus[rest.status] ?? record.code;
+      if (body === undefined) {
         leave();
+        return { header, ...rest };
       }
+      return { header, body: callAtEnd(body, leave), ...rest };
     },
   };
+}
+
+async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } finally {
+    ended();
+  }
 }
 
 type UniversalHandler = ReturnType<typeof createConnectRouter>["handlers"][number];
@@ -103,25 +112,22 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
 /** Lets Connect make the answer to a call. */
 async function answerByConnect(
   handler: UniversalHandler,
-  exchange: Exchange,
+  { httpVersion, method, path, requestHeader, signal, record, body }: Exchange,
   refusal: DomainError | undefined,
-): Promise<Answer> {
-  const { httpVersion, method, path, requestHeader, signal, record } = exchange;
+): Promise<ReturnType<UniversalHandler>> {
   // Connect may stop reading before the end. The exchange takes care of the rest.
-  const body = exchange.body.iterator({ destroyOnReturn: false });
+  const pieces = body.iterator({ destroyOnReturn: false });
   const isNamed = encodingHeaders.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
-  const answer = await handler({
+  return await handler({
     httpVersion,
     method,
     // Connect reads the path alone, and its URL parser throws for some hosts that HTTP allows.
     url: `http://localhost${path}`,
     header: requestHeader,
-    body: isNamed ? body : refuseCompressed(body),
+    body: isNamed ? pieces : refuseCompressed(pieces),
     signal,
     contextValues: createContextValues().set(callKey, { record, refusal }),
   });
-  const { status, header = new Headers(), body: messages, trailer } = answer;
-  return { status, header, ...(messages && { body: messages }), ...(trailer && { trailer }) };
 }
 
 /** A call that Connect's own handlers answer. */

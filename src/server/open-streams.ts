@@ -11,8 +11,8 @@ const maxInAll = 1_024;
 export interface StreamAdmission {
   /** Why it is refused; undefined where it is admitted. */
   readonly refusal: DomainError | undefined;
-  /** To be called when the stream has ended. */
-  leave(): void;
+  /** To be called when the stream has ended; again, it does nothing. */
+  readonly leave: () => void;
 }
 
 /**
@@ -34,7 +34,14 @@ export class OpenStreams {
     }
     this.#byNetwork.set(network, open + 1);
     this.#inAll += 1;
-    return { refusal: undefined, leave: () => this.#leave(network) };
+    let isOpen = true;
+    const leave = () => {
+      if (isOpen) {
+        isOpen = false;
+        this.#leave(network);
+      }
+    };
+    return { refusal: undefined, leave };
   }
 
   #leave(network: string): void {

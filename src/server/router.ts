@@ -47,6 +47,9 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     if (path === "/v1" || path.startsWith("/v1/")) {
       return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
     }
+    if (connectServices.serves(path)) {
+      return connectServices.answer(exchange, contentFault);
+    }
     const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
     if (check !== undefined) {
       return health.answer(check);
@@ -81,11 +84,8 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
   return async (exchange) => {
     try {
-      if (exchange.isAbandoned) {
-        // It needs no answer.
-      } else if (connectServices.serves(exchange.path)) {
-        await connectServices.respond(exchange);
-      } else {
+      // An abandoned request needs no answer.
+      if (!exchange.isAbandoned) {
         await exchange.respond(await answer(exchange));
       }
     } catch (reason) {
