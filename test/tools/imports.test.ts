@@ -98,7 +98,11 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
   ["src/main.ts", ["./cli/program.ts"], ["./server/server.ts"]],
   ["src/domain/probe.ts", ["./key.ts", "node:crypto"], ["node:fs", "pino", "../../gen/petstore/v1/pet_pb.ts"]],
   ["src/domain/store/probe.ts", ["../key.ts"], ["../../services/pets.ts"]],
-  ["src/http/node-faults/probe.ts", ["../body.ts", "node:http2"], ["../../rpc/endpoint.ts", "../../domain/key.ts"]],
+  [
+    "src/http/http2/probe.ts",
+    ["../body.ts", "node:net"],
+    ["../../rpc/endpoint.ts", "../../domain/key.ts", "node:http2"],
+  ],
   ["src/gateway/routes/probe.ts", ["../json/print.ts", "../../rpc/endpoint.ts"], ["../../services/pets.ts"]],
   ["src/services/probe.ts", ["../../gen/petstore/v1/pet_pb.ts"], ["better-sqlite3", "../storage/sqlite/store.ts"]],
   ["src/observability/probe.ts", ["prom-client"], ["../storage/sqlite/files/space.ts", "better-sqlite3"]],

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
-import { keepUndiciUnloaded } from "../../http/node-faults/undici-by-import.ts";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
 import { prepareDemo } from "../demo/demo.ts";
@@ -9,6 +8,7 @@ import { Failure, listenFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
 import { showMigration } from "../store-file.ts";
+import { keepUndiciUnloaded } from "../undici-by-import.ts";
 import { readServerConfig } from "./serve-config.ts";
 
 /** `petstore serve`. */

@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { expectFault } from "./bare-node.ts";
 
-const file = "src/http/node-faults/undici-by-import.ts";
+const file = "src/cli/undici-by-import.ts";
 
 /** Whether a process has loaded undici when it has run a script. */
 async function loadsUndici(script: string): Promise<boolean> {
@@ -13,11 +12,12 @@ async function loadsUndici(script: string): Promise<boolean> {
 }
 
 it("Node loads undici for an import of node:http", async () => {
-  expectFault(await loadsUndici(`await import("node:http")`), file);
+  const isThere = await loadsUndici(`await import("node:http")`);
+  expect(isThere, `Node ${process.version} has mended this fault. What can go: ${file}`).toBe(true);
 });
 
 it("does not load undici for a server", async () => {
-  const url = JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
+  const url = JSON.stringify(new URL(`../../${file}`, import.meta.url).href);
   const kept = `(await import(${url})).keepUndiciUnloaded()`;
   expect(await loadsUndici(`${kept}; await import("node:http"); await import("node:https")`)).toBe(false);
   expect(await loadsUndici(`${kept}; await import("node:http"); new Headers()`)).toBe(true);
