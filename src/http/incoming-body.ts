@@ -19,8 +19,14 @@ export class IncomingBody {
   #isAbandoned = false;
   #stream: BodyStream | undefined;
 
-  constructor(source: BodySource) {
+  /** `whole` is the body, if all of it has come. */
+  constructor(source: BodySource, whole?: Buffer) {
     this.#source = source;
+    if (whole !== undefined) {
+      this.#chunks.push(whole);
+      this.#bytes = whole.length;
+      this.#isEnded = true;
+    }
   }
 
   /** Whether all of it has come. */

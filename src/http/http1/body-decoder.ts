@@ -40,11 +40,11 @@ export class BodyDecoder {
   #extensionBytes = 0;
   #trailers = "";
 
-  /** `contentLength` is undefined for a body in chunks. */
+  /** `contentLength` is not 0, and undefined for a body in chunks. */
   constructor(contentLength: number | undefined) {
     this.#isChunked = contentLength === undefined;
     this.#left = contentLength ?? 0;
-    this.#state = this.#isChunked ? State.size : contentLength === 0 ? State.ended : State.data;
+    this.#state = this.#isChunked ? State.size : State.data;
   }
 
   get isEnded(): boolean {

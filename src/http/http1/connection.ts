@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ExchangeOptions } from "../exchange.ts";
 import type { InFlight } from "../in-flight.ts";
+import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
@@ -56,7 +57,7 @@ export class Http1Connection {
   #rest: Buffer | undefined;
   /** The request whose body is being received. */
   #receiving: Http1Exchange | undefined;
-  #decoder = new BodyDecoder(0);
+  #decoder: BodyDecoder | undefined;
   /** How many bytes of that body nobody has taken yet. */
   #unreadBytes = 0;
   #isParsing = false;
@@ -247,15 +248,17 @@ export class Http1Connection {
       this.#fail("malformed");
       return false;
     }
-    this.#setRest(bytes, end + headEnd.length);
-    const exchange = new Http1Exchange(this, head, this.#options);
-    this.#decoder = new BodyDecoder(head.contentLength);
-    if (this.#decoder.isEnded) {
-      exchange.incoming.end();
-    } else {
+    const bodyStart = end + headEnd.length;
+    const bodyEnd = bodyStart + (head.contentLength ?? Number.POSITIVE_INFINITY);
+    // Most bodies have come with their heads.
+    const whole = bodyEnd <= bytes.length ? bytes.subarray(bodyStart, bodyEnd) : undefined;
+    const exchange = new Http1Exchange(this, head, new IncomingBody(this, whole), this.#options);
+    if (whole === undefined) {
+      this.#decoder = new BodyDecoder(head.contentLength);
       this.#receiving = exchange;
       this.#unreadBytes = 0;
     }
+    this.#setRest(bytes, whole === undefined ? bodyStart : bodyEnd);
     this.#waitedSeconds = 0;
     this.#hasAsked = true;
     this.#owed.push(exchange);
@@ -266,7 +269,8 @@ export class Http1Connection {
 
   #parseBody(bytes: Buffer, exchange: Http1Exchange): void {
     let isSensible = true;
-    const end = this.#decoder.read(bytes, 0, (content) => {
+    const decoder = this.#decoder as BodyDecoder;
+    const end = decoder.read(bytes, 0, (content) => {
       this.#unreadBytes += content.length;
       isSensible = exchange.incoming.push(content);
     });
@@ -275,7 +279,7 @@ export class Http1Connection {
       return;
     }
     this.#setRest(bytes, end);
-    if (this.#decoder.isEnded) {
+    if (decoder.isEnded) {
       this.#receiving = undefined;
       this.#waitedSeconds = 0;
       exchange.incoming.end();

@@ -5,7 +5,7 @@ import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody } from "../body.ts";
 import { date } from "../date.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
-import { IncomingBody } from "../incoming-body.ts";
+import type { IncomingBody } from "../incoming-body.ts";
 import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
@@ -25,7 +25,7 @@ export class Http1Exchange extends Exchange {
   #whenAbandoned: (() => void) | undefined;
   #onTurn: (() => void) | undefined;
 
-  constructor(connection: Http1Connection, head: Http1Head, options: ExchangeOptions) {
+  constructor(connection: Http1Connection, head: Http1Head, incoming: IncomingBody, options: ExchangeOptions) {
     super(
       {
         method: head.method,
@@ -40,7 +40,7 @@ export class Http1Exchange extends Exchange {
     );
     this.#connection = connection;
     this.#head = head;
-    this.incoming = new IncomingBody(connection);
+    this.incoming = incoming;
   }
 
   get body(): Readable {
