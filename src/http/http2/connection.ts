@@ -77,6 +77,8 @@ export class Http2Connection {
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
   #isClosing = false;
+  /** Whether the client has sent GOAWAY. */
+  #isLeft = false;
   #isEnded = false;
 
   /** The client has `prefaceTimeoutMs` to begin. */
@@ -269,8 +271,7 @@ export class Http2Connection {
       case FrameType.goAway:
         assertOfConnection(id);
         assertLength(payload.length >= 8);
-        this.close();
-        this.#destroyAfter(goAwayMs);
+        this.#takeGoAway();
         break;
       case FrameType.priority:
         assertPriority(id, payload);
@@ -281,6 +282,17 @@ export class Http2Connection {
       default:
         this.#budget.countIdleFrame();
     }
+  }
+
+  /** A client leaves once, and each time would take a timer and a listener. */
+  #takeGoAway(): void {
+    if (this.#isLeft) {
+      this.#budget.countIdleFrame();
+      return;
+    }
+    this.#isLeft = true;
+    this.close();
+    this.#destroyAfter(goAwayMs);
   }
 
   #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {
