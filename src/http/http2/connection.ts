@@ -70,7 +70,7 @@ export class Http2Connection {
   readonly #budget = new ClientBudget();
   readonly #streams = new StreamTable();
   /** Streams that have something to send, for which the connection has no room. They take turns. */
-  #waiting: Http2Stream[] = [];
+  readonly #waiting = new Set<Http2Stream>();
   #lastStream = 0;
   /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
   #sendWindow = defaultWindow;
@@ -135,7 +135,6 @@ export class Http2Connection {
   #abandon(): void {
     this.#isEnded = true;
     this.#parser.stop();
-    this.#waiting = [];
     for (const stream of this.#streams.all()) {
       stream.close(false);
     }
@@ -413,25 +412,25 @@ export class Http2Connection {
 
   /** Whether a body can be sent in one frame, before those of streams that wait. */
   canSendAtOnce(bytes: number): boolean {
-    return this.#waiting.length === 0 && bytes <= this.sendableBytes;
+    return this.#waiting.size === 0 && bytes <= this.sendableBytes;
   }
 
   /** Sends more of the stream when there is room. */
   wait(stream: Http2Stream): void {
-    if (!this.#waiting.includes(stream)) {
-      this.#waiting.push(stream);
-    }
+    this.#waiting.add(stream);
   }
 
+  /** Lets each stream send a frame in its turn, and costs no more than what is sent. */
   #sendWaiting(): void {
-    let sending = this.#waiting;
-    this.#waiting = [];
-    while (sending.length > 0 && this.sendableBytes > 0) {
-      sending = sending.filter((stream) => stream.sendNext());
-    }
-    // Those that wait for their own windows are not among them.
-    for (const stream of sending) {
-      this.wait(stream);
+    for (const stream of this.#waiting) {
+      if (this.sendableBytes <= 0) {
+        return;
+      }
+      this.#waiting.delete(stream);
+      // One that waits for its own window is not among them.
+      if (stream.sendNext()) {
+        this.#waiting.add(stream);
+      }
     }
   }
 
@@ -471,6 +470,7 @@ export class Http2Connection {
   /** Drops a stream that has closed. */
   forget(stream: Http2Stream, isResetByUs: boolean): void {
     this.#streams.close(stream, isResetByUs);
+    this.#waiting.delete(stream);
     this.#handlers.onStreamClosed();
     this.#endIfClosed();
   }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Http2Connection } from "../../../src/http/http2/connection.ts";
 import type { Http2Stream } from "../../../src/http/http2/stream.ts";
 import { frame, openingWith, requestFrame } from "../../security/http2-frames.ts";
@@ -36,6 +36,22 @@ async function open(...frames: readonly Buffer[]): Promise<Socket> {
   return client;
 }
 
+const widened = (bytes: number) => {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return frame("windowUpdate", { payload });
+};
+
+/** SETTINGS with these windows of streams, one after the other. */
+function windows(...sizes: readonly number[]): Buffer {
+  const payload = Buffer.alloc(6 * sizes.length);
+  for (const [i, size] of sizes.entries()) {
+    payload.writeUInt16BE(4, 6 * i);
+    payload.writeUInt32BE(size, 6 * i + 2);
+  }
+  return frame("settings", { payload });
+}
+
 /** Resolves when the server has read all that the client has sent. */
 async function areRead(client: Socket): Promise<void> {
   const token = `${Math.random()}`.slice(2, 10).padEnd(8, "0");
@@ -56,5 +72,42 @@ describe("a client that says again and again that it leaves", () => {
     client.write(Buffer.concat(Array.from({ length: 100 }, () => frame("goAway", { payload: Buffer.alloc(8) }))));
     await areRead(client);
     expect(served.listenerCount("close") - before).toBe(1);
+  });
+});
+
+describe("answers that wait for the window of their connection", () => {
+  /** As much as the window lets be sent, and more. */
+  const body = Buffer.alloc(100_000);
+
+  /** Has this many answers wait. */
+  async function openWaiting(count: number): Promise<Socket> {
+    const requests = Array.from({ length: count }, (_, i) => requestFrame({ ":path": "/" }, 2 * i + 1));
+    const client = await open(windows(1_000_000), ...requests);
+    await until(async () => streams.length === count, 1_000);
+    for (const stream of streams) {
+      stream.respond(200, [], false);
+      stream.endWith(body, body.length);
+    }
+    return client;
+  }
+
+  it("send one frame for a window of one byte, each in its turn", async () => {
+    const client = await openWaiting(100);
+    const sent = streams.map((stream) => vi.spyOn(stream, "sendNext"));
+    client.write(Buffer.concat(Array.from({ length: 100 }, () => widened(1))));
+    await areRead(client);
+    expect(sent.map(({ mock }) => mock.calls.length)).toEqual(streams.map(() => 1));
+  });
+
+  it("are forgotten when they are taken back", async () => {
+    const client = await openWaiting(1);
+    const [first] = streams as [Http2Stream];
+    const sent = vi.spyOn(first, "sendNext");
+    client.write(frame("reset", { stream: 1, payload: Buffer.of(0, 0, 0, 8) }));
+    await areRead(client);
+    expect(first.isClosed).toBe(true);
+    client.write(widened(1));
+    await areRead(client);
+    expect(sent).not.toHaveBeenCalled();
   });
 });
