@@ -345,9 +345,18 @@ export class Http2Connection {
     this.#budget.countAck();
     // The client takes what is sent after this by its new settings.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));
+    let streamWindow = this.#streamWindow;
     for (let at = 0; at < payload.length; at += 6) {
-      this.#obey(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+      const setting = payload.readUInt16BE(at);
+      const value = payload.readUInt32BE(at + 2);
+      if (setting === Setting.initialWindowSize) {
+        streamWindow = value;
+      } else {
+        this.#obey(setting, value);
+      }
     }
+    // Of many windows in one frame only the last can be used, and each concerns all streams.
+    this.#changeStreamWindow(streamWindow);
   }
 
   #obey(setting: number, value: number): void {
@@ -358,12 +367,6 @@ export class Http2Connection {
       case Setting.enablePush:
         assertSetting(value <= 1);
         break;
-      case Setting.initialWindowSize:
-        if (value > maxWindow) {
-          throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
-        }
-        this.#changeStreamWindow(value);
-        break;
       case Setting.maxFrameSize:
         assertSetting(value >= defaultFrameBytes && value <= 0xff_ffff);
         break;
@@ -373,6 +376,12 @@ export class Http2Connection {
 
   /** The windows of open streams change with the setting, and may become negative. Source: RFC 9113, section 6.9.2 */
   #changeStreamWindow(bytes: number): void {
+    if (bytes === this.#streamWindow) {
+      return;
+    }
+    if (bytes > maxWindow) {
+      throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
+    }
     const change = bytes - this.#streamWindow;
     this.#streamWindow = bytes;
     for (const stream of this.#streams.all()) {

@@ -110,4 +110,12 @@ describe("answers that wait for the window of their connection", () => {
     await areRead(client);
     expect(sent).not.toHaveBeenCalled();
   });
+
+  it("are looked at once for many windows in one frame of settings", async () => {
+    const client = await openWaiting(1);
+    const looks = vi.spyOn(streams[0] as Http2Stream, "widen");
+    client.write(windows(...Array.from({ length: 2_000 }, (_, i) => 1_000 + i)));
+    await areRead(client);
+    expect(looks.mock.calls).toEqual([[2_999 - 1_000_000]]);
+  });
 });
