@@ -90,7 +90,10 @@ export class Http2Connection {
     this.#output = new FrameOutput(socket);
     socket.on("end", () => socket.end());
     socket.on("close", () => this.#abandon());
-    socket.on("drain", () => this.#sendWaiting());
+    socket.on("drain", () => {
+      this.#output.flush();
+      this.#sendWaiting();
+    });
     socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
@@ -113,7 +116,7 @@ export class Http2Connection {
     if (!this.#isClosing || code !== ErrorCode.noError) {
       this.#writeGoAway(code, reason);
     }
-    this.#output.flush();
+    this.#output.flushAll();
     this.#abandon();
     this.#socket.destroySoon();
     this.#destroyAfter(lingerMs);

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Writable } from "node:stream";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Http2Connection } from "../../../src/http/http2/connection.ts";
+import { FrameOutput } from "../../../src/http/http2/frame-output.ts";
+import { FrameType } from "../../../src/http/http2/frames.ts";
 import type { Http2Stream } from "../../../src/http/http2/stream.ts";
 import { frame, openingWith, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
@@ -117,5 +120,44 @@ describe("answers that wait for the window of their connection", () => {
     client.write(windows(...Array.from({ length: 2_000 }, (_, i) => 1_000 + i)));
     await areRead(client);
     expect(looks.mock.calls).toEqual([[2_999 - 1_000_000]]);
+  });
+});
+
+describe("frames that the client does not read", () => {
+  it("take little more memory than their bytes, however they come", async () => {
+    let memory = 0;
+    const kept = new Set<ArrayBufferLike>();
+    const stuck = new Writable({ highWaterMark: 16 * 1024, write: () => {} });
+    const write = stuck.write.bind(stuck);
+    vi.spyOn(stuck, "write").mockImplementation((bytes: Buffer) => {
+      memory += kept.has(bytes.buffer) ? 0 : bytes.buffer.byteLength;
+      kept.add(bytes.buffer);
+      return write(bytes);
+    });
+    const output = new FrameOutput(stuck as Socket);
+    for (let i = 0; i < 2_000; i++) {
+      output.begin(FrameType.ping, 1, 0);
+      output.writeBytes(Buffer.alloc(8));
+      output.end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(output.unsentBytes).toBe(2_000 * 17);
+    expect(memory).toBeLessThan(200_000);
+  });
+
+  it("are sent when it reads again", async () => {
+    const client = await open(windows(0x7fff_ffff), widened(0x7000_0000), requestFrame({ ":path": "/" }));
+    client.pause();
+    await until(async () => streams.length === 1, 1_000);
+    const [first] = streams as [Http2Stream];
+    first.respond(200, [], false);
+    first.write(Buffer.alloc(20_000_000));
+    await until(async () => served.writableNeedDrain, 1_000);
+    client.write(frame("ping", { payload: Buffer.from("lastping") }));
+    await until(async () => served.bytesRead === client.bytesWritten, 1_000);
+    const received: Buffer[] = [];
+    client.on("data", (bytes: Buffer) => void received.push(bytes)).resume();
+    await until(async () => served.bytesWritten > 20_000_000, 2_000);
+    await until(async () => Buffer.concat(received).includes("lastping"), 2_000);
   });
 });
