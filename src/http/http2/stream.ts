@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { isOverFragmented } from "../body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
+import { KeptPieces } from "./kept-pieces.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** A request over HTTP/2, and its answer. */
@@ -14,6 +15,7 @@ export class Http2Stream {
 
   /** What has come of the body, and is not read yet. */
   #chunks: Buffer[] = [];
+  #kept: KeptPieces | undefined;
   #pieces = 0;
   #received = 0;
   #isRequestEnded = false;
@@ -109,13 +111,20 @@ export class Http2Stream {
       if (isOverFragmented(this.#pieces, this.#received)) {
         return ErrorCode.enhanceYourCalm;
       }
+      // Who sends the last piece has all of it read soon.
+      const kept = isLast ? chunk : this.#keep(chunk);
       if (this.#body === undefined) {
-        this.#chunks.push(chunk);
+        this.#chunks.push(kept);
       } else {
-        this.#pushBody(this.#body, chunk);
+        this.#pushBody(this.#body, kept);
       }
     }
     return isLast ? this.endRequest() : undefined;
+  }
+
+  #keep(chunk: Buffer): Buffer {
+    this.#kept ??= new KeptPieces();
+    return this.#kept.keep(chunk);
   }
 
   #pushBody(body: RequestBody, chunk: Buffer): void {

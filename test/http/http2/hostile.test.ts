@@ -6,7 +6,7 @@ import { Http2Connection } from "../../../src/http/http2/connection.ts";
 import { FrameOutput } from "../../../src/http/http2/frame-output.ts";
 import { FrameType } from "../../../src/http/http2/frames.ts";
 import type { Http2Stream } from "../../../src/http/http2/stream.ts";
-import { frame, openingWith, requestFrame } from "../../security/http2-frames.ts";
+import { endHeaders, frame, headerBlock, openingWith, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
 
 let server: Server;
@@ -29,6 +29,8 @@ beforeEach(async () => {
   await once(server, "listening");
   onTestFinished(() => void server.close());
 });
+
+const head = { ":method": "GET", ":scheme": "http", ":authority": "x", ":path": "/" };
 
 /** Opens a connection that begins with these frames. */
 async function open(...frames: readonly Buffer[]): Promise<Socket> {
@@ -159,5 +161,24 @@ describe("frames that the client does not read", () => {
     client.on("data", (bytes: Buffer) => void received.push(bytes)).resume();
     await until(async () => served.bytesWritten > 20_000_000, 2_000);
     await until(async () => Buffer.concat(received).includes("lastping"), 2_000);
+  });
+});
+
+describe("pieces of bodies that are waited for", () => {
+  it("are kept without what came with them", async () => {
+    const client = await open(
+      frame("headers", { flags: endHeaders, stream: 1, payload: headerBlock({ ...head, ":method": "POST" }) }),
+    );
+    const unknown = frame("unknown", { payload: Buffer.alloc(15_000) });
+    for (let i = 0; i < 10; i++) {
+      client.write(Buffer.concat([frame("data", { stream: 1, payload: Buffer.of(i) }), unknown, unknown]));
+      await areRead(client);
+    }
+    const pieces: Buffer[] = [];
+    streams[0]?.body.on("data", (piece: Buffer) => void pieces.push(piece));
+    await until(async () => pieces.length === 10, 1_000);
+    expect(Buffer.concat(pieces)).toEqual(Buffer.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+    expect(new Set(pieces.map(({ buffer }) => buffer)).size).toBe(1);
+    expect(pieces[0]?.buffer.byteLength).toBe(1_024);
   });
 });
