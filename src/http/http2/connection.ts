@@ -446,6 +446,11 @@ export class Http2Connection {
     }
   }
 
+  /** Throws if a field cannot be sent. */
+  assertValid(raw: readonly string[]): void {
+    this.#encoder.assertValid(raw);
+  }
+
   /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
   writeHeaders(id: number, flags: number, status: number | undefined, raw: readonly string[]): void {
     this.#encoder.assertValid(raw);

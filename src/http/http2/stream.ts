@@ -29,6 +29,7 @@ export class Http2Stream {
   #offset = 0;
   #sendWindow: number;
   #trailer: readonly string[] | undefined;
+  #isAnswerBegun = false;
   #isEnding = false;
   #isAnswerEnded = false;
   #isResetAfterAnswer = false;
@@ -157,11 +158,15 @@ export class Http2Stream {
   }
 
   /**
-   * Writes the head of the answer. Throws, before anything is written, if a header is invalid. `isLast` says that
-   * neither a body nor a trailer follows.
+   * Writes the head of the answer. Throws, before anything is written, if a header is invalid, or if there is an answer
+   * already. `isLast` says that neither a body nor a trailer follows.
    */
   respond(status: number, raw: readonly string[], isLast: boolean): void {
+    if (this.#isAnswerBegun) {
+      throw new Error("The stream has an answer already.");
+    }
     this.connection.writeHeaders(this.id, isLast ? Flag.endStream : 0, status, raw);
+    this.#isAnswerBegun = true;
     if (isLast) {
       this.#endAnswer();
     }
@@ -175,16 +180,17 @@ export class Http2Stream {
     }
   }
 
-  /** Ends the answer, with a trailer or without one. */
+  /** Ends the answer, with a trailer or without one. Throws if a field of it is invalid: later nobody could be told. */
   end(trailer?: readonly string[]): void {
     if (!this.#isClosed) {
+      this.connection.assertValid(trailer ?? []);
       this.#trailer = trailer;
       this.#isEnding = true;
       this.#sendQueued();
     }
   }
 
-  /** Writes all of the body, and ends the answer. */
+  /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid. */
   endWith(body: string | Uint8Array, byteLength: number, trailer?: readonly string[]): void {
     const { connection } = this;
     if (byteLength === 0 || byteLength > this.#sendWindow || !connection.canSendAtOnce(byteLength)) {
