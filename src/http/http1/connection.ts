@@ -244,6 +244,8 @@ export class Http1Connection {
       return false;
     }
     if (end < 0) {
+      // Empty lines would be kept and read again, however many there are.
+      this.#setRest(bytes, start);
       if (isNoMethod(bytes[start])) {
         this.#fail("malformed");
       }

@@ -1,18 +1,21 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { connect, type Socket } from "node:net";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
 import { listen } from "../../src/http/listener.ts";
 import { createRequestIdReader } from "../../src/http/request-id.ts";
 import { until } from "../support/deadline.ts";
 
-it("a client that sends requests, and reads no answers, has few of them answered before it reads on", async () => {
-  let answered = 0;
+let port: number;
+let answered: number;
+
+beforeEach(async () => {
+  answered = 0;
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
     tls: undefined,
-    requestTimeoutMs: 1_000,
+    requestTimeoutMs: 30_000,
     clientAddress: createClientAddress([]),
     readRequestId: createRequestIdReader(() => false),
     async handle(exchange) {
@@ -23,12 +26,23 @@ it("a client that sends requests, and reads no answers, has few of them answered
     reportAcceptError: () => {},
     reportBurst: () => {},
   });
+  port = listener.address.port;
   onTestFinished(() => listener.close(0));
-  const client = connect(listener.address.port, "127.0.0.1").on("error", () => {});
+});
+
+async function open(): Promise<Socket> {
+  const client = connect(port, "127.0.0.1").on("error", () => {});
   onTestFinished(() => void client.destroy());
   await once(client, "connect");
+  return client;
+}
+
+const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+it("a client that sends requests, and reads no answers, has few of them answered before it reads on", async () => {
+  const client = await open();
   client.pause();
-  client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000));
+  client.write(request.repeat(1_000));
   let before = -1;
   await until(async () => {
     const isSettled = answered > 0 && answered === before;
@@ -40,4 +54,11 @@ it("a client that sends requests, and reads no answers, has few of them answered
   expect(answered).toBeLessThan(300);
   client.resume();
   await until(async () => answered === 1_000, 5_000);
+});
+
+it("empty lines before a request are dropped as they come", async () => {
+  const client = await open();
+  client.write("\r\n".repeat(8_000_000));
+  client.write(request);
+  await until(async () => answered === 1, 2_000);
 });
