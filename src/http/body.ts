@@ -77,6 +77,17 @@ class BodyReader {
     if (this.#size > this.#limits.maxBytes + this.#limits.framingBytes) {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
+      this.#add(chunk);
+    }
+  }
+
+  /** Adds a piece. One that stands beside the last one in memory needs no place of its own. */
+  #add(chunk: Buffer): void {
+    const last = this.#chunks.at(-1);
+    if (last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset) {
+      const both = Buffer.from(last.buffer, last.byteOffset, last.length + chunk.length);
+      this.#chunks[this.#chunks.length - 1] = both;
+    } else {
       this.#chunks.push(chunk);
     }
   }

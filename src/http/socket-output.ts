@@ -84,7 +84,8 @@ export class SocketOutput {
     this.bytes = noBytes;
     if (length === 0 || !this.#socket.writable) {
       giveBack(bytes);
-    } else if (this.#isEncrypted) {
+    } else if (this.#isEncrypted || this.#socket.writableLength > 0) {
+      // Few bytes that the system does not take would keep all of the memory.
       this.#socket.write(Buffer.from(bytes.subarray(0, length)));
       giveBack(bytes);
     } else {

@@ -79,7 +79,10 @@ export class Http1Connection {
     this.#options = options;
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     socket.on("end", () => this.#endReading());
-    socket.on("drain", () => this.#tellDrained());
+    socket.on("drain", () => {
+      this.#tellDrained();
+      this.#resume();
+    });
     socket.on("close", () => this.#abandon());
   }
 
@@ -195,8 +198,12 @@ export class Http1Connection {
     }
   }
 
+  /** A client that does not read its answers is not asked for further requests. */
   #mayRead(): boolean {
-    return this.#receiving === undefined ? this.#owed.length < maxOwed : this.#unreadBytes < maxBodyBytes;
+    if (this.#receiving !== undefined) {
+      return this.#unreadBytes < maxBodyBytes;
+    }
+    return this.#owed.length < maxOwed && !this.output.isCongested;
   }
 
   /** Parses what has come, as far as there is room for it. */
@@ -238,6 +245,8 @@ export class Http1Connection {
       return false;
     }
     if (end < 0) {
+      // Empty lines would be kept and read again, however many there are.
+      this.#setRest(bytes, start);
       if (isNoMethod(bytes[start])) {
         this.#fail("malformed");
       }

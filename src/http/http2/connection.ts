@@ -70,13 +70,15 @@ export class Http2Connection {
   readonly #budget = new ClientBudget();
   readonly #streams = new StreamTable();
   /** Streams that have something to send, for which the connection has no room. They take turns. */
-  #waiting: Http2Stream[] = [];
+  readonly #waiting = new Set<Http2Stream>();
   #lastStream = 0;
   /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
   #isClosing = false;
+  /** Whether the client has sent GOAWAY. */
+  #isLeft = false;
   #isEnded = false;
 
   /** The client has `prefaceTimeoutMs` to begin. */
@@ -88,7 +90,10 @@ export class Http2Connection {
     this.#output = new FrameOutput(socket);
     socket.on("end", () => socket.end());
     socket.on("close", () => this.#abandon());
-    socket.on("drain", () => this.#sendWaiting());
+    socket.on("drain", () => {
+      this.#output.flush();
+      this.#sendWaiting();
+    });
     socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
@@ -111,7 +116,7 @@ export class Http2Connection {
     if (!this.#isClosing || code !== ErrorCode.noError) {
       this.#writeGoAway(code, reason);
     }
-    this.#output.flush();
+    this.#output.flushAll();
     this.#abandon();
     this.#socket.destroySoon();
     this.#destroyAfter(lingerMs);
@@ -133,7 +138,6 @@ export class Http2Connection {
   #abandon(): void {
     this.#isEnded = true;
     this.#parser.stop();
-    this.#waiting = [];
     for (const stream of this.#streams.all()) {
       stream.close(false);
     }
@@ -269,8 +273,7 @@ export class Http2Connection {
       case FrameType.goAway:
         assertOfConnection(id);
         assertLength(payload.length >= 8);
-        this.close();
-        this.#destroyAfter(goAwayMs);
+        this.#takeGoAway();
         break;
       case FrameType.priority:
         assertPriority(id, payload);
@@ -281,6 +284,17 @@ export class Http2Connection {
       default:
         this.#budget.countIdleFrame();
     }
+  }
+
+  /** A client leaves once, and each time would take a timer and a listener. */
+  #takeGoAway(): void {
+    if (this.#isLeft) {
+      this.#budget.countIdleFrame();
+      return;
+    }
+    this.#isLeft = true;
+    this.close();
+    this.#destroyAfter(goAwayMs);
   }
 
   #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {
@@ -334,9 +348,18 @@ export class Http2Connection {
     this.#budget.countAck();
     // The client takes what is sent after this by its new settings.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));
+    let streamWindow = this.#streamWindow;
     for (let at = 0; at < payload.length; at += 6) {
-      this.#obey(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+      const setting = payload.readUInt16BE(at);
+      const value = payload.readUInt32BE(at + 2);
+      if (setting === Setting.initialWindowSize) {
+        streamWindow = value;
+      } else {
+        this.#obey(setting, value);
+      }
     }
+    // Of many windows in one frame only the last can be used, and each concerns all streams.
+    this.#changeStreamWindow(streamWindow);
   }
 
   #obey(setting: number, value: number): void {
@@ -347,12 +370,6 @@ export class Http2Connection {
       case Setting.enablePush:
         assertSetting(value <= 1);
         break;
-      case Setting.initialWindowSize:
-        if (value > maxWindow) {
-          throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
-        }
-        this.#changeStreamWindow(value);
-        break;
       case Setting.maxFrameSize:
         assertSetting(value >= defaultFrameBytes && value <= 0xff_ffff);
         break;
@@ -362,6 +379,12 @@ export class Http2Connection {
 
   /** The windows of open streams change with the setting, and may become negative. Source: RFC 9113, section 6.9.2 */
   #changeStreamWindow(bytes: number): void {
+    if (bytes === this.#streamWindow) {
+      return;
+    }
+    if (bytes > maxWindow) {
+      throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
+    }
     const change = bytes - this.#streamWindow;
     this.#streamWindow = bytes;
     for (const stream of this.#streams.all()) {
@@ -401,26 +424,31 @@ export class Http2Connection {
 
   /** Whether a body can be sent in one frame, before those of streams that wait. */
   canSendAtOnce(bytes: number): boolean {
-    return this.#waiting.length === 0 && bytes <= this.sendableBytes;
+    return this.#waiting.size === 0 && bytes <= this.sendableBytes;
   }
 
   /** Sends more of the stream when there is room. */
   wait(stream: Http2Stream): void {
-    if (!this.#waiting.includes(stream)) {
-      this.#waiting.push(stream);
+    this.#waiting.add(stream);
+  }
+
+  /** Lets each stream send a frame in its turn, and costs no more than what is sent. */
+  #sendWaiting(): void {
+    for (const stream of this.#waiting) {
+      if (this.sendableBytes <= 0) {
+        return;
+      }
+      this.#waiting.delete(stream);
+      // One that waits for its own window is not among them.
+      if (stream.sendNext()) {
+        this.#waiting.add(stream);
+      }
     }
   }
 
-  #sendWaiting(): void {
-    let sending = this.#waiting;
-    this.#waiting = [];
-    while (sending.length > 0 && this.sendableBytes > 0) {
-      sending = sending.filter((stream) => stream.sendNext());
-    }
-    // Those that wait for their own windows are not among them.
-    for (const stream of sending) {
-      this.wait(stream);
-    }
+  /** Throws if a field cannot be sent. */
+  assertValid(raw: readonly string[]): void {
+    this.#encoder.assertValid(raw);
   }
 
   /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
@@ -459,6 +487,7 @@ export class Http2Connection {
   /** Drops a stream that has closed. */
   forget(stream: Http2Stream, isResetByUs: boolean): void {
     this.#streams.close(stream, isResetByUs);
+    this.#waiting.delete(stream);
     this.#handlers.onStreamClosed();
     this.#endIfClosed();
   }

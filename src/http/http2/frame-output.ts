@@ -144,15 +144,26 @@ export class FrameOutput {
     this.#length += length;
   }
 
-  /** Writes all frames to the socket. */
+  /**
+   * Writes the frames to the socket, unless that waits for the client. Then they wait here, where they take no more
+   * memory than their bytes. To be called when the socket has room again.
+   */
   flush(): void {
+    if (!this.isCongested) {
+      this.flushAll();
+    }
+  }
+
+  /** Writes all frames to the socket. */
+  flushAll(): void {
     const length = this.#length;
     const bytes = this.#bytes;
     this.#length = 0;
     this.#bytes = noBytes;
     if (length === 0 || !this.#socket.writable) {
       giveBack(bytes);
-    } else if (this.#isEncrypted) {
+    } else if (this.#isEncrypted || this.#socket.writableLength > 0) {
+      // Few bytes that the system does not take would keep all of the memory.
       this.#socket.write(Buffer.from(bytes.subarray(0, length)));
       giveBack(bytes);
     } else {

@@ -8,6 +8,7 @@ import {
   maxWindow,
   preface,
 } from "./frames.ts";
+import { withoutRest } from "./kept-pieces.ts";
 
 /** The largest header block, in bytes, and in how many further frames it may come. */
 const maxBlockBytes = 64 * 1024;
@@ -63,7 +64,7 @@ export class FrameParser {
       this.#takeFrame(all[at + 3] as number, all[at + 4] as number, stream, all.subarray(at + headBytes, end));
       at = end;
     }
-    this.#rest = at < all.length ? all.subarray(at) : undefined;
+    this.#rest = at < all.length ? withoutRest(all.subarray(at)) : undefined;
   }
 
   /** Parses no further, even of what has come. */
@@ -104,7 +105,7 @@ export class FrameParser {
     const fragment = (flags & Flag.priority) === 0 ? payload : withoutPriority(stream, payload);
     const isLast = (flags & Flag.endStream) !== 0;
     if ((flags & Flag.endHeaders) === 0) {
-      this.#block = { stream, isLast, parts: [fragment], bytes: fragment.length };
+      this.#block = { stream, isLast, parts: [withoutRest(fragment)], bytes: fragment.length };
     } else {
       this.#listener.onHeaders(stream, isLast, fragment);
     }
@@ -115,7 +116,7 @@ export class FrameParser {
     if (block.stream !== stream) {
       throw new ConnectionError(ErrorCode.protocolError, "the headers of another stream go on");
     }
-    block.parts.push(payload);
+    block.parts.push(withoutRest(payload));
     block.bytes += payload.length;
     if (block.bytes > maxBlockBytes || block.parts.length > 1 + maxContinuations) {
       throw new ConnectionError(ErrorCode.enhanceYourCalm, "the headers are too large");

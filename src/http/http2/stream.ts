@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { isOverFragmented } from "../body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
+import { KeptPieces } from "./kept-pieces.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** A request over HTTP/2, and its answer. */
@@ -14,6 +15,7 @@ export class Http2Stream {
 
   /** What has come of the body, and is not read yet. */
   #chunks: Buffer[] = [];
+  #kept: KeptPieces | undefined;
   #pieces = 0;
   #received = 0;
   #isRequestEnded = false;
@@ -27,6 +29,7 @@ export class Http2Stream {
   #offset = 0;
   #sendWindow: number;
   #trailer: readonly string[] | undefined;
+  #isAnswerBegun = false;
   #isEnding = false;
   #isAnswerEnded = false;
   #isResetAfterAnswer = false;
@@ -109,13 +112,20 @@ export class Http2Stream {
       if (isOverFragmented(this.#pieces, this.#received)) {
         return ErrorCode.enhanceYourCalm;
       }
+      // Who sends the last piece has all of it read soon.
+      const kept = isLast ? chunk : this.#keep(chunk);
       if (this.#body === undefined) {
-        this.#chunks.push(chunk);
+        this.#chunks.push(kept);
       } else {
-        this.#pushBody(this.#body, chunk);
+        this.#pushBody(this.#body, kept);
       }
     }
     return isLast ? this.endRequest() : undefined;
+  }
+
+  #keep(chunk: Buffer): Buffer {
+    this.#kept ??= new KeptPieces();
+    return this.#kept.keep(chunk);
   }
 
   #pushBody(body: RequestBody, chunk: Buffer): void {
@@ -148,11 +158,15 @@ export class Http2Stream {
   }
 
   /**
-   * Writes the head of the answer. Throws, before anything is written, if a header is invalid. `isLast` says that
-   * neither a body nor a trailer follows.
+   * Writes the head of the answer. Throws, before anything is written, if a header is invalid, or if there is an answer
+   * already. `isLast` says that neither a body nor a trailer follows.
    */
   respond(status: number, raw: readonly string[], isLast: boolean): void {
+    if (this.#isAnswerBegun) {
+      throw new Error("The stream has an answer already.");
+    }
     this.connection.writeHeaders(this.id, isLast ? Flag.endStream : 0, status, raw);
+    this.#isAnswerBegun = true;
     if (isLast) {
       this.#endAnswer();
     }
@@ -166,16 +180,17 @@ export class Http2Stream {
     }
   }
 
-  /** Ends the answer, with a trailer or without one. */
+  /** Ends the answer, with a trailer or without one. Throws if a field of it is invalid: later nobody could be told. */
   end(trailer?: readonly string[]): void {
     if (!this.#isClosed) {
+      this.connection.assertValid(trailer ?? []);
       this.#trailer = trailer;
       this.#isEnding = true;
       this.#sendQueued();
     }
   }
 
-  /** Writes all of the body, and ends the answer. */
+  /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid. */
   endWith(body: string | Uint8Array, byteLength: number, trailer?: readonly string[]): void {
     const { connection } = this;
     if (byteLength === 0 || byteLength > this.#sendWindow || !connection.canSendAtOnce(byteLength)) {
