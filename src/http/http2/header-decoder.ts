@@ -65,7 +65,7 @@ export class HeaderDecoder {
         throw wrong();
       }
       this.#capacity = capacity;
-      this.#evict();
+      this.#evict(capacity);
       return undefined;
     }
     return this.#literal(0x0f);
@@ -86,16 +86,20 @@ export class HeaderDecoder {
     return field;
   }
 
+  /** Makes room before it adds, so that no slot is taken that is still in use. Source: RFC 7541, section 4.4 */
   #add(field: Field): void {
+    this.#evict(Math.max(this.#capacity - field.size, 0));
+    if (field.size > this.#capacity) {
+      return;
+    }
     this.#bytes += field.size;
     this.#fields[this.#added % slots] = field;
     this.#added += 1;
     this.#count += 1;
-    this.#evict();
   }
 
-  #evict(): void {
-    while (this.#bytes > this.#capacity) {
+  #evict(maxBytes: number): void {
+    while (this.#bytes > maxBytes) {
       const oldest = (this.#added - this.#count) % slots;
       this.#bytes -= (this.#fields[oldest] as Field).size;
       this.#fields[oldest] = undefined;
