@@ -412,14 +412,12 @@ export class Http2Connection {
   }
 
   #sendWaiting(): void {
-    let sending = this.#waiting;
-    this.#waiting = [];
-    while (sending.length > 0 && this.sendableBytes > 0) {
-      sending = sending.filter((stream) => stream.sendNext());
-    }
-    // Those that wait for their own windows are not among them.
-    for (const stream of sending) {
-      this.wait(stream);
+    while (this.#waiting.length > 0 && this.sendableBytes > 0) {
+      const next = this.#waiting.shift() as Http2Stream;
+      // One that waits for its own window leaves the others.
+      if (next.sendNext()) {
+        this.wait(next);
+      }
     }
   }
 
