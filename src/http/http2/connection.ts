@@ -334,11 +334,20 @@ export class Http2Connection {
     this.#budget.countAck();
     // The client takes what is sent after this by its new settings.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));
+    let streamWindow = this.#streamWindow;
     for (let at = 0; at < payload.length; at += 6) {
-      this.#obey(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+      const setting = payload.readUInt16BE(at);
+      const value = payload.readUInt32BE(at + 2);
+      if (setting === Setting.initialWindowSize) {
+        streamWindow = value;
+      }
+      this.#obey(setting, value);
     }
+    // It may let trailers go, which have to obey all of the settings.
+    this.#changeStreamWindow(streamWindow);
   }
 
+  /** Obeys a setting, but for the window of streams. */
   #obey(setting: number, value: number): void {
     switch (setting) {
       case Setting.headerTableSize:
@@ -351,7 +360,6 @@ export class Http2Connection {
         if (value > maxWindow) {
           throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
         }
-        this.#changeStreamWindow(value);
         break;
       case Setting.maxFrameSize:
         assertSetting(value >= defaultFrameBytes && value <= 0xff_ffff);
