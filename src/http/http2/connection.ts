@@ -72,6 +72,8 @@ export class Http2Connection {
   /** Streams that have something to send, for which the connection has no room. They take turns. */
   #waiting: Http2Stream[] = [];
   #lastStream = 0;
+  /** The last stream that may be handled, once the client has been told. */
+  #lastHandled: number | undefined;
   /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
@@ -478,8 +480,9 @@ export class Http2Connection {
   }
 
   #writeGoAway(code: ErrorCode, reason: string): void {
+    this.#lastHandled ??= this.#lastStream;
     this.#output.begin(FrameType.goAway, 0, 0);
-    this.#output.writeUint32(this.#lastStream);
+    this.#output.writeUint32(this.#lastHandled);
     this.#output.writeUint32(code);
     this.#output.writeUtf8(reason, reason.length);
     this.#output.end();
