@@ -79,6 +79,7 @@ export class Http2Connection {
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
   #isClosing = false;
+  #isClosedByClient = false;
   #isEnded = false;
 
   /** The client has `prefaceTimeoutMs` to begin. */
@@ -271,8 +272,7 @@ export class Http2Connection {
       case FrameType.goAway:
         assertOfConnection(id);
         assertLength(payload.length >= 8);
-        this.close();
-        this.#destroyAfter(goAwayMs);
+        this.#takeGoAway();
         break;
       case FrameType.priority:
         assertPriority(id, payload);
@@ -283,6 +283,16 @@ export class Http2Connection {
       default:
         this.#budget.countIdleFrame();
     }
+  }
+
+  #takeGoAway(): void {
+    if (this.#isClosedByClient) {
+      this.#budget.countIdleFrame();
+      return;
+    }
+    this.#isClosedByClient = true;
+    this.#destroyAfter(goAwayMs);
+    this.close();
   }
 
   #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {
