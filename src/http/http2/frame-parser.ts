@@ -8,6 +8,7 @@ import {
   maxWindow,
   preface,
 } from "./frames.ts";
+import { kept } from "./kept.ts";
 
 /** The largest header block, in bytes, and in how many further frames it may come. */
 const maxBlockBytes = 64 * 1024;
@@ -63,7 +64,7 @@ export class FrameParser {
       this.#takeFrame(all[at + 3] as number, all[at + 4] as number, stream, all.subarray(at + headBytes, end));
       at = end;
     }
-    this.#rest = at < all.length ? all.subarray(at) : undefined;
+    this.#rest = at < all.length ? kept(all.subarray(at)) : undefined;
   }
 
   /** Parses no further, even of what has come. */

@@ -8,6 +8,9 @@ const maxTableBytes = 4_096;
 /** As many fields as fit the table, and a power of two. */
 const slots = 128;
 
+/** What is read between two blocks, so that none is kept. */
+const noBlock: Buffer = Buffer.alloc(0);
+
 /**
  * Decodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541
  *
@@ -21,7 +24,7 @@ export class HeaderDecoder {
   #count = 0;
   #bytes = 0;
   #capacity = maxTableBytes;
-  #block: Buffer = Buffer.alloc(0);
+  #block = noBlock;
   #at = 0;
 
   /** A list may have `maxListBytes`, each field's overhead included. */
@@ -45,6 +48,7 @@ export class HeaderDecoder {
         }
       }
     }
+    this.#block = noBlock;
     return fields;
   }
 

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { isOverFragmented } from "../body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
+import { kept } from "./kept.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** A request over HTTP/2, and its answer. */
@@ -110,9 +111,9 @@ export class Http2Stream {
         return ErrorCode.enhanceYourCalm;
       }
       if (this.#body === undefined) {
-        this.#chunks.push(chunk);
+        this.#chunks.push(kept(chunk));
       } else {
-        this.#pushBody(this.#body, chunk);
+        this.#pushBody(this.#body, kept(chunk));
       }
     }
     return isLast ? this.endRequest() : undefined;
