@@ -72,13 +72,15 @@ export class Http2Connection {
   /** Streams that have something to send, for which the connection has no room. They take turns. */
   readonly #waiting = new Set<Http2Stream>();
   #lastStream = 0;
+  /** The last stream that may be handled, once the client has been told. */
+  #lastHandled: number | undefined;
   /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
   #isClosing = false;
   /** Whether the client has sent GOAWAY. */
-  #isLeft = false;
+  #hasLeft = false;
   #isEnded = false;
 
   /** The client has `prefaceTimeoutMs` to begin. */
@@ -288,11 +290,11 @@ export class Http2Connection {
 
   /** A client leaves once, and each time would take a timer and a listener. */
   #takeGoAway(): void {
-    if (this.#isLeft) {
+    if (this.#hasLeft) {
       this.#budget.countIdleFrame();
       return;
     }
-    this.#isLeft = true;
+    this.#hasLeft = true;
     this.close();
     this.#destroyAfter(goAwayMs);
   }
@@ -362,6 +364,7 @@ export class Http2Connection {
     this.#changeStreamWindow(streamWindow);
   }
 
+  /** Obeys a setting, but for the window of streams. */
   #obey(setting: number, value: number): void {
     switch (setting) {
       case Setting.headerTableSize:
@@ -501,8 +504,9 @@ export class Http2Connection {
   }
 
   #writeGoAway(code: ErrorCode, reason: string): void {
+    this.#lastHandled ??= this.#lastStream;
     this.#output.begin(FrameType.goAway, 0, 0);
-    this.#output.writeUint32(this.#lastStream);
+    this.#output.writeUint32(this.#lastHandled);
     this.#output.writeUint32(code);
     this.#output.writeUtf8(reason, reason.length);
     this.#output.end();

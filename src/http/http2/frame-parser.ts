@@ -51,7 +51,7 @@ export class FrameParser {
     }
     const all = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     let at = this.#isBegun ? 0 : this.#readPreface(all);
-    while (!this.#isStopped && all.length - at >= headBytes) {
+    while (this.#isBegun && !this.#isStopped && all.length - at >= headBytes) {
       const length = ((all[at] as number) << 16) | ((all[at + 1] as number) << 8) | (all[at + 2] as number);
       if (length > defaultFrameBytes) {
         throw new ConnectionError(ErrorCode.frameSizeError, "a frame is too large");

@@ -8,6 +8,9 @@ const maxTableBytes = 4_096;
 /** As many fields as fit the table, and a power of two. */
 const slots = 128;
 
+/** What is read between two blocks, so that none is kept. */
+const noBlock: Buffer = Buffer.alloc(0);
+
 /**
  * Decodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541
  *
@@ -21,7 +24,7 @@ export class HeaderDecoder {
   #count = 0;
   #bytes = 0;
   #capacity = maxTableBytes;
-  #block: Buffer = Buffer.alloc(0);
+  #block = noBlock;
   #at = 0;
 
   /** A list may have `maxListBytes`, each field's overhead included. */
@@ -45,6 +48,7 @@ export class HeaderDecoder {
         }
       }
     }
+    this.#block = noBlock;
     return fields;
   }
 
@@ -65,7 +69,7 @@ export class HeaderDecoder {
         throw wrong();
       }
       this.#capacity = capacity;
-      this.#evict();
+      this.#evict(capacity);
       return undefined;
     }
     return this.#literal(0x0f);
@@ -86,16 +90,20 @@ export class HeaderDecoder {
     return field;
   }
 
+  /** Makes room before it adds, so that no slot is taken that is still in use. Source: RFC 7541, section 4.4 */
   #add(field: Field): void {
+    this.#evict(Math.max(this.#capacity - field.size, 0));
+    if (field.size > this.#capacity) {
+      return;
+    }
     this.#bytes += field.size;
     this.#fields[this.#added % slots] = field;
     this.#added += 1;
     this.#count += 1;
-    this.#evict();
   }
 
-  #evict(): void {
-    while (this.#bytes > this.#capacity) {
+  #evict(maxBytes: number): void {
+    while (this.#bytes > maxBytes) {
       const oldest = (this.#added - this.#count) % slots;
       this.#bytes -= (this.#fields[oldest] as Field).size;
       this.#fields[oldest] = undefined;
