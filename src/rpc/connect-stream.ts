@@ -1,12 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import {
-  endStreamFlag,
-  endStreamToJson,
-  headerStreamAcceptEncoding,
-  headerStreamEncoding,
-  parseTimeout,
-} from "@connectrpc/connect/protocol-connect";
+import { endStreamFlag, endStreamToJson, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage } from "./codec.ts";
@@ -24,6 +18,9 @@ import { readTimeout } from "./timeout.ts";
  */
 export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open };
 
+/** The header that lists the compressions that a side takes. */
+const acceptHeader = "connect-accept-encoding";
+
 function open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
   const { exchange, protocol, contentType = "", contentFault } = request;
   const { readMaxBytes, json, registry, toError } = format;
@@ -32,7 +29,7 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
   if (codec === undefined) {
     return unsupported(request, method, format);
   }
-  const compression = new CallCompression(exchange, exchange.header(headerStreamEncoding), headerStreamAcceptEncoding);
+  const compression = new CallCompression(exchange, exchange.header("connect-content-encoding"), acceptHeader);
   const end = (trailer: Headers, error: ConnectError | undefined) =>
     closeEnvelope(JSON.stringify(endStreamToJson(trailer, error, { registry })), endStreamFlag);
 
@@ -60,6 +57,10 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
     },
     async fail(error, header, trailer) {
       header.set("content-type", contentType);
+      const accepted = error.metadata.get(acceptHeader);
+      if (accepted !== null) {
+        header.set(acceptHeader, accepted);
+      }
       return { status: 200, header, body: end(trailer, error) };
     },
   };
