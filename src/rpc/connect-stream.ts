@@ -1,4 +1,4 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { endStreamFlag, endStreamToJson, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import { ProtocolError } from "../http/protocol-error.ts";
@@ -31,7 +31,7 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
   }
   const compression = new CallCompression(exchange, exchange.header("connect-content-encoding"), acceptHeader);
   const end = (trailer: Headers, error: ConnectError | undefined) =>
-    closeEnvelope(JSON.stringify(endStreamToJson(trailer, error, { registry })), endStreamFlag);
+    closeEnvelope(JSON.stringify(endOfStream(trailer, error, registry)), endStreamFlag);
 
   return {
     exchange,
@@ -64,6 +64,22 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
       return { status: 200, header, body: end(trailer, error) };
     },
   };
+}
+
+/**
+ * What a stream ends with, with all values of each trailer: Connect's function keeps the last one of a `HeaderList`.
+ *
+ * Source: https://connectrpc.com/docs/protocol/#error-end-stream
+ */
+function endOfStream(trailer: Headers, error: ConnectError | undefined, registry: Registry): JsonObject {
+  // This appends the error's metadata to the trailer.
+  const end = endStreamToJson(trailer, error, { registry });
+  const metadata: Record<string, string[]> = {};
+  for (const [name, value] of trailer) {
+    metadata[name] ??= [];
+    metadata[name].push(value);
+  }
+  return "metadata" in end ? { ...end, metadata } : end;
 }
 
 /** HTTP tells of a content type that is none of the protocol's. */

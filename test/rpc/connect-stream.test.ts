@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
-import { ConnectError, createMethodImplSpec, type HandlerContext } from "@connectrpc/connect";
+import { Code, ConnectError, createMethodImplSpec, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
@@ -66,4 +66,34 @@ describe("the message of a request for a server stream over Connect", () => {
     expect(end.error.code).toBe("unimplemented");
     expect(header.get("connect-accept-encoding")).toBe("gzip, br");
   });
+});
+
+describe("a trailer with several values", () => {
+  async function* withTrailer(pageToken: string, { responseTrailer }: HandlerContext) {
+    responseTrailer.append("x-tail", "b");
+    responseTrailer.append("x-one", "a");
+    responseTrailer.append("x-tail", "c");
+    if (pageToken === "fail before the first message") {
+      throw new ConnectError("no", Code.Aborted, { "x-error": "d" });
+    }
+    yield* echo(pageToken);
+    if (pageToken === "fail after a message") {
+      throw new ConnectError("no", Code.Aborted, { "x-error": "d" });
+    }
+  }
+
+  const callWithToken = (pageToken: string) => call(withTrailer, envelope(Buffer.from(JSON.stringify({ pageToken }))));
+
+  it("has all of them at the end of a stream", async () => {
+    expect((await callWithToken("abc")).end).toEqual({ metadata: { "x-tail": ["b", "c"], "x-one": ["a"] } });
+  });
+
+  it.each(["fail before the first message", "fail after a message"])(
+    "has all of them where streams %s, beside the metadata of the error",
+    async (pageToken) => {
+      const { error, metadata } = (await callWithToken(pageToken)).end;
+      expect(error.code).toBe("aborted");
+      expect(metadata).toEqual({ "x-tail": ["b", "c"], "x-one": ["a"], "x-error": ["d"] });
+    },
+  );
 });
