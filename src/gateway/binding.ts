@@ -72,8 +72,7 @@ export type HeaderOf = (field: DescField) => string | undefined;
 
 /** A text field that a header carries. It stands neither in the path nor in the query nor in a body. */
 export interface FieldHeader {
-  /** In lower case. */
-  readonly headerName: string;
+  readonly headerName: Lowercase<string>;
   readonly field: DescField;
 }
 
@@ -150,7 +149,7 @@ function bindVariable(variable: TemplateVariable, { method }: HttpRule, { policy
 /** The fields of a message that headers carry. Throws an `Error` for one that a header cannot carry. */
 function fieldHeaders({ fields }: DescMessage, headerOf: HeaderOf): readonly FieldHeader[] {
   return fields.flatMap((field) => {
-    const headerName = headerOf(field)?.toLowerCase();
+    const headerName = headerOf(field)?.toLowerCase() as Lowercase<string> | undefined;
     if (headerName === undefined) {
       return [];
     }

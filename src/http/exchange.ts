@@ -144,7 +144,7 @@ export abstract class Exchange {
   }
 
   /** One request header, by its lower-case name; repeated ones are joined by `, `. */
-  header(name: string): string | undefined {
+  header(name: Lowercase<string>): string | undefined {
     const raw = this.#head.rawHeaders;
     let joined: string | undefined;
     for (let i = 0; i < raw.length; i += 2) {
@@ -158,7 +158,7 @@ export abstract class Exchange {
   }
 
   /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
-  headerLines(name: string): readonly string[] {
+  headerLines(name: Lowercase<string>): readonly string[] {
     return headerLines(this.#head.rawHeaders, name);
   }
 
@@ -213,7 +213,7 @@ export abstract class Exchange {
  * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
  * turn, as sent. Source: RFC 9110, 5.5
  */
-export function headerLines(raw: readonly string[], name: string): readonly string[] {
+export function headerLines(raw: readonly string[], name: Lowercase<string>): readonly string[] {
   const lines: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     const sent = raw[i] as string;

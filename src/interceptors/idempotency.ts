@@ -29,9 +29,8 @@ export const idempotencyInterceptor: CallInterceptor = {
       return next;
     }
     const fingerprint = fingerprintOf(method);
-    const name = headerName.toLowerCase();
     return (call) => {
-      const lines = call.headerLines(name);
+      const lines = call.headerLines("idempotency-key");
       return lines.length === 0 ? next(call) : proceedWithKey(call, lines);
     };
 

@@ -80,11 +80,15 @@ function nameHeaders(reason: unknown, headers: ReadonlyMap<string, string>): unk
   );
 }
 
-/** The rules list the numbers of an enum; clients know its names. */
+/** The rules list the numbers of an enum; clients know its names. And they have lists of so many `item(s)`. */
 function describe(violation: Violation): string {
   const values = violation.ruleId.startsWith("enum.") ? fieldOf(violation)?.enum?.values : undefined;
   const offered = values?.filter(({ number }) => number !== 0).map(({ name }) => name);
-  return offered === undefined ? violation.message : `must be one of ${offered.join(", ")}`;
+  return offered === undefined ? inNumber(violation.message) : `must be one of ${offered.join(", ")}`;
+}
+
+function inNumber(message: string): string {
+  return message.replace(/\b(\d+) item\(s\)/, (_text, count) => `${count} ${count === "1" ? "item" : "items"}`);
 }
 
 function fieldOf({ field }: Violation): DescField | undefined {

@@ -146,7 +146,7 @@ export class Call implements HandlerContext {
   }
 
   /** The lines of a request header, by its lower-case name. */
-  headerLines(name: string): readonly string[] {
+  headerLines(name: Lowercase<string>): readonly string[] {
     return this.passedOn === undefined
       ? this.exchange.headerLines(name)
       : (this.passedOn.header.get(name)?.split(", ") ?? []);

@@ -35,12 +35,12 @@ export function isTooShort(body: string | Uint8Array): boolean {
 export class CallCompression {
   readonly #exchange: Exchange;
   readonly #requested: string | undefined;
-  readonly #acceptHeader: string;
+  readonly #acceptHeader: Lowercase<string>;
 
   /**
    * `requested` names the compression of the request; `acceptHeader` is the header that lists what the client takes.
    */
-  constructor(exchange: Exchange, requested: string | undefined, acceptHeader: string) {
+  constructor(exchange: Exchange, requested: string | undefined, acceptHeader: Lowercase<string>) {
     this.#exchange = exchange;
     this.#requested = requested;
     this.#acceptHeader = acceptHeader;
@@ -77,7 +77,7 @@ export class CallCompression {
   }
 
   #negotiate() {
-    const accepted = this.#exchange.header(this.#acceptHeader.toLowerCase());
+    const accepted = this.#exchange.header(this.#acceptHeader);
     return compressionNegotiate(available, this.#requested ?? null, accepted ?? null, this.#acceptHeader);
   }
 }

@@ -1,12 +1,6 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import {
-  endStreamFlag,
-  endStreamToJson,
-  headerStreamAcceptEncoding,
-  headerStreamEncoding,
-  parseTimeout,
-} from "@connectrpc/connect/protocol-connect";
+import { endStreamFlag, endStreamToJson, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage } from "./codec.ts";
@@ -24,6 +18,9 @@ import { readTimeout } from "./timeout.ts";
  */
 export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open };
 
+/** The header that lists the compressions that a side takes. */
+const acceptHeader = "connect-accept-encoding";
+
 function open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
   const { exchange, protocol, contentType = "", contentFault } = request;
   const { readMaxBytes, json, registry, toError } = format;
@@ -32,9 +29,9 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
   if (codec === undefined) {
     return unsupported(request, method, format);
   }
-  const compression = new CallCompression(exchange, exchange.header(headerStreamEncoding), headerStreamAcceptEncoding);
+  const compression = new CallCompression(exchange, exchange.header("connect-content-encoding"), acceptHeader);
   const end = (trailer: Headers, error: ConnectError | undefined) =>
-    closeEnvelope(JSON.stringify(endStreamToJson(trailer, error, { registry })), endStreamFlag);
+    closeEnvelope(JSON.stringify(endOfStream(trailer, error, registry)), endStreamFlag);
 
   return {
     exchange,
@@ -60,9 +57,29 @@ function open(request: RpcRequest, method: DescMethod, format: RpcFormat): Proto
     },
     async fail(error, header, trailer) {
       header.set("content-type", contentType);
+      const accepted = error.metadata.get(acceptHeader);
+      if (accepted !== null) {
+        header.set(acceptHeader, accepted);
+      }
       return { status: 200, header, body: end(trailer, error) };
     },
   };
+}
+
+/**
+ * What a stream ends with, with all values of each trailer: Connect's function keeps the last one of a `HeaderList`.
+ *
+ * Source: https://connectrpc.com/docs/protocol/#error-end-stream
+ */
+function endOfStream(trailer: Headers, error: ConnectError | undefined, registry: Registry): JsonObject {
+  // This appends the error's metadata to the trailer.
+  const end = endStreamToJson(trailer, error, { registry });
+  const metadata: Record<string, string[]> = {};
+  for (const [name, value] of trailer) {
+    metadata[name] ??= [];
+    metadata[name].push(value);
+  }
+  return "metadata" in end ? { ...end, metadata } : end;
 }
 
 /** HTTP tells of a content type that is none of the protocol's. */

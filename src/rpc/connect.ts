@@ -4,7 +4,6 @@ import type { ConnectError } from "@connectrpc/connect";
 import {
   codeToHttpStatus,
   errorToJsonBytes,
-  headerUnaryAcceptEncoding,
   headerUnaryEncoding,
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
@@ -129,7 +128,7 @@ function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
 }
 
 function callCompression(exchange: Exchange, requested: string | undefined): CallCompression {
-  return new CallCompression(exchange, requested, headerUnaryAcceptEncoding);
+  return new CallCompression(exchange, requested, "accept-encoding");
 }
 
 /** A body without a content type is taken as JSON. */

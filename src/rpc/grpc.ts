@@ -1,12 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
-import {
-  headerAcceptEncoding,
-  headerEncoding,
-  parseTimeout,
-  setTrailerStatus,
-} from "@connectrpc/connect/protocol-grpc";
+import { headerEncoding, parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import type { Answer } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
@@ -66,6 +61,9 @@ const inBody: TrailerPlace = {
   endOfStream: trailerEnvelope,
 };
 
+/** The header that lists the compressions that a side takes. */
+const acceptHeader = "grpc-accept-encoding";
+
 /** What gRPC and gRPC-Web share: all but their names, and the place of the trailer. */
 function openEnveloped(
   { exchange, protocol, contentType = "", contentFault }: RpcRequest,
@@ -75,7 +73,7 @@ function openEnveloped(
   const { readMaxBytes, json, toError } = format;
   const codec = codecOf(contentType, json);
   const timeout = readTimeout(exchange.header("grpc-timeout"), parseTimeout);
-  const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), headerAcceptEncoding);
+  const compression = new CallCompression(exchange, exchange.header("grpc-encoding"), acceptHeader);
 
   return {
     exchange,
@@ -116,9 +114,9 @@ function openEnveloped(
       header.appendAll(trailer);
       setTrailerStatus(header, error);
       mergeNonProtocolHeaders(header, metadata);
-      const accepted = error.metadata.get(headerAcceptEncoding);
+      const accepted = error.metadata.get(acceptHeader);
       if (accepted !== null) {
-        header.set(headerAcceptEncoding, accepted);
+        header.set(acceptHeader, accepted);
       }
       header.set("content-type", codec === undefined ? withoutCodec(contentType) : contentType);
       return { status: 200, header };

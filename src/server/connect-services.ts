@@ -26,8 +26,8 @@ import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults
 /** The largest message of a stream, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
-/** The headers that name the compression of messages in a stream, over Connect and over gRPC. */
-const encodingHeaders = ["connect-content-encoding", "grpc-encoding"];
+/** How the messages of a stream may be compressed. */
+const compressions = [compressionGzip, compressionBrotli];
 
 /** The services that are served beside the API. */
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
@@ -92,7 +92,7 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
   const { services, reflection, health, stopping } = options;
   const router = createConnectRouter({
     interceptors: [recordErrorCode, decodeErrorsAsInvalidArgument, refuse],
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: compressions,
     readMaxBytes,
     shutdownSignal: stopping,
   });
@@ -112,12 +112,22 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
 /** Lets Connect make the answer to a call. */
 async function answerByConnect(
   handler: UniversalHandler,
-  { httpVersion, method, path, requestHeader, signal, record, body }: Exchange,
+  exchange: Exchange,
   refusal: DomainError | undefined,
 ): Promise<ReturnType<UniversalHandler>> {
+  const { httpVersion, method, path, requestHeader, signal, record } = exchange;
   // Connect may stop reading before the end. The exchange takes care of the rest.
-  const pieces = body.iterator({ destroyOnReturn: false });
-  const isNamed = encodingHeaders.some((name) => (requestHeader.get(name) ?? "identity") !== "identity");
+  const pieces = exchange.body.iterator({ destroyOnReturn: false });
+  const [encodingHeader, acceptHeader] =
+    record.protocol === "connect"
+      ? ["connect-content-encoding", "connect-accept-encoding"]
+      : ["grpc-encoding", "grpc-accept-encoding"];
+  const encoding = requestHeader.get(encodingHeader) ?? "identity";
+  const isNamed = encoding !== "identity";
+  if (isNamed && !compressions.some(({ name }) => name === encoding)) {
+    // Connect refuses the call, and leaves out what it would take.
+    exchange.addHeader(acceptHeader, compressions.map(({ name }) => name).join(", "));
+  }
   return await handler({
     httpVersion,
     method,

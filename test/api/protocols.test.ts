@@ -100,6 +100,19 @@ describe("compression", () => {
     expect(JSON.parse(gunzipSync(answer.bytes).toString()).items).toHaveLength(rows.length);
   });
 
+  it.each([
+    ["HTTP/1.1", () => http1],
+    ["HTTP/2", () => http2],
+  ])("goes to the server over a stream of Connect, %s", async (_version, http) => {
+    const { bytes } = await http().send({
+      method: "POST",
+      path: "/petstore.v1.InventoryService/WatchStockChanges",
+      headers: { ...headers, "connect-content-encoding": "gzip", "content-type": "application/connect+json" },
+      body: envelope(gzipSync('{"petId":["12345"]}'), { flags: 1 }),
+    });
+    expect(JSON.parse(bytes.subarray(5).toString()).error).toMatchObject({ code: "not_found" });
+  });
+
   it("goes both ways over gRPC", async () => {
     const encodings = { "grpc-encoding": "gzip", "grpc-accept-encoding": "gzip" };
     const answer = await http2.send({

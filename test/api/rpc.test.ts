@@ -174,11 +174,29 @@ describe("what health and reflection cannot decode", () => {
     expect(failure?.message).toMatch(/name no compression/);
   });
 
+  it.each([
+    [watch, "application/grpc", "grpc-encoding", "grpc-accept-encoding"],
+    [watch, "application/grpc-web", "grpc-encoding", "grpc-accept-encoding"],
+    [watch, "application/connect+proto", "connect-content-encoding", "connect-accept-encoding"],
+    [reflection, "application/grpc", "grpc-encoding", "grpc-accept-encoding"],
+    [reflection, "application/connect+proto", "connect-content-encoding", "connect-accept-encoding"],
+  ])("is unimplemented where the compression is unknown: %s as %s", async (path, type, encoding, accept) => {
+    const answer = await tested.http2.send({
+      method: "POST",
+      path,
+      headers: { "content-type": type, te: "trailers", [encoding]: "zstd" },
+      body: envelope(Buffer.alloc(0)),
+    });
+    const { failure } = type.includes("connect") ? readConnectStreamOutcome(answer) : readAnyGrpcOutcome(type, answer);
+    expect(failure).toMatchObject({ canonical: "unimplemented", code: "INVALID_REQUEST" });
+    expect(answer.headers.get(accept)).toBe("gzip, br");
+  });
+
   it("is decompressed where the compression has a name", async () => {
     const body = envelope(gzipSync(Buffer.of(0x0a, 0x00)), { flags: 1 });
     const headers = { "content-type": "application/grpc", te: "trailers", "grpc-encoding": "gzip" };
     const { headers: answered } = await tested.http2.send({ method: "POST", path: reflection, headers, body });
-    expect(answered.get("grpc-status")).toBeNull();
+    expect([answered.get("grpc-status"), answered.get("grpc-accept-encoding")]).toEqual([null, null]);
   });
 });
 

@@ -9,6 +9,13 @@ export const browserMissing = existsSync(executablePath)
   ? undefined
   : `there is no browser at ${executablePath}: install Chromium, or name one by CHROMIUM`;
 
+/** Says why the tests of a file are skipped. Each file calls it once, as files share what they have loaded. */
+export function warnWithoutBrowser(): void {
+  if (browserMissing !== undefined) {
+    console.warn(`the tests in a browser are skipped: ${browserMissing}`);
+  }
+}
+
 /** Starts the browser, without any calls to its vendor. */
 export function launchBrowser(): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"];

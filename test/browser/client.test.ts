@@ -6,11 +6,9 @@ import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { readMetrics } from "../support/metrics.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import { browserMissing, launchBrowser, warnWithoutBrowser } from "./browser.ts";
 
-if (browserMissing !== undefined) {
-  console.warn(browserMissing);
-}
+warnWithoutBrowser();
 
 let pages: PageServer;
 let server: TestServer;

@@ -3,17 +3,12 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
-import { browserMissing } from "./browser.ts";
 import { notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
 import { createStage, describeInBrowser } from "./stage.ts";
 import { openReference, type Visit, visit } from "./visit.ts";
 
 const stage = createStage({ start: startServer });
 let key: string;
-
-if (browserMissing !== undefined) {
-  console.warn(`the tests of the reference in a browser are skipped: ${browserMissing}`);
-}
 
 /** The stock entries, from the API. */
 async function inventoryText(): Promise<string> {

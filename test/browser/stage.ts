@@ -1,7 +1,7 @@
 import type { BrowserContext, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
-import { browserMissing, launchBrowser } from "./browser.ts";
+import { browserMissing, launchBrowser, warnWithoutBrowser } from "./browser.ts";
 
 /** Tests that need a browser. They are skipped without one. */
 export const describeInBrowser = describe.skipIf(browserMissing !== undefined);
@@ -24,8 +24,12 @@ export interface StageOptions {
   readonly reader?: BrowserContextOptions;
 }
 
-/** Sets a stage up before the tests of this file, and takes it down after them. It has no members until then. */
+/**
+ * Sets a stage up before the tests of this file, and takes it down after them. It has no members until then, nor without a
+ * browser: then this says so.
+ */
 export function createStage({ start = () => serve(new TestStore()), reader }: StageOptions = {}): Stage {
+  warnWithoutBrowser();
   const stage = {} as Stage;
   const ends: (() => Promise<void>)[] = [];
   beforeAll(async () => {

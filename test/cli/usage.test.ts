@@ -179,28 +179,31 @@ describe.concurrent("a command that fails", () => {
   ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, line));
 });
 
-it.concurrent.for([
-  "",
-  "serve",
-  "keys",
-  "keys create",
-  "keys list",
-  "keys show",
-  "keys update",
-  "keys rotate",
-  "keys revoke",
-  "keys unban",
-  "import",
-  "export",
-  "backup",
-  "restore",
-  "check",
-  "config",
-  "status",
-])("has help: petstore %s --help", async (command) => {
-  const { code, stdout, stderr } = await petstore([...command.split(" ").filter(Boolean), "--help"], { cwd: "/" });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toContain(`Usage: petstore ${command}`);
-  expect(stdout).toContain("PETSTORE_DB");
-  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+interface HelpPage {
+  /** Without the program's name. */
+  readonly command: string;
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The help of a command, and of all commands below it that its help lists. */
+async function helpPages(command: readonly string[] = []): Promise<readonly HelpPage[]> {
+  const outcome = await petstore([...command, "--help"], { cwd: "/" });
+  const [, list = ""] = outcome.stdout.split("\nCommands:\n");
+  const names = [...(list.split("\n\n")[0] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
+  const below = names.filter((name) => name !== "help").map((name) => helpPages([...command, name]));
+  return [{ command: command.join(" "), ...outcome }, ...(await Promise.all(below)).flat()];
+}
+
+it.concurrent("every command has help, in 80 columns", async () => {
+  const pages = await helpPages();
+  const commands = pages.map(({ command }) => command);
+  expect(commands).toEqual(expect.arrayContaining(["serve", "keys create", "webhooks deliveries", "copy", "check"]));
+  for (const { command, code, stdout, stderr } of pages) {
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: "" });
+    expect(stdout).toContain(`Usage: petstore ${command}`);
+    expect(stdout).toContain("PETSTORE_DB");
+    expect({ command, wide: stdout.split("\n").filter((line) => line.length > 80) }).toEqual({ command, wide: [] });
+  }
 });

@@ -82,6 +82,8 @@ function parseShorthand(text: string): FakeRequest {
 function createExchange(request: FakeRequest, reads: number[]): Exchange {
   const [path = "", ...query] = (request.target ?? "/").split("?");
   const requestHeader = new Headers(request.header);
+  /** By lower-case names alone, unlike `Headers`. */
+  const lines: ReadonlyMap<string, string> = new Map(requestHeader);
   const body = typeof request.body === "string" ? new TextEncoder().encode(request.body) : request.body;
   const fake: Pick<Exchange, keyof Exchange> = {
     method: request.method ?? "GET",
@@ -97,7 +99,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     requestHeader,
     isAbandoned: false,
     signal: new AbortController().signal,
-    header: (name) => requestHeader.get(name) ?? undefined,
+    header: (name) => lines.get(name),
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
     get body(): never {
       throw new Error("the gateway reads whole bodies");

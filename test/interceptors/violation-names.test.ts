@@ -62,6 +62,19 @@ describe("a violation is named", () => {
   });
 });
 
+describe("a list of the wrong length is refused", () => {
+  it.each([
+    ["with none of one", [], "changes: must contain at least 1 item."],
+    [
+      "with one too many",
+      Array.from({ length: 1_001 }, () => ({ petId: 7n, quantity: 1n })),
+      "changes: must contain no more than 1000 items.",
+    ],
+  ])("%s", async (_how, changes, message) => {
+    expect((await fail(batchUpdateInventory, { changes })).message).toBe(message);
+  });
+});
+
 describe("a field violation that an implementation throws is named", () => {
   const thrown = invalidRequest("etag: must be a tag.", [{ field: "etag", description: "must be a tag" }]);
   const valid = { update: { quantity: 1n } };

@@ -247,7 +247,7 @@ const cases: readonly Case[] = [
     },
     at: "22m",
     description:
-      "whk_a of shop:9090 is 20m 0s behind. `petstore webhooks deliveries` says why; after 3 days of failures it is paused.",
+      "whk_a of shop:9090 is 20m 0s behind. `petstore webhooks deliveries whk_a` says why; after 3 days of failures it is paused.",
   },
   {
     alert: "PetstoreWebhookBehind",
@@ -264,7 +264,7 @@ const cases: readonly Case[] = [
     },
     at: "5m",
     description:
-      "1 on shop:9090, after 3 days of failures, or as what is next is no longer kept. `petstore webhooks list` names them; mend the receiver, then `petstore webhooks resume`.",
+      "1 on shop:9090, after 3 days of failures, or as what is next is no longer kept. `petstore webhooks list` names them; mend the receiver, then `petstore webhooks resume ID`.",
   },
   {
     alert: "PetstoreWebhookPaused",

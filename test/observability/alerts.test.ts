@@ -42,6 +42,15 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
+it("an alert names no command without what it needs", () => {
+  const text = readFileSync(alertFile, "utf8");
+  const commands = [...text.matchAll(/`petstore (webhooks (?!list)[^`]*)`/g)].map(([, command]) => command);
+  expect(commands).toEqual([
+    expect.stringMatching(/^webhooks deliveries \S/),
+    expect.stringMatching(/^webhooks resume \S/),
+  ]);
+});
+
 const alertExpressions = () => alertRules().map(({ expr }) => expr.replaceAll(/\s+/g, " "));
 
 /** The names of metrics in an expression: what stands outside of braces, quotes and labels, and is long enough. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -70,6 +70,12 @@ describe("the dependencies", () => {
   it("have licences that go with the project's", () => {
     const others = shipped.filter(({ license }) => !compatible.includes(license ?? "none"));
     expect(others.map(({ name, license }) => `${name}: ${license}`)).toEqual([]);
+  });
+
+  it("are as many as SECURITY.md says", () => {
+    const text = readFileSync(join(projectRoot, "SECURITY.md"), "utf8").replaceAll(/\s+/g, " ");
+    const [, direct, all] = /has (\d+) direct dependencies and (\d+) packages in all/.exec(text) ?? [];
+    expect([Number(direct), Number(all)]).toEqual([Object.keys(manifest.dependencies).length, shipped.length]);
   });
 });
 

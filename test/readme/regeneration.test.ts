@@ -21,6 +21,16 @@ const run = promisify(execFile);
 const clients = readFileSync(join(projectRoot, "docs/clients.md"), "utf8");
 const section = /^## Regenerating clients with buf\n(.*)/ms.exec(clients)?.[1] ?? "";
 
+// npx fetches what is not installed by its name, and npm's package of the name `buf` is another program.
+it.each([
+  ["README.md", readFileSync(join(projectRoot, "README.md"), "utf8")],
+  ["docs/clients.md", clients],
+])("%s has buf installed before it runs it by npx", (_name, text) => {
+  const [before = "", ...after] = text.split("npx buf");
+  expect(after).not.toEqual([]);
+  expect(before).toContain("npm install @bufbuild/buf");
+});
+
 /** The files of the section, by the names in their first lines. */
 const files = new Map(
   [...section.matchAll(/^```\w+\n(?:#|\/\/) ([^\n,]+)[^\n]*\n(.*?)^```/gms)].map(([, name = "", text = ""]) => [

@@ -154,6 +154,7 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
           minItems: 1,
           uniqueItems: true,
         },
+        required: true,
       },
       { name: "place.fromLeft", in: "query", description: "From the left.", schema: int32 },
       {
@@ -200,6 +201,12 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
         (buf.validate.field).cel = { id: "name.short" message: "must be short" expression: "this.size() < 9" },
         (petstore.options.v1.example) = '"a"'
       ];
+      // A colour.
+      optional string colour = 5 [(buf.validate.field).cel = {
+        id: "colour.hex" message: "must be hexadecimal" expression: "this.matches(r'^#[0-9a-f]{6}$')"
+      }];
+      // A shift.
+      google.protobuf.Duration shift = 6;
       // The version.
       optional string version = 4 [(petstore.options.v1.header) = "If-Match"];`;
     const rule = 'post: "/v1/shapes/{shape_id}:draw" body: "*" additional_bindings: { get: "/v1/drawings/{shape_id}" }';
@@ -222,11 +229,13 @@ describe.skipIf(!hasTools)("protoc-gen-openapi (skipped without npm run tools)",
     });
     expect(components.schemas.DrawRequestBody).toMatchObject({
       properties: {
-        time: { description: "How long.", type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$", "x-minimum": "1s" },
+        time: { description: "How long.", type: "string", pattern: "^[0-9]+(\\.[0-9]{1,9})?s$", "x-minimum": "1s" },
         name: { description: "A name. Must be short.", type: "string" },
+        colour: { description: "A colour. Must be hexadecimal.", type: "string", pattern: "^#[0-9a-f]{6}$" },
+        shift: { description: "A shift.", type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$" },
       },
     });
-    expect(Object.keys(components.schemas.DrawRequestBody.properties)).toEqual(["time", "name"]);
+    expect(Object.keys(components.schemas.DrawRequestBody.properties)).toEqual(["time", "name", "colour", "shift"]);
   });
 
   it.each<[title: string, source: string, reason: string]>([

@@ -6,7 +6,7 @@ import { headerOf } from "../../src/interceptors/operation.ts";
 import { fieldExample } from "./examples.ts";
 import { describeField, isRequired } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
-import type { Parameter } from "./types.ts";
+import type { Parameter, Schema } from "./types.ts";
 
 /** The parameters that a path template takes out of the path. */
 export function pathParameters(input: DescMessage, template: PathTemplate, schemas: Schemas): readonly Parameter[] {
@@ -73,8 +73,24 @@ function parametersAt(queried: QueryField, place: QueryPlace, schemas: Schemas):
 export function headerParameters({ fields }: DescMessage, schemas: Schemas): readonly Parameter[] {
   return fields.flatMap((field) => {
     const name = headerOf(field);
-    return name === undefined ? [] : [parameter(name, "header", field, schemas)];
+    if (name === undefined) {
+      return [];
+    }
+    const { schema, ...described } = parameter(name, "header", field, schemas);
+    return [{ ...described, schema: { ...schema, ...headerKeywords[name] } }];
   });
+}
+
+/** What is known of the values of a header, whatever field it carries, in the Latin-1 of HTTP. */
+const headerKeywords: Readonly<Record<string, Schema>> = {
+  // RFC 9110, 13.1.1. As long as the service reads one.
+  "If-Match": { pattern: ifMatchPattern(), maxLength: 16_384 },
+};
+
+/** `*`, or a list of entity tags, of which some may be empty. */
+function ifMatchPattern(): string {
+  const tag = '(W/)?"[!#-~\\x80-\\xff]*"';
+  return `^[ \\t]*(\\*[ \\t]*|[ \\t,]*${tag}([ \\t]*,[ \\t,]*${tag})*([ \\t]*,[ \\t,]*)?[ \\t]*)$`;
 }
 
 function parameter(name: string, place: Parameter["in"], field: DescField, schemas: Schemas): Parameter {

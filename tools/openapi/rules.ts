@@ -28,9 +28,13 @@ const durationKeywords: Readonly<Record<string, string>> = { gte: "x-minimum", l
 /** What an enum's list of names already says. */
 const saidByNames = new Set(["definedOnly", "notIn"]);
 
-/** Whether the rules of a field require a value. */
+/** As ProtoJSON writes one that is not negative: seconds, with up to nine digits behind the point. */
+export const unsignedDurationPattern = "^[0-9]+(\\.[0-9]{1,9})?s$";
+
+/** Whether the rules of a field require a value. A list that is left out is empty, so it may have too few items. */
 export function isRequired(field: DescField): boolean {
-  return rulesOf(field).required === true;
+  const { required, repeated } = rulesOf(field) as { required?: boolean; repeated?: { minItems?: string } };
+  return required === true || Number(repeated?.minItems ?? 0) > 0;
 }
 
 /** The keywords for a field's rules, and for those of a list's items. */
@@ -44,11 +48,18 @@ export interface FieldConstraints {
  * would be wrong.
  */
 export function constraintsOf(field: DescField): FieldConstraints {
-  const { required: _required, cel: _cel, ...typed } = rulesOf(field);
+  const { required: _required, cel = [], ...typed } = rulesOf(field);
   const [[type, rules] = ["", {}]] = Object.entries(typed) as [string, JsonObject][];
   const { items = {}, ...own } = rules;
   const [[itemType, itemRules] = ["", {}]] = Object.entries(items as JsonObject) as [string, JsonObject][];
-  return { value: toKeywords(field, type, own), items: toKeywords(field, itemType, itemRules) };
+  const value = { ...toKeywords(field, type, own), ...patternOf(cel as { expression: string }[]) };
+  return { value, items: toKeywords(field, itemType, itemRules) };
+}
+
+/** The pattern of a rule in CEL that is nothing but one. */
+function patternOf(cel: readonly { readonly expression: string }[]): Schema {
+  const patterns = cel.flatMap(({ expression }) => /^this\.matches\(r'([^']*)'\)$/.exec(expression)?.[1] ?? []);
+  return patterns.length === 0 ? {} : { pattern: patterns[0] };
 }
 
 /** The comment on a field as Markdown, and what its rules in CEL say. */
@@ -80,15 +91,15 @@ function rulesOf(field: DescField): JsonObject {
 
 function toKeywords(field: DescField, type: string, rules: JsonObject): Schema {
   const told = Object.entries(rules).filter(([rule]) => !(type === "enum" && saidByNames.has(rule)));
-  return Object.fromEntries(
-    told.map(([rule, value]) => {
-      const keyword = type === "duration" ? durationKeywords[rule] : keywords[rule];
-      if (keyword === undefined) {
-        throw new Error(`${field.toString()}: the rule ${type}.${rule} has no keyword in OpenAPI`);
-      }
-      return [keyword, toKeywordValue(field, value)];
-    }),
-  );
+  const entries = told.map(([rule, value]) => {
+    const keyword = type === "duration" ? durationKeywords[rule] : keywords[rule];
+    if (keyword === undefined) {
+      throw new Error(`${field.toString()}: the rule ${type}.${rule} has no keyword in OpenAPI`);
+    }
+    return [keyword, toKeywordValue(field, value)];
+  });
+  const isUnsigned = type === "duration" && typeof rules.gte === "string" && !rules.gte.startsWith("-");
+  return { ...Object.fromEntries(entries), ...(isUnsigned && { pattern: unsignedDurationPattern }) };
 }
 
 /** ProtoJSON has 64-bit integers in strings, as no pattern is. */

@@ -4,7 +4,7 @@ import { integerTypeOf } from "../../src/gateway/fields/scalar.ts";
 import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { description, paragraphs } from "./comments.ts";
 import { exampleOf } from "./examples.ts";
-import { constraintsOf, describeField, isRequired, messageConstraintsOf } from "./rules.ts";
+import { constraintsOf, describeField, isRequired, messageConstraintsOf, unsignedDurationPattern } from "./rules.ts";
 import type { Schema } from "./types.ts";
 
 /**
@@ -141,8 +141,8 @@ export class Schemas {
   }
 }
 
-/** As ProtoJSON writes one: seconds, with up to nine digits behind the point. */
-const durationPattern = "^-?[0-9]+(\\.[0-9]{1,9})?s$";
+/** As ProtoJSON writes one. */
+const durationPattern = unsignedDurationPattern.replace("^", "^-?");
 
 /** Those of the scalars that are neither integers nor strings. */
 const otherScalars: Partial<Record<ScalarType, Schema>> = {

@@ -22,6 +22,8 @@ export interface HoldClient {
   /**
    * Returns one hold.
    *
+   * One that has ended is returned, too, as long as the history is kept; its `state` says how it ended.
+   *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `HOLD_NOT_FOUND`.
    */
   getHold(request: GetHoldRequest, options?: CallOptions): Promise<GetHoldResponse>;

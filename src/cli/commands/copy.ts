@@ -77,5 +77,5 @@ Both stores are of this version: a server that is started on an older one
 migrates it. To try a copy while the store is served, copy a backup of it.
 
 Examples:
-  $ petstore copy --from sqlite:data/petstore.db --to postgres://petstore@db/petstore
+  $ petstore copy --from sqlite:petstore.db --to postgres://petstore@db/petstore
   $ petstore copy --from postgres://petstore@db/petstore --to sqlite:petstore.db`;

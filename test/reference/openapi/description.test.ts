@@ -1,5 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseIfMatch } from "../../../src/domain/etag.ts";
 import { errorCodes } from "../../support/error-codes.ts";
 import { type Json, type Located, OpenApi } from "./openapi.ts";
 
@@ -183,6 +185,34 @@ describe("the OpenAPI description", () => {
     expect(openApi.faults(openApi.within(openApi.within(at, "0"), "schema"), key).length === 0).toBe(isValid);
   });
 
+  it("takes for an If-Match what the service takes", () => {
+    const parameters = openApi.at("paths", "/inventory/{petId}", "patch", "parameters");
+    const index = (parameters.value as unknown as Json[]).findIndex(({ name }) => name === "If-Match");
+    const schema = openApi.within(openApi.within(parameters, String(index)), "schema");
+    const parts = fc.constantFrom('"17"', 'W/"é"', '""', ",", ", ", " ", "\t", "*", '"', "W/", "a");
+    const values = fc.array(parts, { maxLength: 6 }).map((all) => all.join(""));
+    fc.assert(
+      fc.property(values, (value) => {
+        expect(openApi.faults(schema, value).length === 0).toBe(isIfMatch(value));
+      }),
+      { numRuns: 2_000, examples: [['"a", W/"b" ,, "c"'], [`"${"a".repeat(16_382)}"`], [`"${"a".repeat(16_383)}"`]] },
+    );
+  });
+
+  it("takes for a reason all characters but the control characters of Unicode", () => {
+    const { pattern } = openApi.at("components", "schemas", "InventoryUpdate", "properties", "reason").value;
+    const regex = new RegExp(pattern as string, "u");
+    for (let code = 0; code <= 0x2fff; code += 1) {
+      const character = String.fromCodePoint(code);
+      expect([code, regex.test(character)]).toEqual([code, !/\p{Cc}/u.test(character)]);
+    }
+  });
+
+  it("says more of each operation than its summary", () => {
+    const operations = [...openApi.operations.values()].map(({ value }) => value);
+    expect(operations.filter(({ description }) => description === undefined)).toEqual([]);
+  });
+
   it("tells of each error code what it is and what to do", () => {
     const reasons = openApi.document["x-error-reasons"] as Record<string, unknown>[];
     expect(
@@ -211,7 +241,16 @@ describe("the OpenAPI description", () => {
     ["InventoryChange", { petId: 7, quantity: 1, delta: 1 }, false],
     ["InventoryChange", { quantity: 1 }, false],
     ["InventoryChangeResult", { petId: 8, error: { code: "PET_NOT_FOUND", message: "", status: 404 } }, true],
+    ["InventoryUpdate", { quantity: 0, reason: "stock-take\n" }, false],
+    ["InventoryAdjustment", { delta: -2, reference: "order\u007f17" }, false],
+    ["InventoryChange", { petId: 7, quantity: 1, etag: '"17"' }, true],
+    ["InventoryChange", { petId: 7, quantity: 1, etag: "*" }, true],
+    ["InventoryChange", { petId: 7, quantity: 1, etag: 'W/"17"' }, false],
     ["BatchUpdateInventoryRequest", { changes: [] }, false],
+    ["BatchUpdateInventoryRequest", {}, false],
+    ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: "-5s" }, false],
+    ["CreateHoldRequest", { petId: 7, quantity: 1, reference: "cart\t5" }, false],
+    ["CommitHoldRequestBody", { reason: "\u0000" }, false],
     ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: "0.5s" }, true],
     ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: 900 }, false],
     ["CreateHoldRequest", { petId: 7, quantity: 1, ttl: "900" }, false],
@@ -234,6 +273,15 @@ describe("the OpenAPI description", () => {
     expect(pointers.filter((pointer) => /\/responses\/20[01]\/content\//.test(pointer))).toHaveLength(18);
   });
 });
+
+function isIfMatch(value: string): boolean {
+  try {
+    parseIfMatch(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The example of a change. */
 function changeExample(): Json {

@@ -333,6 +333,8 @@ export const HoldService: GenService<{
   /**
    * Returns one hold.
    *
+   * One that has ended is returned, too, as long as the history is kept; its `state` says how it ended.
+   *
    * @generated from rpc petstore.v1.HoldService.GetHold
    */
   getHold: {
