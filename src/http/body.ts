@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { ByteCollector } from "./byte-collector.ts";
 import type { CallRecord } from "./exchange.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
@@ -42,7 +43,7 @@ class BodyReader {
   readonly #limits: BodyLimits;
   readonly #resolve: (bytes: Uint8Array) => void;
   readonly #reject: (reason: unknown) => void;
-  readonly #chunks: Buffer[] = [];
+  readonly #bytes = new ByteCollector();
   #size = 0;
   #isSettled = false;
   #timer: NodeJS.Timeout | undefined;
@@ -77,24 +78,13 @@ class BodyReader {
     if (this.#size > this.#limits.maxBytes + this.#limits.framingBytes) {
       this.#fail(() => bodyTooLarge(this.#limits.maxBytes));
     } else if (!this.#isSettled) {
-      this.#add(chunk);
-    }
-  }
-
-  /** Adds a piece. One that stands beside the last one in memory needs no place of its own. */
-  #add(chunk: Buffer): void {
-    const last = this.#chunks.at(-1);
-    if (last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset) {
-      const both = Buffer.from(last.buffer, last.byteOffset, last.length + chunk.length);
-      this.#chunks[this.#chunks.length - 1] = both;
-    } else {
-      this.#chunks.push(chunk);
+      this.#bytes.add(chunk);
     }
   }
 
   #end(): void {
     if (this.#settle()) {
-      this.#resolve(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size));
+      this.#resolve(this.#bytes.take());
     }
   }
 
@@ -159,18 +149,4 @@ export function drainBody(body: Readable, giveUp: () => void): void {
   };
   body.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
   body.on("data", take).resume();
-}
-
-/** How many pieces any body may have. */
-const freePieces = 1024;
-
-/** How many bytes earn a body one piece more: fewer than the smallest packets of the Internet hold. */
-const bytesPerPiece = 512;
-
-/**
- * Whether a body comes in so many small pieces that it must be an attack. A piece of one byte takes some 400 bytes of
- * memory, and as much time as a packet.
- */
-export function isOverFragmented(pieces: number, bytes: number): boolean {
-  return pieces > freePieces + bytes / bytesPerPiece;
 }

@@ -30,11 +30,11 @@ export class Http2Exchange extends Exchange {
   }
 
   get body(): Readable {
-    return this.#stream.body;
+    return this.#stream.incoming.stream;
   }
 
   protected takeWholeBody(): Buffer | undefined {
-    return this.#stream.takeWholeBody();
+    return this.#stream.incoming.takeWhole();
   }
 
   protected onAbandoned(listener: () => void): void {
@@ -88,7 +88,7 @@ export class Http2Exchange extends Exchange {
     }
     this.noteSent(0);
     // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
-    if (!stream.isRequestEnded && this.record.requestBytes <= resetMaxBytes) {
+    if (!stream.incoming.isEnded && this.record.requestBytes <= resetMaxBytes) {
       stream.resetAfterAnswer();
     }
   }
@@ -115,13 +115,13 @@ export class Http2Exchange extends Exchange {
   /** Not every client reads an answer before it has sent its request. */
   #drainRequest(): void {
     const stream = this.#stream;
-    if (stream.isRequestEnded || stream.isClosed) {
+    if (stream.incoming.isEnded || stream.isClosed) {
       return;
     }
     if (this.record.isStream) {
       stream.resetAfterAnswer();
     } else {
-      drainBody(stream.body, () => stream.resetAfterAnswer());
+      drainBody(stream.incoming.stream, () => stream.resetAfterAnswer());
     }
   }
 

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { isOverFragmented } from "./body.ts";
+import { ByteCollector } from "./byte-collector.ts";
 
 /** Where a body comes from. */
 export interface BodySource {
@@ -12,21 +12,22 @@ export interface BodySource {
 /** The body of a request, as it comes. Most have come when they are asked for, and need no stream. */
 export class IncomingBody {
   readonly #source: BodySource;
-  #chunks: Buffer[] = [];
+  /** All of it, if it has come in one piece. */
+  #whole: Buffer | undefined;
+  /** What has come in pieces, and is not read yet. */
+  #unread: ByteCollector | undefined;
   #pieces = 0;
   #bytes = 0;
-  #isEnded = false;
+  #isEnded: boolean;
   #isAbandoned = false;
   #stream: BodyStream | undefined;
 
   /** `whole` is the body, if all of it has come. */
   constructor(source: BodySource, whole?: Buffer) {
     this.#source = source;
-    if (whole !== undefined) {
-      this.#chunks.push(whole);
-      this.#bytes = whole.length;
-      this.#isEnded = true;
-    }
+    this.#whole = whole;
+    this.#bytes = whole?.length ?? 0;
+    this.#isEnded = whole !== undefined;
   }
 
   /** Whether all of it has come. */
@@ -39,14 +40,20 @@ export class IncomingBody {
     return this.#bytes;
   }
 
-  /** Adds what has come. Returns whether it comes in pieces of a sensible size. */
-  push(chunk: Buffer): boolean {
+  /** Adds what has come. Returns whether it comes in pieces of a sensible size. `isLast` says that nothing follows. */
+  push(piece: Buffer, isLast: boolean): boolean {
     this.#pieces += 1;
-    this.#bytes += chunk.length;
-    if (this.#stream === undefined) {
-      this.#chunks.push(chunk);
+    this.#bytes += piece.length;
+    if (this.#stream !== undefined) {
+      this.#stream.feed(withoutRest(piece));
+    } else if (isLast && this.#unread === undefined) {
+      this.#whole = piece;
     } else {
-      this.#stream.feed(chunk);
+      this.#unread ??= new ByteCollector();
+      this.#unread.add(piece);
+    }
+    if (isLast) {
+      this.end();
     }
     return !isOverFragmented(this.#pieces, this.#bytes);
   }
@@ -61,29 +68,24 @@ export class IncomingBody {
   abandon(): void {
     if (!this.#isEnded) {
       this.#isAbandoned = true;
-      this.#chunks = [];
+      this.#unread = undefined;
       this.#stream?.destroy();
     }
   }
 
   /** Takes all of it, if all has come and nobody has begun to read it. */
   takeWhole(): Buffer | undefined {
-    if (!this.#isEnded || this.#stream !== undefined) {
-      return undefined;
-    }
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    return this.#isEnded && this.#stream === undefined ? this.#takeUnread() : undefined;
   }
 
   /** The body as a stream, to be read as it comes. */
   get stream(): Readable {
     if (this.#stream === undefined) {
       this.#stream = new BodyStream(this, this.#source);
-      for (const chunk of this.#chunks) {
-        this.#stream.feed(chunk);
+      const unread = this.#takeUnread();
+      if (unread.length > 0) {
+        this.#stream.feed(unread);
       }
-      this.#chunks = [];
       if (this.#isEnded) {
         this.#stream.push(null);
       } else if (this.#isAbandoned) {
@@ -92,6 +94,22 @@ export class IncomingBody {
     }
     return this.#stream;
   }
+
+  #takeUnread(): Buffer {
+    const unread = this.#whole ?? this.#unread?.take() ?? noBytes;
+    this.#whole = undefined;
+    return unread;
+  }
+}
+
+const noBytes: Buffer = Buffer.alloc(0);
+
+/** How many times its own memory a piece may keep. */
+const maxShare = 4;
+
+/** Copies a piece that is a small part of the memory that it came in. */
+function withoutRest(piece: Buffer): Buffer {
+  return maxShare * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }
 
 class BodyStream extends Readable {
@@ -106,11 +124,11 @@ class BodyStream extends Readable {
     this.#source = source;
   }
 
-  feed(chunk: Buffer): void {
-    if (this.push(chunk)) {
-      this.#source.credit(chunk.length);
+  feed(piece: Buffer): void {
+    if (this.push(piece)) {
+      this.#source.credit(piece.length);
     } else {
-      this.#uncredited += chunk.length;
+      this.#uncredited += piece.length;
     }
   }
 
@@ -128,4 +146,15 @@ class BodyStream extends Readable {
     }
     callback(error);
   }
+}
+
+/** How many pieces any body may have. */
+const freePieces = 1024;
+
+/** How many bytes earn a body one piece more: fewer than the smallest packets of the Internet hold. */
+const bytesPerPiece = 512;
+
+/** Whether a body comes in so many small pieces that it must be an attack. A piece takes as much time as a packet. */
+function isOverFragmented(pieces: number, bytes: number): boolean {
+  return pieces > freePieces + bytes / bytesPerPiece;
 }

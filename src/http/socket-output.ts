@@ -77,24 +77,32 @@ export class SocketOutput {
     }
   }
 
-  /** Writes all of it to the socket. */
+  /**
+   * Gives all of it to the socket, unless that waits for the client. Then it waits here, where it takes no more memory
+   * than its bytes. To be called again when the socket has room.
+   */
   flush(): void {
+    if (!this.isCongested) {
+      this.flushAll();
+    }
+  }
+
+  /** Gives all of it to the socket. */
+  flushAll(): void {
     const { length, bytes } = this;
+    const socket = this.#socket;
     this.length = 0;
     this.bytes = noBytes;
-    if (length === 0 || !this.#socket.writable) {
-      giveBack(bytes);
-    } else if (this.#isEncrypted || this.#socket.writableLength > 0) {
-      // Few bytes that the system does not take would keep all of the memory.
-      this.#socket.write(Buffer.from(bytes.subarray(0, length)));
-      giveBack(bytes);
-    } else {
-      this.#socket.write(bytes.subarray(0, length));
-      // What the system has not taken at once, it still reads there.
-      if (this.#socket.writableLength === 0) {
-        giveBack(bytes);
+    if (length > 0 && socket.writable) {
+      // What the system does not take at once stays with the socket: a few bytes would keep all of the memory.
+      const isCopied = this.#isEncrypted || socket.writableLength > 0;
+      const taken = bytes.subarray(0, length);
+      socket.write(isCopied ? Buffer.from(taken) : taken);
+      if (!isCopied && socket.writableLength > 0) {
+        return;
       }
     }
+    giveBack(bytes);
   }
 
   /** Makes room for more. */

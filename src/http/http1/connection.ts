@@ -128,6 +128,7 @@ export class Http1Connection {
   }
 
   #tellDrained(): void {
+    this.output.flush();
     this.#onDrained?.();
     this.#onDrained = undefined;
   }
@@ -156,7 +157,7 @@ export class Http1Connection {
 
   /** Closes the connection, once the client has sent the rest of its last request. */
   #closeBehind({ incoming }: Http1Exchange): void {
-    this.output.flush();
+    this.output.flushAll();
     for (const held of this.#owed.splice(0)) {
       held.abandon();
       this.#options.inFlight.leave();
@@ -277,11 +278,11 @@ export class Http1Connection {
   }
 
   #parseBody(bytes: Buffer, exchange: Http1Exchange): void {
-    let isSensible = true;
     const decoder = this.#decoder as BodyDecoder;
+    let isSensible = true;
     const end = decoder.read(bytes, 0, (content) => {
       this.#unreadBytes += content.length;
-      isSensible = exchange.incoming.push(content);
+      isSensible = exchange.incoming.push(content, decoder.isEnded);
     });
     if (!isSensible) {
       this.#socket.destroy();
@@ -291,7 +292,9 @@ export class Http1Connection {
     if (decoder.isEnded) {
       this.#receiving = undefined;
       this.#waitedSeconds = 0;
-      exchange.incoming.end();
+      if (!exchange.incoming.isEnded) {
+        exchange.incoming.end();
+      }
     }
   }
 

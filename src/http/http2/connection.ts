@@ -180,7 +180,7 @@ export class Http2Connection {
       this.#assertResetByUs(id);
       return;
     }
-    if (stream.isRequestEnded) {
+    if (stream.incoming.isEnded) {
       this.#resetFor(stream, ErrorCode.streamClosed);
     } else {
       this.#resetFor(stream, isLast && areTrailers(fields) ? stream.endRequest() : ErrorCode.protocolError);
@@ -205,11 +205,8 @@ export class Http2Connection {
       this.#refuse(id, ErrorCode.protocolError);
       return;
     }
-    const stream = new Http2Stream(this, id, head, this.#streamWindow);
+    const stream = new Http2Stream(this, id, head, isLast, this.#streamWindow);
     this.#streams.add(stream);
-    if (isLast) {
-      stream.endRequest();
-    }
     this.#handlers.onStream(stream);
   }
 

@@ -1,3 +1,4 @@
+import { ByteCollector } from "../byte-collector.ts";
 import {
   ConnectionError,
   defaultFrameBytes,
@@ -8,7 +9,6 @@ import {
   maxWindow,
   preface,
 } from "./frames.ts";
-import { withoutRest } from "./kept-pieces.ts";
 
 /** The largest header block, in bytes, and in how many further frames it may come. */
 const maxBlockBytes = 64 * 1024;
@@ -26,8 +26,8 @@ export interface FrameListener {
 interface OpenBlock {
   readonly stream: number;
   readonly isLast: boolean;
-  readonly parts: Buffer[];
-  bytes: number;
+  readonly bytes: ByteCollector;
+  continuations: number;
 }
 
 /** Cuts what a client sends into frames, and joins its header blocks. */
@@ -64,7 +64,8 @@ export class FrameParser {
       this.#takeFrame(all[at + 3] as number, all[at + 4] as number, stream, all.subarray(at + headBytes, end));
       at = end;
     }
-    this.#rest = at < all.length ? withoutRest(all.subarray(at)) : undefined;
+    // A part of what was read would keep all of it.
+    this.#rest = at < all.length ? Buffer.from(all.subarray(at)) : undefined;
   }
 
   /** Parses no further, even of what has come. */
@@ -105,7 +106,8 @@ export class FrameParser {
     const fragment = (flags & Flag.priority) === 0 ? payload : withoutPriority(stream, payload);
     const isLast = (flags & Flag.endStream) !== 0;
     if ((flags & Flag.endHeaders) === 0) {
-      this.#block = { stream, isLast, parts: [withoutRest(fragment)], bytes: fragment.length };
+      this.#block = { stream, isLast, bytes: new ByteCollector(), continuations: 0 };
+      this.#block.bytes.add(fragment);
     } else {
       this.#listener.onHeaders(stream, isLast, fragment);
     }
@@ -116,14 +118,14 @@ export class FrameParser {
     if (block.stream !== stream) {
       throw new ConnectionError(ErrorCode.protocolError, "the headers of another stream go on");
     }
-    block.parts.push(withoutRest(payload));
-    block.bytes += payload.length;
-    if (block.bytes > maxBlockBytes || block.parts.length > 1 + maxContinuations) {
+    block.bytes.add(payload);
+    block.continuations += 1;
+    if (block.bytes.length > maxBlockBytes || block.continuations > maxContinuations) {
       throw new ConnectionError(ErrorCode.enhanceYourCalm, "the headers are too large");
     }
     if ((flags & Flag.endHeaders) !== 0) {
       this.#block = undefined;
-      this.#listener.onHeaders(stream, block.isLast, Buffer.concat(block.parts));
+      this.#listener.onHeaders(stream, block.isLast, block.bytes.take());
     }
   }
 }

@@ -1,8 +1,6 @@
-import { Readable } from "node:stream";
-import { isOverFragmented } from "../body.ts";
+import { IncomingBody } from "../incoming-body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
-import { KeptPieces } from "./kept-pieces.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** A request over HTTP/2, and its answer. */
@@ -13,13 +11,8 @@ export class Http2Stream {
   #isClosed = false;
   #onClose: (() => void)[] | undefined;
 
-  /** What has come of the body, and is not read yet. */
-  #chunks: Buffer[] = [];
-  #kept: KeptPieces | undefined;
-  #pieces = 0;
-  #received = 0;
-  #isRequestEnded = false;
-  #body: RequestBody | undefined;
+  /** The request's body. */
+  readonly incoming: IncomingBody;
   /** How many bytes the client may still send, and how many have been read that it has not been told of. */
   #receiveWindow = defaultWindow;
   #uncredited = 0;
@@ -36,21 +29,18 @@ export class Http2Stream {
   #hasMoved = true;
   #onDrained: (() => void) | undefined;
 
-  constructor(connection: Http2Connection, id: number, head: RequestHead, sendWindow: number) {
+  /** `isLast` says that the request has no body. `sendWindow` is how many bytes the client takes of the answer. */
+  constructor(connection: Http2Connection, id: number, head: RequestHead, isLast: boolean, sendWindow: number) {
     this.connection = connection;
     this.id = id;
     this.head = head;
+    this.incoming = new IncomingBody(this, isLast ? noBytes : undefined);
     this.#sendWindow = sendWindow;
   }
 
   /** Whether nothing more is sent or received. */
   get isClosed(): boolean {
     return this.#isClosed;
-  }
-
-  /** Whether all of the request has come. */
-  get isRequestEnded(): boolean {
-    return this.#isRequestEnded;
   }
 
   /** Whether all of the answer has been given to the connection. */
@@ -64,93 +54,53 @@ export class Http2Stream {
     this.#onClose.push(listener);
   }
 
-  /** Takes the whole body, if all of it has come and nobody has begun to read it. */
-  takeWholeBody(): Buffer | undefined {
-    if (!this.#isRequestEnded || this.#body !== undefined) {
-      return undefined;
-    }
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-  }
-
-  /** The body, to be read as it comes. */
-  get body(): Readable {
-    if (this.#body === undefined) {
-      this.#body = new RequestBody(this);
-      for (const chunk of this.#chunks) {
-        this.#pushBody(this.#body, chunk);
-      }
-      this.#chunks = [];
-      if (this.#isRequestEnded) {
-        this.#body.push(null);
-      } else if (this.#isClosed) {
-        this.#body.destroy();
-      }
-    }
-    return this.#body;
-  }
-
   /** Takes a DATA frame of so many bytes, its padding included. Returns what the client has done wrong. */
-  receive(chunk: Buffer, frameBytes: number, isLast: boolean): ErrorCode | undefined {
-    this.#receiveWindow -= frameBytes;
-    this.#received += chunk.length;
-    if (this.#isRequestEnded) {
+  receive(piece: Buffer, frameBytes: number, isLast: boolean): ErrorCode | undefined {
+    const { incoming } = this;
+    if (incoming.isEnded) {
       return ErrorCode.streamClosed;
     }
+    this.#receiveWindow -= frameBytes;
     if (this.#receiveWindow < 0) {
       return ErrorCode.flowControlError;
     }
-    if (this.#received > (this.head.contentLength ?? Number.POSITIVE_INFINITY)) {
+    if (incoming.bytes + piece.length > (this.head.contentLength ?? Number.POSITIVE_INFINITY)) {
       return ErrorCode.protocolError;
     }
-    if (frameBytes > chunk.length) {
-      this.credit(frameBytes - chunk.length);
+    if (frameBytes > piece.length) {
+      this.credit(frameBytes - piece.length);
     }
-    if (chunk.length > 0) {
-      this.#pieces += 1;
-      if (isOverFragmented(this.#pieces, this.#received)) {
-        return ErrorCode.enhanceYourCalm;
-      }
-      // Who sends the last piece has all of it read soon.
-      const kept = isLast ? chunk : this.#keep(chunk);
-      if (this.#body === undefined) {
-        this.#chunks.push(kept);
-      } else {
-        this.#pushBody(this.#body, kept);
-      }
+    if (isLast && !this.#isComplete(piece.length)) {
+      return ErrorCode.protocolError;
+    }
+    if (piece.length > 0 && !incoming.push(piece, isLast)) {
+      return ErrorCode.enhanceYourCalm;
     }
     return isLast ? this.endRequest() : undefined;
   }
 
-  #keep(chunk: Buffer): Buffer {
-    this.#kept ??= new KeptPieces();
-    return this.#kept.keep(chunk);
-  }
-
-  #pushBody(body: RequestBody, chunk: Buffer): void {
-    if (body.push(chunk)) {
-      this.credit(chunk.length);
-    } else {
-      body.uncredited += chunk.length;
-    }
-  }
-
   /** Ends the request. Returns what the client has done wrong. */
   endRequest(): ErrorCode | undefined {
-    if (this.#received !== (this.head.contentLength ?? this.#received)) {
+    if (!this.#isComplete(0)) {
       return ErrorCode.protocolError;
     }
-    this.#isRequestEnded = true;
-    this.#body?.push(null);
+    if (!this.incoming.isEnded) {
+      this.incoming.end();
+    }
     this.#closeIfEnded();
     return undefined;
+  }
+
+  /** Whether the body is as long as its head says, with so many bytes more. */
+  #isComplete(more: number): boolean {
+    const bytes = this.incoming.bytes + more;
+    return bytes === (this.head.contentLength ?? bytes);
   }
 
   /** Lets the client send so many bytes more. It is told when they are half a window. */
   credit(bytes: number): void {
     this.#uncredited += bytes;
-    if (this.#uncredited >= defaultWindow / 2 && !this.#isRequestEnded && !this.#isClosed) {
+    if (this.#uncredited >= defaultWindow / 2 && !this.incoming.isEnded && !this.#isClosed) {
       this.#receiveWindow += this.#uncredited;
       this.connection.writeWindowUpdate(this.id, this.#uncredited);
       this.#uncredited = 0;
@@ -299,6 +249,11 @@ export class Http2Stream {
     return true;
   }
 
+  /** Ends the request of a reader that wants no more of it. */
+  abort(): void {
+    this.reset(ErrorCode.enhanceYourCalm);
+  }
+
   /** Resets the stream. */
   reset(code: ErrorCode): void {
     if (!this.#isClosed) {
@@ -325,7 +280,7 @@ export class Http2Stream {
   }
 
   #closeIfEnded(): void {
-    if (this.#isRequestEnded && this.#isAnswerEnded) {
+    if (this.incoming.isEnded && this.#isAnswerEnded) {
       this.close(false);
     }
   }
@@ -337,42 +292,13 @@ export class Http2Stream {
     }
     this.#isClosed = true;
     this.#queue = [];
-    this.#chunks = this.#isRequestEnded ? this.#chunks : [];
     this.connection.forget(this, isResetByUs);
     this.#onDrained?.();
-    if (!this.#isRequestEnded) {
-      this.#body?.destroy();
-    }
+    this.incoming.abandon();
     for (const listener of this.#onClose ?? []) {
       listener();
     }
   }
 }
 
-const noBytes = new Uint8Array(0);
-
-/** The body of a request as a stream of Node's. Who reads it lets the client send more. */
-class RequestBody extends Readable {
-  readonly #stream: Http2Stream;
-  /** How many bytes have come for which there was no room. */
-  uncredited = 0;
-
-  constructor(stream: Http2Stream) {
-    super();
-    this.#stream = stream;
-  }
-
-  override _read(): void {
-    if (this.uncredited > 0) {
-      this.#stream.credit(this.uncredited);
-      this.uncredited = 0;
-    }
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.#stream.isRequestEnded) {
-      this.#stream.reset(ErrorCode.enhanceYourCalm);
-    }
-    callback(error);
-  }
-}
+const noBytes: Buffer = Buffer.alloc(0);

@@ -214,14 +214,14 @@ describe("a request's body", () => {
   });
 
   it("is taken no faster than it is read", async () => {
-    const served = await serve((stream) => void stream.body);
+    const served = await serve((stream) => void stream.incoming.stream);
     const session = await connectNode(served);
     const body = countedBytes(1_000_000);
     void ask(session, { ":method": "POST" }, body).catch(() => {});
-    await until(async () => (served.streams[0]?.body.readableLength ?? 0) >= 65_536, 5_000);
+    await until(async () => (served.streams[0]?.incoming.stream.readableLength ?? 0) >= 65_536, 5_000);
     await pause(50);
     const stream = served.streams[0] as Http2Stream;
-    expect(stream.body.readableLength).toBeLessThan(3 * 65_536);
+    expect(stream.incoming.stream.readableLength).toBeLessThan(3 * 65_536);
     expect((await readAll(stream)).equals(body)).toBe(true);
   });
 

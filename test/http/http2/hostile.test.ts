@@ -165,21 +165,30 @@ describe("frames that the client does not read", () => {
 });
 
 describe("pieces of bodies that are waited for", () => {
-  it("are kept without what came with them", async () => {
+  it.each([
+    ["nobody has begun to read", false],
+    ["somebody has begun to read", true],
+  ])("are kept without what came with them, if %s", async (_title, isBegun) => {
     const client = await open(
       frame("headers", { flags: endHeaders, stream: 1, payload: headerBlock({ ...head, ":method": "POST" }) }),
     );
+    await until(async () => streams.length === 1, 1_000);
+    const { incoming } = streams[0] as Http2Stream;
+    if (isBegun) {
+      incoming.stream.pause();
+    }
     const unknown = frame("unknown", { payload: Buffer.alloc(15_000) });
     for (let i = 0; i < 10; i++) {
       client.write(Buffer.concat([frame("data", { stream: 1, payload: Buffer.of(i) }), unknown, unknown]));
       await areRead(client);
     }
     const pieces: Buffer[] = [];
-    streams[0]?.body.on("data", (piece: Buffer) => void pieces.push(piece));
-    await until(async () => pieces.length === 10, 1_000);
+    incoming.stream.on("data", (piece: Buffer) => void pieces.push(piece)).resume();
+    await until(async () => Buffer.concat(pieces).length === 10, 1_000);
     expect(Buffer.concat(pieces)).toEqual(Buffer.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
-    expect(new Set(pieces.map(({ buffer }) => buffer)).size).toBe(1);
-    expect(pieces[0]?.buffer.byteLength).toBe(1_024);
+    for (const { buffer } of pieces) {
+      expect(buffer.byteLength).toBeLessThan(16_384);
+    }
   });
 });
 

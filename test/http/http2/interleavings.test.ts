@@ -31,7 +31,7 @@ async function answer(stream: Http2Stream): Promise<void> {
     return;
   }
   // The client may send more than the window before it ends its request.
-  stream.body.resume();
+  stream.incoming.stream.resume();
   stream.respond(200, ["x-path", stream.head.path, "x-kept", "kept"], false);
   if (how === "whole") {
     stream.endWith(body, body.length, stream.id % 3 === 0 ? ["x-trailer", `${stream.id}`] : undefined);

@@ -26,7 +26,7 @@ function headersFrame(fields: Fields, stream: number, flags = endHeaders | endSt
 
 /** Sends a request on stream 1, and tells whether it was handled, and the code of its reset. The next one always is. */
 async function send(...frames: readonly Buffer[]): Promise<{ isHandled: boolean; code: number | undefined }> {
-  const served = await serve((stream) => stream.isRequestEnded && stream.respond(204, [], true));
+  const served = await serve((stream) => stream.incoming.isEnded && stream.respond(204, [], true));
   const client = await openBare(served, ...frames, requestFrame({ ":path": "/next" }, 3));
   await client.find({ type: "headers", stream: 3, flags: endHeaders | endStream });
   const reset = client.frames.find(({ type, stream }) => type === "reset" && stream === 1);

@@ -59,7 +59,7 @@ export async function serve(
 export async function echo(stream: Http2Stream): Promise<void> {
   stream.respond(200, [], false);
   try {
-    for await (const chunk of stream.body) {
+    for await (const chunk of stream.incoming.stream) {
       stream.write(chunk as Buffer);
       await stream.drained();
     }
@@ -72,7 +72,7 @@ export async function echo(stream: Http2Stream): Promise<void> {
 /** Reads all of a request's body. */
 export async function readAll(stream: Http2Stream): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream.body) {
+  for await (const chunk of stream.incoming.stream) {
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks);

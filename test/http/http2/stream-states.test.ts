@@ -152,7 +152,7 @@ describe("a stream that its client resets", () => {
 describe("a stream that the service gives up", () => {
   it.each<[how: string, abandon: (stream: Http2Stream) => void, code: ErrorCode]>([
     ["by a reset", (stream) => stream.reset(ErrorCode.internalError), ErrorCode.internalError],
-    ["as it reads no more of the body", (stream) => stream.body.destroy(), ErrorCode.enhanceYourCalm],
+    ["as it reads no more of the body", (stream) => stream.incoming.stream.destroy(), ErrorCode.enhanceYourCalm],
     [
       "half-way through its answer",
       (stream) => {
@@ -217,5 +217,5 @@ it("an answer may come before its request has ended, and the request goes on", a
   while (served.openCount() > 0) {
     await setImmediate();
   }
-  expect(served.streams[0]?.isRequestEnded).toBe(true);
+  expect(served.streams[0]?.incoming.isEnded).toBe(true);
 });
