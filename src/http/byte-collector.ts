@@ -34,3 +34,16 @@ export class ByteCollector {
     return taken;
   }
 }
+
+/** How many times its own memory a piece may keep. */
+const maxShare = 4;
+
+/** The piece, to be kept for a while: copied, if it is a small part of the memory that it came in. */
+export function withoutRest(piece: Buffer): Buffer {
+  if (maxShare * piece.length >= piece.buffer.byteLength) {
+    return piece;
+  }
+  const copy = Buffer.allocUnsafeSlow(piece.length);
+  piece.copy(copy);
+  return copy;
+}

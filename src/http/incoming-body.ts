@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { ByteCollector } from "./byte-collector.ts";
+import { ByteCollector, withoutRest } from "./byte-collector.ts";
 
 /** Where a body comes from. */
 export interface BodySource {
@@ -103,14 +103,6 @@ export class IncomingBody {
 }
 
 const noBytes: Buffer = Buffer.alloc(0);
-
-/** How many times its own memory a piece may keep. */
-const maxShare = 4;
-
-/** Copies a piece that is a small part of the memory that it came in. */
-function withoutRest(piece: Buffer): Buffer {
-  return maxShare * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
-}
 
 class BodyStream extends Readable {
   readonly #body: IncomingBody;

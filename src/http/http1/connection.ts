@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { withoutRest } from "../byte-collector.ts";
 import type { ExchangeOptions } from "../exchange.ts";
 import type { InFlight } from "../in-flight.ts";
 import { IncomingBody } from "../incoming-body.ts";
@@ -185,6 +186,7 @@ export class Http1Connection {
   #read(bytes: Buffer): void {
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#parse();
+    this.#rest &&= withoutRest(this.#rest);
   }
 
   #resume(): void {

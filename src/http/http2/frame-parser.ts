@@ -1,4 +1,4 @@
-import { ByteCollector } from "../byte-collector.ts";
+import { ByteCollector, withoutRest } from "../byte-collector.ts";
 import {
   ConnectionError,
   defaultFrameBytes,
@@ -64,8 +64,7 @@ export class FrameParser {
       this.#takeFrame(all[at + 3] as number, all[at + 4] as number, stream, all.subarray(at + headBytes, end));
       at = end;
     }
-    // A part of what was read would keep all of it.
-    this.#rest = at < all.length ? Buffer.from(all.subarray(at)) : undefined;
+    this.#rest = at < all.length ? withoutRest(all.subarray(at)) : undefined;
   }
 
   /** Parses no further, even of what has come. */
