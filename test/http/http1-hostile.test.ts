@@ -1,26 +1,30 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
+import type { Exchange } from "../../src/http/exchange.ts";
 import { listen } from "../../src/http/listener.ts";
 import { createRequestIdReader } from "../../src/http/request-id.ts";
 import { until } from "../support/deadline.ts";
 
 let port: number;
 let answered: number;
+let handle: (exchange: Exchange) => Promise<void>;
 
 beforeEach(async () => {
   answered = 0;
+  handle = (exchange) => exchange.respond({ status: 200, header: new Headers(), body: Buffer.alloc(100_000) });
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
     tls: undefined,
-    requestTimeoutMs: 30_000,
+    requestTimeoutMs: 1_000,
     clientAddress: createClientAddress([]),
     readRequestId: createRequestIdReader(() => false),
     async handle(exchange) {
       answered += 1;
-      await exchange.respond({ status: 200, header: new Headers(), body: Buffer.alloc(100_000) });
+      await handle(exchange);
     },
     handleFault: () => {},
     reportAcceptError: () => {},
@@ -47,7 +51,7 @@ it("a client that sends requests, and reads no answers, has few of them answered
   await until(async () => {
     const isSettled = answered > 0 && answered === before;
     before = answered;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await setTimeout(50);
     return isSettled;
   }, 5_000);
   // What the system takes, and 32 more: each takes as much as 100 KB.
@@ -61,4 +65,52 @@ it("empty lines before a request are dropped as they come", async () => {
   client.write("\r\n".repeat(8_000_000));
   client.write(request);
   await until(async () => answered === 1, 2_000);
+});
+
+it("a client that was idle has all of its time for the next head", async () => {
+  const client = await open();
+  client.resume().write(request);
+  await until(async () => answered === 1, 1_000);
+  await setTimeout(2_500);
+  client.write(request.slice(0, 10));
+  await setTimeout(700);
+  client.write(request.slice(10));
+  await until(async () => answered === 2, 1_000);
+});
+
+it("a client that begins its first head a byte at a time is cut off in time", async () => {
+  const client = await open();
+  client.write("\r\n\r\n");
+  const dripping = setInterval(() => client.write("\r\n"), 100);
+  onTestFinished(() => clearInterval(dripping));
+  await until(async () => client.resume().destroyed, 4_000);
+});
+
+it("100 Continue waits for the answers that are owed before", async () => {
+  const first = Promise.withResolvers<void>();
+  let asked = 0;
+  handle = async (exchange) => {
+    if (exchange.path === "/first") {
+      await first.promise;
+    } else {
+      asked += 1;
+      await exchange.readBody(10);
+    }
+    await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
+  };
+  const client = await open();
+  let received = "";
+  client.on("data", (bytes: Buffer) => {
+    received += bytes.toString("latin1");
+  });
+  client.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.write("POST /second HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  await until(async () => asked === 1, 1_000);
+  await setTimeout(50);
+  expect(received).toBe("");
+  first.resolve();
+  await until(async () => received.includes("100 Continue"), 1_000);
+  expect(received.indexOf("/first")).toBeLessThan(received.indexOf("100 Continue"));
+  client.write("{}");
+  await until(async () => received.endsWith("/second"), 1_000);
 });

@@ -184,9 +184,14 @@ export class Http1Connection {
   // Reading
 
   #read(bytes: Buffer): void {
+    const isBetween = this.#rest === undefined && this.#hasAsked;
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#parse();
-    this.#rest &&= withoutRest(this.#rest);
+    if (this.#rest !== undefined) {
+      this.#rest = withoutRest(this.#rest);
+      // The time for a head counts from its first bytes; that of the first one, from the beginning of the connection.
+      this.#waitedSeconds = isBetween ? 0 : this.#waitedSeconds;
+    }
   }
 
   #resume(): void {

@@ -18,6 +18,7 @@ export class Http1Exchange extends Exchange {
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
   #isAbandoned = false;
+  #isContinueDue = false;
   #isAnswerBegun = false;
   #isAnswerEnded = false;
   #isChunked = false;
@@ -34,7 +35,7 @@ export class Http1Exchange extends Exchange {
         authority: undefined,
         isEncrypted: connection.isEncrypted,
         peerAddress: connection.peerAddress,
-        sendContinue: head.isExpectant ? () => connection.sendContinue() : undefined,
+        sendContinue: head.isExpectant ? () => this.#sendContinue() : undefined,
       },
       options,
     );
@@ -82,8 +83,20 @@ export class Http1Exchange extends Exchange {
     }
   }
 
+  /** Asks for a body whose client waits for that, when the answers before this one are complete. */
+  #sendContinue(): void {
+    if (this.#connection.isNext(this)) {
+      this.#connection.sendContinue();
+    } else {
+      this.#isContinueDue = true;
+    }
+  }
+
   /** Says that the answers before this one are complete. */
   takeTurn(): void {
+    if (this.#isContinueDue && !this.#isAbandoned) {
+      this.#connection.sendContinue();
+    }
     this.#onTurn?.();
     this.#onTurn = undefined;
   }
