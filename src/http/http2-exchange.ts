@@ -75,7 +75,9 @@ export class Http2Exchange extends Exchange {
     } else {
       stream.respond(status, raw, false);
       stream.endWith(body, length ?? 0, fieldsOf(trailer));
-      this.noteSent(length ?? 0);
+      if (stream.isAnswerEnded || !stream.isClosed) {
+        this.noteSent(length ?? 0);
+      }
     }
     this.#drainRequest();
   }

@@ -38,9 +38,6 @@ const receiveWindow = 1024 * 1024;
 /** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
 const idleMs = 65_000;
 
-/** How long a client may leave the connection open after its GOAWAY, in milliseconds. */
-const goAwayMs = 5_000;
-
 /** How long the last bytes of a connection may take to be sent, in milliseconds. */
 const lingerMs = 1_000;
 
@@ -79,8 +76,6 @@ export class Http2Connection {
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
   #isClosing = false;
-  /** Whether the client has sent GOAWAY. */
-  #hasLeft = false;
   #isEnded = false;
 
   /** The client has `prefaceTimeoutMs` to begin. */
@@ -121,7 +116,8 @@ export class Http2Connection {
     this.#output.flushAll();
     this.#abandon();
     this.#socket.destroySoon();
-    this.#destroyAfter(lingerMs);
+    const timer = setTimeout(() => this.#socket.destroy(), lingerMs).unref();
+    this.#socket.once("close", () => clearTimeout(timer));
   }
 
   /** Resets the streams whose client has taken nothing of their answers since this was last called. */
@@ -143,11 +139,6 @@ export class Http2Connection {
     for (const stream of this.#streams.all()) {
       stream.close(false);
     }
-  }
-
-  #destroyAfter(ms: number): void {
-    const timer = setTimeout(() => this.#socket.destroy(), ms).unref();
-    this.#socket.once("close", () => clearTimeout(timer));
   }
 
   #onSilence(): void {
@@ -285,15 +276,13 @@ export class Http2Connection {
     }
   }
 
-  /** A client leaves once, and each time would take a timer and a listener. */
+  /** The streams that are open go on. */
   #takeGoAway(): void {
-    if (this.#hasLeft) {
+    if (this.#isClosing) {
       this.#budget.countIdleFrame();
-      return;
+    } else {
+      this.close();
     }
-    this.#hasLeft = true;
-    this.close();
-    this.#destroyAfter(goAwayMs);
   }
 
   #takeData(flags: number, id: number, data: Buffer, frameBytes: number): void {

@@ -143,6 +143,9 @@ export class Http2Stream {
   /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid. */
   endWith(body: string | Uint8Array, byteLength: number, trailer?: readonly string[]): void {
     const { connection } = this;
+    if (this.#isClosed) {
+      return;
+    }
     if (byteLength === 0 || byteLength > this.#sendWindow || !connection.canSendAtOnce(byteLength)) {
       this.write(typeof body === "string" ? Buffer.from(body) : body);
       this.end(trailer);
