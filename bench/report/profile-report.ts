@@ -16,14 +16,22 @@ function costsTable(profiles: readonly Profile[]): string {
   return table(["CPU µs/request", ...profiles.map(({ name }) => name)], rows);
 }
 
-const bounds = `What bounds the ratios:
+const bounds = `What bounds the ratios, what was tried, and what would raise them
+([docs/decisions.md](../docs/decisions.md) has the trials with their figures):
 
-- *To the bare servers*: they make two system calls for a request and nothing else. The service also commits the update,
-  on a thread that shares two cores with the main thread, the load and the garbage collector; its own code and its
-  packages add to that. A third core would raise the ratio, and so would fewer system calls: Node reads and writes each
-  connection by itself.
-- *To \`connectNodeAdapter\` over gRPC*: Node's own HTTP/2, in JavaScript and C++, takes more time than the service does,
-  and both contenders pay for it. Another implementation of HTTP/2 would raise the ratio.
+- *Updates over REST*: two threads, the load and the system's own work share two cores. The main thread is the bound:
+  it runs most of the time, and waits for a core for much of the rest. A third of its time is the system's writing to
+  sockets, one call an answer, which every contender pays; so the cheaper system calls are, the closer are the peers.
+  The writing thread syncs each group to the disk, which the peers do not. Tried without a gain: other priorities,
+  larger groups, syncing a group beside the next one, the collector's and the compiler's flags. A third core would raise
+  the ratios, and so would one system call for many sockets, which Node does not offer.
+- *Single reads against the bare server*: what is left beside the server's two system calls is the work itself: the key, two
+  windows, the route, the headers of the limits, the record of the call.
+- *Batches over 64 connections*: single updates share commits there, too, so a batch saves requests and no syncs. What is
+  left is 5 µs for each change, of which SQLite has 4. Blocks of changes in one row of the history would raise it, and
+  would give up reading the history by SQL.
+- *PostgreSQL*: its own work is more than a third of an update's CPU, on the same two cores as the server and the load.
+  Cores of its own would raise the ratio.
 - *Reads while others update*: the bare server beside the service slows down as well, because it waits for one of two
   cores; that part has nothing to do with updates. The rest is bursts: clients that wait for a slow disk are answered in
   a row, and ask again at once.`;

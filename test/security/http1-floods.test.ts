@@ -53,7 +53,7 @@ async function withstand(title: string, pieces: () => Iterable<string | Buffer>)
 }
 
 describe("a flood of", () => {
-  // 431 tells of Node's 16 KiB for headers, and 400 of those for extensions of chunks, or of the first wrong byte.
+  // 431 tells of the 16 KiB for headers, and 400 of those for extensions of chunks, or of the first wrong byte.
   it.each<[title: string, status: number, pieces: () => Iterable<string | Buffer>]>([
     ["headers", 431, () => flood("x: y\r\n", 100_000, head)],
     ["a header that does not end", 431, () => flood("xxxx", 100_000, `${head}X: `)],
@@ -71,7 +71,7 @@ describe("a flood of", () => {
   });
 
   it.each<[title: string, pieces: () => Iterable<string | Buffer>]>([
-    // 16 KiB of extensions, of Node.
+    // 16 KiB of extensions.
     ["extensions of chunks", () => flood("1;a=bcdef\r\n \r\n", 100_000, check)],
     // 4 KiB of a message.
     ["bytes of a body for health", () => flood("1\r\n \r\n", 20_000_000, check)],

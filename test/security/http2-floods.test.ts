@@ -48,21 +48,21 @@ const settings = () => frame("settings");
 
 /** Each ends at a limit that the server has: mostly it says nothing, and closes the connection. */
 const floods: readonly [title: string, pieces: () => Iterable<Buffer>][] = [
-  // 256 streams in a turn of the loop; 1,000 resets at once and 100 a second, of nghttp2.
+  // 256 streams in a turn of the loop; 1,000 resets at once and 100 a second.
   ["rapid reset (CVE-2023-44487)", () => flood((index) => spoilt(index, "reset", cancel))],
   ["what has the server reset (CVE-2025-8671)", () => flood((index) => spoilt(index, "windowUpdate", noWindow))],
-  // 64 KiB or 8 frames of headers, of nghttp2.
+  // 64 KiB or 8 frames of headers.
   ["large CONTINUATION (CVE-2024-27983)", () => flood(() => large, unended)],
   ["small CONTINUATION", () => flood(() => continuation({ x: "y" }), unended)],
   ["empty CONTINUATION", () => flood(() => continuation({}), unended)],
-  // 1,000 answers that wait to be sent, of nghttp2.
+  // 1,000 in a turn of the loop.
   ["PING", () => flood(ping)],
   ["SETTINGS", () => flood(settings)],
-  // 10,000 oddities at once and 330 a second, of nghttp2.
+  // 10,000 frames that achieve nothing at once and 330 a second.
   ["DATA without bytes", () => flood(() => frame("data", { stream: 1 }), opened(0, check))],
   ["PRIORITY", () => flood(() => frame("priority", { stream: 3, payload: Buffer.of(0, 0, 0, 1, 16) }))],
   ["frames of no known type", () => flood(() => frame("unknown", { payload: Buffer.alloc(8) }))],
-  // 128 streams at a time, and 100 refused ones, of Node.
+  // 128 streams at a time; a refused one counts as a reset.
   ["streams that are left open", () => flood((index) => opened(index, upload))],
   ["requests that wait for no answer", () => flood((index) => requestFrame(list, streamId(index)))],
   // RFC 9113, 6.9.1.

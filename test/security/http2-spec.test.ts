@@ -10,24 +10,8 @@ import { startServer, type TestServer } from "../support/server.ts";
 const h2spec = process.env.H2SPEC ?? "h2spec";
 const isFound = spawnSync(h2spec, ["--version"]).status === 0;
 
-/**
- * What nghttp2, and Node above it, do in another way than h2spec would have it. None of it lets anybody in or takes
- * more than a frame's time: frames of closed streams and of priorities are ignored, and where a stream would do, the
- * connection ends.
- */
-const others = [
-  "Sends invalid connection preface",
-  "closed: Sends a DATA frame after sending RST_STREAM frame",
-  "closed: Sends a HEADERS frame after sending RST_STREAM frame",
-  "closed: Sends a DATA frame",
-  "closed: Sends a HEADERS frame",
-  "Sends stream identifier that is numerically smaller than previous",
-  "Sends PRIORITY frame that depend on itself",
-  "Sends a PRIORITY frame with 0x0 stream identifier",
-  "Sends a PING frame with ACK",
-  "Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream",
-  "half closed (remote): Sends a DATA frame",
-];
+/** What does not begin as HTTP/2 is answered in HTTP/1.1, on the same port. */
+const others = ["Sends invalid connection preface"];
 
 let server: TestServer;
 let folder: string;
