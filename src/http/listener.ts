@@ -6,8 +6,7 @@ import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { ParseFault } from "./http1/connection.ts";
 import { Http1Server } from "./http1/server.ts";
-import { Http2Exchange } from "./http2-exchange.ts";
-import { Http2Server } from "./http2-server.ts";
+import { Http2Server } from "./http2/server.ts";
 import { InFlight } from "./in-flight.ts";
 import { splitByProtocol } from "./preface.ts";
 
@@ -45,16 +44,9 @@ export interface Listener {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
-  const http1 = new Http1Server({
-    ...options,
-    inFlight,
-    handleExchange: (exchange) => requests.add(exchange),
-  });
-  const http2 = new Http2Server({
-    ...options,
-    inFlight,
-    handleStream: (stream) => requests.add(new Http2Exchange(stream, options)),
-  });
+  const serving = { ...options, inFlight, handleExchange: (exchange: Exchange) => requests.add(exchange) };
+  const http1 = new Http1Server(serving);
+  const http2 = new Http2Server(serving);
   const server = createSocketServer(options);
   const connections = new Connections(server);
   splitByProtocol(server, { ...options, http1, http2 });

@@ -1,7 +1,7 @@
 import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Http1Server } from "./http1/server.ts";
-import type { Http2Server } from "./http2-server.ts";
+import type { Http2Server } from "./http2/server.ts";
 
 /** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");

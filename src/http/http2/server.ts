@@ -1,18 +1,19 @@
 import type { Socket } from "node:net";
-import { Http2Connection } from "./http2/connection.ts";
-import { ErrorCode } from "./http2/frames.ts";
-import type { Http2Stream } from "./http2/stream.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { ExchangeOptions } from "../exchange.ts";
+import type { InFlight } from "../in-flight.ts";
+import { Http2Connection } from "./connection.ts";
+import { Http2Exchange } from "./exchange.ts";
+import { ErrorCode } from "./frames.ts";
+import type { Http2Stream } from "./stream.ts";
 
 /** How an HTTP/2 server answers its streams. */
-export interface Http2ServerOptions {
+export interface Http2Options extends ExchangeOptions {
   /** Counts the streams that are in flight. */
   readonly inFlight: InFlight;
-  readonly handleStream: (stream: Http2Stream) => void;
+  /** Is called with each request when its head has come. */
+  readonly handleExchange: (exchange: Http2Exchange) => void;
   /** Is told the address of a peer whose connection is ended, because it opens too many streams at once. */
   readonly reportBurst: (peerAddress: string) => void;
-  /** How long a client may take to begin, in milliseconds. */
-  readonly requestTimeoutMs: number;
 }
 
 /** How often streams are looked at, in milliseconds: a stalled one is reset after one to two such times. */
@@ -20,24 +21,24 @@ const stalledMs = 60_000;
 
 /** Serves connections over HTTP/2. It does not listen itself. */
 export class Http2Server {
-  readonly #options: Http2ServerOptions;
+  readonly #options: Http2Options;
   readonly #connections = new Set<Http2Connection>();
   readonly #watch: NodeJS.Timeout;
   #isClosing = false;
 
   /** It has to be destroyed at its end. */
-  constructor(options: Http2ServerOptions) {
+  constructor(options: Http2Options) {
     this.#options = options;
     this.#watch = setInterval(() => this.#resetStalled(), stalledMs).unref();
   }
 
   /** Serves a connection whose client speaks HTTP/2. */
   accept(socket: Socket): void {
-    const { inFlight, handleStream, reportBurst, requestTimeoutMs } = this.#options;
+    const { inFlight, handleExchange, reportBurst, requestTimeoutMs } = this.#options;
     const handlers = {
-      onStream(stream: Http2Stream) {
+      onStream: (stream: Http2Stream) => {
         inFlight.enter();
-        handleStream(stream);
+        handleExchange(new Http2Exchange(stream, this.#options));
       },
       onStreamClosed: () => inFlight.leave(),
       onBurst: reportBurst,

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
-import { drainBody } from "./body.ts";
-import { date } from "./date.ts";
-import { type Answer, Exchange, type ExchangeOptions } from "./exchange.ts";
-import { ErrorCode } from "./http2/frames.ts";
-import type { Http2Stream } from "./http2/stream.ts";
-import { byteLength, inPieces, isLarge, isStream } from "./send-body.ts";
+import { drainBody } from "../body.ts";
+import { date } from "../date.ts";
+import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import { ErrorCode } from "./frames.ts";
+import type { Http2Stream } from "./stream.ts";
 
 /** An exchange over HTTP/2: one stream. */
 export class Http2Exchange extends Exchange {
