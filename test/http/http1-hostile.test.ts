@@ -114,3 +114,15 @@ it("100 Continue waits for the answers that are owed before", async () => {
   client.write("{}");
   await until(async () => received.endsWith("/second"), 1_000);
 });
+
+it("a body in single bytes ends the connection, though it is read as it comes", async () => {
+  handle = async (exchange) => {
+    await exchange.readBody(1_000_000).catch(() => {});
+  };
+  const client = await open();
+  client.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+  await until(async () => answered === 1, 1_000);
+  client.write("1\r\nx\r\n".repeat(5_000));
+  await until(async () => client.destroyed, 1_000);
+  await open();
+});

@@ -234,6 +234,10 @@ export class Http1Connection {
 
   /** Parses a head, or a piece of a body. Returns whether there may be more to parse. */
   #parseNext(bytes: Buffer): boolean {
+    if (this.#socket.destroyed) {
+      this.#rest = undefined;
+      return false;
+    }
     if (this.#receiving !== undefined) {
       this.#parseBody(bytes, this.#receiving);
       return true;
@@ -248,16 +252,17 @@ export class Http1Connection {
   #parseHead(bytes: Buffer): boolean {
     const start = afterEmptyLines(bytes);
     const end = bytes.indexOf(headEnd, start);
-    if (end < 0 ? bytes.length - start > maxHeadBytes : end - start > maxHeadBytes) {
+    if (end < 0 && isNoMethod(bytes[start])) {
+      this.#fail("malformed");
+      return false;
+    }
+    if ((end < 0 ? bytes.length : end) - start > maxHeadBytes) {
       this.#fail("headers too large");
       return false;
     }
     if (end < 0) {
       // Empty lines would be kept and read again, however many there are.
       this.#setRest(bytes, start);
-      if (isNoMethod(bytes[start])) {
-        this.#fail("malformed");
-      }
       return false;
     }
     const head = parseHead(bytes.toString("latin1", start, end));
