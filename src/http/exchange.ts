@@ -150,7 +150,7 @@ export abstract class Exchange {
     for (let i = 0; i < raw.length; i += 2) {
       const sent = raw[i] as string;
       if (sent.length === name.length && sent.toLowerCase() === name) {
-        const line = (raw[i + 1] as string).trim();
+        const line = trimSpaces(raw[i + 1] as string);
         joined = joined === undefined ? line : `${joined}, ${line}`;
       }
     }
@@ -209,6 +209,23 @@ export abstract class Exchange {
   }
 }
 
+/** The value of a header without the spaces and tabs around it. Source: RFC 9110, section 5.5 */
+export function trimSpaces(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isSpace(value.charCodeAt(start))) {
+    start += 1;
+  }
+  while (end > start && isSpace(value.charCodeAt(end - 1))) {
+    end -= 1;
+  }
+  return value.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
 /**
  * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
  * turn, as sent. Source: RFC 9110, 5.5
@@ -218,7 +235,7 @@ export function headerLines(raw: readonly string[], name: Lowercase<string>): re
   for (let i = 0; i < raw.length; i += 2) {
     const sent = raw[i] as string;
     if (sent.length === name.length && sent.toLowerCase() === name) {
-      lines.push((raw[i + 1] as string).trim());
+      lines.push(trimSpaces(raw[i + 1] as string));
     }
   }
   return lines;

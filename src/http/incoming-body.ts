@@ -35,6 +35,11 @@ export class IncomingBody {
     return this.#isEnded;
   }
 
+  /** Whether the rest will not come. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
   /** How many bytes have come. */
   get bytes(): number {
     return this.#bytes;
@@ -133,7 +138,7 @@ class BodyStream extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.#body.isEnded) {
+    if (!this.#body.isEnded && !this.#body.isAbandoned) {
       this.#source.abort();
     }
     callback(error);

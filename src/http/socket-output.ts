@@ -40,7 +40,15 @@ export class SocketOutput {
     return this.length + this.#socket.writableLength;
   }
 
+  /** Writes bytes, which must not change any more: many of them are not copied. */
   writeBytes(bytes: Uint8Array): void {
+    if (bytes.length > roomBytes) {
+      this.flushAll();
+      if (this.#socket.writable) {
+        this.#socket.write(bytes);
+      }
+      return;
+    }
     this.ensure(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;

@@ -126,3 +126,32 @@ it("a body in single bytes ends the connection, though it is read as it comes", 
   await until(async () => client.destroyed, 1_000);
   await open();
 });
+
+it("what follows the last request of a connection is not done", async () => {
+  const client = await open();
+  client.resume().write(request.replace("Host", "Connection: close\r\nHost") + request);
+  await until(async () => client.destroyed, 1_000);
+  expect(answered).toBe(1);
+});
+
+it("a body that breaks off leaves the requests before it their answers", async () => {
+  const first = Promise.withResolvers<void>();
+  handle = async (exchange) => {
+    await (exchange.path === "/first" ? first.promise : exchange.readBody(1_000).catch(() => {}));
+    await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
+  };
+  const client = await open();
+  let received = "";
+  client.on("data", (bytes: Buffer) => {
+    received += bytes.toString("latin1");
+  });
+  client.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  await until(async () => answered === 2, 1_000);
+  client.write("zz\r\n");
+  await setTimeout(50);
+  first.resolve();
+  await until(async () => client.destroyed, 2_000);
+  expect(received).toContain("/first");
+  expect(received).not.toContain("/second");
+});

@@ -66,6 +66,7 @@ describe("a request whose end could be taken for two places", () => {
     ["two lengths", request(`Content-Length: 2\r\nContent-Length: ${body.length}`, body)],
     ["a list of lengths", request("Content-Length: 2, 2", body)],
     ["a length and a comma", request("Content-Length: 2,", body)],
+    ["a length after a space that is none", request("Content-Length:\xa02", body)],
     ["a length with a plus", request("Content-Length: +2", body)],
     ["a length below zero", request("Content-Length: -2", body)],
     ["a length in hexadecimal", request("Content-Length: 0x2", body)],

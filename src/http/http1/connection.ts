@@ -102,6 +102,8 @@ export class Http1Connection {
   end(): void {
     this.#isEnding = true;
     if (this.#owed.length === 0 && this.#rest === undefined) {
+      this.#isReadEnded = true;
+      this.output.flushAll();
       this.#socket.destroySoon();
     }
   }
@@ -284,6 +286,8 @@ export class Http1Connection {
     this.#waitedSeconds = 0;
     this.#hasAsked = true;
     this.#owed.push(exchange);
+    // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
+    this.#isReadEnded ||= !head.isKeptAlive;
     this.#options.inFlight.enter();
     this.#beginHeld();
     return true;

@@ -108,6 +108,10 @@ export class Http1Exchange extends Exchange {
         this.#onTurn = resume;
       });
     }
+    if (this.#connection.output.isCongested) {
+      // A client that takes no answers has none kept for it.
+      await this.#connection.drained();
+    }
     if (this.#isAbandoned) {
       return;
     }

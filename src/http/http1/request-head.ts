@@ -1,3 +1,5 @@
+import { trimSpaces } from "../exchange.ts";
+
 /** The head of a request over HTTP/1.1, and how its body is framed. */
 export interface Http1Head {
   readonly method: string;
@@ -74,7 +76,7 @@ class FieldReader {
     const colon = line.indexOf(":");
     const name = line.slice(0, colon);
     const value = line.slice(colon + 1);
-    const trimmed = value.trim();
+    const trimmed = trimSpaces(value);
     this.raw.push(name, trimmed);
     switch (name.length) {
       case 6:
