@@ -23,8 +23,8 @@ const bounds = `What bounds the ratios, what was tried, and what would raise the
   it runs most of the time, and waits for a core for much of the rest. A third of its time is the system's writing to
   sockets, one call an answer, which every contender pays; so the cheaper system calls are, the closer are the peers.
   The writing thread syncs each group to the disk, which the peers do not. Tried without a gain: other priorities,
-  larger groups, syncing a group beside the next one, the collector's and the compiler's flags. A third core would raise
-  the ratios, and so would one system call for many sockets, which Node does not offer.
+  larger groups, the collector's and the compiler's flags. A third core would raise the ratios, and so would one system
+  call for many sockets, which Node does not offer.
 - *Single reads against the bare server*: what is left beside the server's two system calls is the work itself: the key, two
   windows, the route, the headers of the limits, the record of the call.
 - *Batches over 64 connections*: single updates share commits there, too, so a batch saves requests and no syncs. What is
