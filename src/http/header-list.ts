@@ -1,10 +1,10 @@
 /**
  * The headers of an answer in a plain list, behind the interface of `Headers`. Answers append and write headers, and
  * hardly ever look them up, for which `Headers` is slow. Names are in lower case, in the order in which they are added.
- * Values are not checked: Node does that when it writes them.
+ * Names and values are checked when they are written.
  */
 export class HeaderList implements Headers {
-  /** Names and values in turn, as Node writes them. */
+  /** Names and values in turn, as they are written. */
   readonly raw: string[] = [];
 
   append(name: string, value: string): void {
@@ -85,3 +85,6 @@ export class HeaderList implements Headers {
 }
 
 type HeadersIterator<T> = ReturnType<Headers["entries"]> extends Iterator<unknown> ? Generator<T, undefined> : never;
+
+/** What a field's value may not contain. Source: RFC 9110, section 5.5 */
+export const badValue = /[^\t\x20-\x7e\x80-\xff]/;

@@ -63,10 +63,12 @@ export class IncomingBody {
     return !isOverFragmented(this.#pieces, this.#bytes);
   }
 
-  /** Says that nothing more comes. */
+  /** Says that nothing more comes; again, it does nothing. */
   end(): void {
-    this.#isEnded = true;
-    this.#stream?.push(null);
+    if (!this.#isEnded) {
+      this.#isEnded = true;
+      this.#stream?.push(null);
+    }
   }
 
   /** Says that the rest will not come. */

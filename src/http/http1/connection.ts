@@ -308,9 +308,7 @@ export class Http1Connection {
     if (decoder.isEnded) {
       this.#receiving = undefined;
       this.#waitedSeconds = 0;
-      if (!exchange.incoming.isEnded) {
-        exchange.incoming.end();
-      }
+      exchange.incoming.end();
     }
   }
 

@@ -5,6 +5,7 @@ import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody } from "../body.ts";
 import { date } from "../date.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import { badValue } from "../header-list.ts";
 import type { IncomingBody } from "../incoming-body.ts";
 import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
@@ -178,14 +179,12 @@ export class Http1Exchange extends Exchange {
         this.#writePiece(piece);
         await this.#connection.drained();
       }
-    } catch {
-      this.abort();
-    }
-    if (!this.#isAbandoned) {
-      if (this.#isChunked) {
-        this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
+      if (!this.#isAbandoned) {
+        this.#writeEnd(trailer);
       }
-      this.#end();
+    } catch {
+      // Half of an answer has been sent.
+      this.abort();
     }
     this.noteStreamed(bytes, this.#isAnswerEnded);
   }
@@ -200,6 +199,13 @@ export class Http1Exchange extends Exchange {
       output.writeLatin1("\r\n");
     }
     output.schedule();
+  }
+
+  #writeEnd(trailer: Headers | undefined): void {
+    if (this.#isChunked) {
+      this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
+    }
+    this.#end();
   }
 
   #end(): void {
@@ -217,7 +223,6 @@ export class Http1Exchange extends Exchange {
 const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** The names that have been found valid. Answers have few. */
 const validNames = new Set<string>();

@@ -1,3 +1,5 @@
+import { badValue } from "../header-list.ts";
+
 /** What a field means for the validity of a request. Source: RFC 9113, sections 8.2 and 8.3.1 */
 export const FieldKind = {
   regular: 0,
@@ -41,8 +43,8 @@ const kinds: Readonly<Record<string, FieldKind>> = {
   upgrade: FieldKind.malformed,
 };
 
-const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-const badValue = /[^\t\x20-\x7e\x80-\xff]/;
+/** The names of fields, which HTTP/2 has in lower case alone. Source: RFC 9113, section 8.2.1 */
+export const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
 function kindOf(name: string, value: string): FieldKind {
   const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined;

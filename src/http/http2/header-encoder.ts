@@ -1,4 +1,5 @@
-import { fieldOverhead, staticTable } from "./field.ts";
+import { badValue } from "../header-list.ts";
+import { fieldOverhead, staticTable, token } from "./field.ts";
 import type { FrameOutput } from "./frame-output.ts";
 
 /** The largest table that is used, in bytes, however much the client allows. */
@@ -16,9 +17,6 @@ interface KnownName {
   /** The value that was sent last. */
   sent: string;
 }
-
-const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
  * Encodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541

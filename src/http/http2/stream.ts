@@ -84,9 +84,7 @@ export class Http2Stream {
     if (!this.#isComplete(0)) {
       return ErrorCode.protocolError;
     }
-    if (!this.incoming.isEnded) {
-      this.incoming.end();
-    }
+    this.incoming.end();
     this.#closeIfEnded();
     return undefined;
   }
