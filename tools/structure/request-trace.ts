@@ -136,10 +136,12 @@ async function orderOf(
       start: positionOf(scriptId, text, start),
       end: positionOf(scriptId, text, end),
       restrictToFunction: true,
-    })) as { locations: readonly object[] };
+    })) as { locations: readonly { readonly type?: string }[] };
+    // V8 never goes on from a condition that it evaluates ahead of the call of a base class's constructor.
+    const location = locations.find(({ type }) => type === undefined) ?? locations[0];
     const condition = `(globalThis.enteredFunctions ??= []).push(${index}), false`;
-    if (locations[0] !== undefined) {
-      await inspector.send("Debugger.setBreakpoint", { location: locations[0], condition });
+    if (location !== undefined) {
+      await inspector.send("Debugger.setBreakpoint", { location, condition });
     }
   }
   await update();
