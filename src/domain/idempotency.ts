@@ -3,8 +3,8 @@ import { idempotencyKeyReused } from "./errors.ts";
 /** The identity of a write, within the API key of its caller. */
 export interface Idempotency {
   readonly key: string;
-  /** SHA-256 of the method and its content: the same for the same request. */
-  readonly fingerprint: Uint8Array;
+  /** SHA-256 of the method and its content, in lower-case hexadecimal: the same for the same request. */
+  readonly fingerprint: string;
 }
 
 /** How long an idempotency key is remembered, in milliseconds. Source: docs/contract.md#idempotency */
@@ -12,7 +12,7 @@ export const idempotencyMs = 24 * 60 * 60_000;
 
 /** The record of the last write under an idempotency key, without its result. */
 export interface IdempotencyRecord {
-  readonly fingerprint: Uint8Array;
+  readonly fingerprint: string;
   /** Milliseconds since the Unix epoch. */
   readonly createdAtMs: number;
 }
@@ -25,7 +25,7 @@ export function isReplay(record: IdempotencyRecord, { fingerprint }: Idempotency
   if (record.createdAtMs <= nowMs - idempotencyMs) {
     return false;
   }
-  if (Buffer.compare(record.fingerprint, fingerprint) !== 0) {
+  if (record.fingerprint !== fingerprint) {
     throw idempotencyKeyReused();
   }
   return true;

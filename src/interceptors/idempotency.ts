@@ -71,12 +71,12 @@ function invalidKey(description: string): DomainError {
  * Makes the fingerprints of a method's requests: equal ones for the same content, over whatever protocol. The headers
  * do not count.
  */
-function fingerprintOf(method: DescMethod): (message: AnyMessage) => Uint8Array {
+function fingerprintOf(method: DescMethod): (message: AnyMessage) => string {
   const inHeaders = method.input.fields.filter((field) => headerOf(field) !== undefined);
   const name = Buffer.from(`${rpcName(method)}\0`);
   return (message) => {
     const content = toBinary(method.input, without(message, inHeaders), { writeUnknownFields: false });
-    return hash("sha256", Buffer.concat([name, content]), "buffer");
+    return hash("sha256", Buffer.concat([name, content]), "hex");
   };
 }
 

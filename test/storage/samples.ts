@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
@@ -50,7 +50,7 @@ export function createContext(context: Partial<WriteContext> = {}): WriteContext
 
 /** A caller's idempotency key, for a request of some content. */
 export function createIdempotency(key: string, content = ""): Idempotency {
-  return { key, fingerprint: hashOf(content) };
+  return { key, fingerprint: hash("sha256", content) };
 }
 
 /** Sets the stock count of a pet, and returns its entry as lists have it. */

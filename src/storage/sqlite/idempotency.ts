@@ -4,7 +4,7 @@ import { parseResult, writeResult } from "../rows.ts";
 import type { Connection } from "./connection.ts";
 
 interface RecordRow {
-  readonly fingerprint: Uint8Array;
+  readonly fingerprint: string;
   readonly result: string;
   readonly created_at_ms: bigint;
 }
@@ -29,7 +29,8 @@ export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }:
     return undefined;
   }
   const row = connection.get<RecordRow>(
-    `SELECT fingerprint, result, created_at_ms FROM idempotency_records WHERE key_id = ? AND idempotency_key = ?`,
+    `SELECT lower(hex(fingerprint)) AS fingerprint, result, created_at_ms
+     FROM idempotency_records WHERE key_id = ? AND idempotency_key = ?`,
     keyId,
     idempotency.key,
   );
@@ -43,7 +44,7 @@ export function remember(connection: Connection, { keyId, nowMs, idempotency }: 
     // A record that has run out may still be there.
     connection.run(
       `INSERT OR REPLACE INTO idempotency_records (key_id, idempotency_key, fingerprint, result, created_at_ms)
-       VALUES (?, ?, ?, ?, ?)`,
+       VALUES (?, ?, unhex(?), ?, ?)`,
       keyId,
       idempotency.key,
       idempotency.fingerprint,

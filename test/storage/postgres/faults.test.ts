@@ -47,7 +47,7 @@ function holdCommits(proxy: DatabaseProxy): Promise<void> {
 
 /** Sets a stock count under an idempotency key, which takes a transaction of two round trips. */
 function setStockOnce(store: Store, petId: bigint, quantity: bigint) {
-  const idempotency = { key: `${quantity}`, fingerprint: new Uint8Array(32) };
+  const idempotency = { key: `${quantity}`, fingerprint: "0".repeat(64) };
   return store.changeStock({ kind: "set", petId, quantity }, createContext({ idempotency }));
 }
 
@@ -268,7 +268,7 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
   it("loses a connection does each idempotent write once, however often it is retried", async () => {
     const { proxied, direct, proxy } = await openBehindProxy();
     const command = { kind: "adjust", petId: 1n, delta: -1n, allowNegative: false } as const;
-    const idempotency = { key: "order 17", fingerprint: new Uint8Array(32) };
+    const idempotency = { key: "order 17", fingerprint: "0".repeat(64) };
     proxy.decide = (bytes) => (commits(bytes) ? "mute" : "pass");
     const lost = proxied.changeStock(command, createContext({ idempotency }));
     lost.catch(() => {});

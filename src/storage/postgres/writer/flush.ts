@@ -143,7 +143,7 @@ async function writeRecords(connection: Queryable, { newRecords }: WorkingSet): 
          fingerprint = excluded.fingerprint, result = excluded.result, created_at_ms = excluded.created_at_ms`,
       records.map(({ keyId }) => keyId),
       records.map(({ key }) => key),
-      records.map(({ fingerprint }) => Buffer.from(fingerprint).toString("hex")),
+      records.map(({ fingerprint }) => fingerprint),
       records.map(({ result }) => result),
       records.map(({ createdAtMs }) => BigInt(createdAtMs)),
     );

@@ -121,7 +121,7 @@ function overdueFromRows(rows: readonly OverdueRow[]): OverdueHolds {
 interface RecordRow {
   readonly key_id: string;
   readonly idempotency_key: string;
-  readonly fingerprint: Uint8Array;
+  readonly fingerprint: string;
   readonly result: string;
   readonly created_at_ms: bigint;
 }
@@ -137,7 +137,8 @@ async function readRecords(
     return new Map();
   }
   const rows = await connection.query<RecordRow>(
-    `SELECT key_id, idempotency_key, fingerprint, result, created_at_ms FROM idempotency_records
+    `SELECT key_id, idempotency_key, encode(fingerprint, 'hex') AS fingerprint, result, created_at_ms
+     FROM idempotency_records
      WHERE (key_id, idempotency_key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
     named.map(({ keyId }) => keyId),
     named.map(({ key }) => key),

@@ -216,19 +216,13 @@ function writeRareFields({ versions }: StockCommand, { idempotency }: WriteConte
   if (versions === undefined && idempotency === undefined) {
     return undefined;
   }
-  const fingerprint = idempotency && Buffer.from(idempotency.fingerprint).toString("base64");
-  return JSON.stringify({ versions, key: idempotency?.key, fingerprint });
+  return JSON.stringify({ versions, idempotency });
 }
 
 const noRareFields: RareFields = { versions: undefined, idempotency: undefined };
 
 function parseRareFields(json: string | undefined): RareFields {
-  if (json === undefined) {
-    return noRareFields;
-  }
-  const { versions, key, fingerprint } = JSON.parse(json);
-  const idempotency = key === undefined ? undefined : { key, fingerprint: Buffer.from(fingerprint, "base64") };
-  return { versions, idempotency };
+  return json === undefined ? noRareFields : JSON.parse(json);
 }
 
 /** The most bytes of UTF-8 that a UTF-16 code unit takes. */
