@@ -49,12 +49,15 @@ function lock(path: string, file: string): ServerLock {
 
 function hold(connection: Connection, file: string): void {
   const token = randomUUID();
+  let suspected: string | undefined;
   for (;;) {
     if (!begin(connection)) {
       const holder = readHolder(connection);
-      if (holder?.token !== token) {
-        throw new StoreHeldError(file, Number(holder?.pid ?? 0));
+      // A process that is about to commit its id has the transaction open, too: the file then names an earlier one.
+      if (holder !== undefined && holder.token !== token && holder.token === suspected) {
+        throw new StoreHeldError(file, Number(holder.pid));
       }
+      suspected = holder?.token;
     } else if (readHolder(connection)?.token === token) {
       return;
     } else {
