@@ -1,6 +1,4 @@
-import { decideAnonymous } from "../domain/limits.ts";
-import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
-import type { Window } from "../domain/usage.ts";
+import { decideAnonymous, type RateLimitDecision, type Window } from "../domain/limits.ts";
 import { clientNetwork } from "../http/client-address.ts";
 
 /** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */

@@ -1,6 +1,12 @@
-import { type Key, type Plan, quotaOf } from "../domain/key.ts";
-import { type Allowance, decide, describeLimits, type KeyLimits } from "../domain/limits.ts";
-import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
+import type { Key, Plan } from "../domain/key.ts";
+import {
+  type Allowance,
+  decide,
+  describeLimits,
+  type KeyLimits,
+  quotaOf,
+  type RateLimitDecision,
+} from "../domain/limits.ts";
 import type { UsageStore } from "../domain/store/key-store.ts";
 import { type CachedUsage, UsageCache } from "./usage-cache.ts";
 import { saveRegularly } from "./usage-saves.ts";

@@ -1,4 +1,4 @@
-import { mayHoldSecret } from "../domain/key-secret.ts";
+import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";

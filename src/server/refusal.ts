@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { DomainError } from "../domain/errors.ts";
-import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
+import type { RateLimitDecision } from "../domain/limits.ts";
 import { type Answer, CallRecord, type Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import type { ParseFault } from "../http/http1/connection.ts";

@@ -6,8 +6,7 @@ import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
 import type { ChangeKind } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
-import type { OrderStatus } from "../domain/order.ts";
-import type { PetStatus } from "../domain/pet.ts";
+import type { OrderStatus, PetStatus } from "../domain/pet.ts";
 
 /** The statuses of orders in messages. */
 export const orderStatusMessages: Readonly<Record<OrderStatus, OrderStatusMessage>> = {

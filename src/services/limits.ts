@@ -1,8 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ContextKey } from "@connectrpc/connect";
 import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
-import type { KeyLimits } from "../domain/limits.ts";
-import type { WindowState } from "../domain/rate-limit-decision.ts";
+import type { KeyLimits, WindowState } from "../domain/limits.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { planMessages } from "./enum-maps.ts";
 

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ListOrdersResponseSchema, type StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
-import type { Order } from "../domain/order.ts";
+import type { Order } from "../domain/pet.ts";
 import type { OrderStore } from "../domain/store/pet-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { orderStatusFromMessage, orderStatusMessages } from "./enum-maps.ts";

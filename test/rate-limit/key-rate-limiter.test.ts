@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
-import type { RateLimitDecision } from "../../src/domain/rate-limit-decision.ts";
-import type { Usage } from "../../src/domain/usage.ts";
+import type { RateLimitDecision, Usage } from "../../src/domain/limits.ts";
 import { createKeyRateLimiter, type KeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 

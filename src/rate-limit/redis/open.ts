@@ -1,5 +1,5 @@
 import type { Plan } from "../../domain/key.ts";
-import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
+import type { RateLimitDecision } from "../../domain/limits.ts";
 import type { UsageStore } from "../../domain/store/key-store.ts";
 import type { KeyRateLimiter } from "../key-rate-limiter.ts";
 import { UsageCache } from "../usage-cache.ts";

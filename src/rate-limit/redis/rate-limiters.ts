@@ -5,10 +5,11 @@ import {
   decideAnonymous,
   describeLimits,
   type KeyLimits,
+  type RateLimitDecision,
   refusalsForBan,
+  type Usage,
+  type Window,
 } from "../../domain/limits.ts";
-import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
-import type { Usage, Window } from "../../domain/usage.ts";
 import { clientNetwork } from "../../http/client-address.ts";
 import { NetworkWindows } from "../anonymous-rate-limiter.ts";
 import { allowanceOf, type KeyRateLimiter } from "../key-rate-limiter.ts";
