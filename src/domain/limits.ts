@@ -197,7 +197,7 @@ export function afterUnbans(usage: Usage, unbans: number, nowMs: number): Usage 
 export const minute = { name: "minute", lengthMs: 60_000 } as const;
 export const day = { name: "day", lengthMs: 86_400_000 } as const;
 
-export type WindowKind = typeof minute | typeof day;
+type WindowKind = typeof minute | typeof day;
 
 /** A fixed window, opened by the first request that it counts. */
 export interface Window {
@@ -258,7 +258,7 @@ export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
  * The ban at `nowMs`. It changes only when the clock was put back: a ban never lasts longer than its whole length. (A ban
  * that had ended may be in force again, for as long as the clock was put back.)
  */
-export function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
+function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
   if (ban === undefined) {
     return undefined;
   }
@@ -267,7 +267,7 @@ export function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
 }
 
 /** Ends a ban now, if it has not ended. Its step is remembered. */
-export function liftBan(ban: Ban | undefined, nowMs: number): Ban | undefined {
+function liftBan(ban: Ban | undefined, nowMs: number): Ban | undefined {
   return ban === undefined || ban.endsAtMs <= nowMs ? ban : { step: ban.step, endsAtMs: nowMs };
 }
 
@@ -303,7 +303,7 @@ interface Described {
 }
 
 /** The values of the `X-RateLimit-…` headers. */
-export interface LimitHeaderValues {
+interface LimitHeaderValues {
   readonly limit: number;
   readonly remaining: number;
   /** Unix time in whole seconds, rounded up. */
@@ -324,7 +324,7 @@ export interface WindowState {
 }
 
 /** Describes a window. A window that is not in force has its whole limit left. */
-export function describeWindow(
+function describeWindow(
   kind: WindowKind,
   window: Window | undefined,
   { limit, nowMs }: { readonly limit: number; readonly nowMs: number },
@@ -341,7 +341,7 @@ export function describeWindow(
 }
 
 /** An admitted request: described by the window with the fewest requests remaining, the longer one on a tie. */
-export function admitted(windows: readonly WindowState[]): RateLimitDecision {
+function admitted(windows: readonly WindowState[]): RateLimitDecision {
   return {
     outcome: "admitted",
     headerValues: headerValuesOf(scarcest(windows)),
@@ -351,7 +351,7 @@ export function admitted(windows: readonly WindowState[]): RateLimitDecision {
 }
 
 /** A refused request: described by the window that refuses, the one with the later reset if there are several. */
-export function refused(windows: readonly WindowState[]): RateLimitDecision {
+function refused(windows: readonly WindowState[]): RateLimitDecision {
   const shown = lastToReset(usedUp(windows));
   return {
     outcome: "refused",
@@ -365,7 +365,7 @@ export function refused(windows: readonly WindowState[]): RateLimitDecision {
  * A request of a banned key. Nothing remains in any window until the ban ends, or until a used-up window closes, if that
  * is later.
  */
-export function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
+function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
   const shown = refusing.length > 0 ? lastToReset(refusing) : scarcest(windows);
   const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));

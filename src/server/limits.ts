@@ -3,9 +3,8 @@ import type { Store } from "../domain/store/store.ts";
 import type { DeprecatedCallNote } from "../interceptors/deprecation.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
-import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter.ts";
-import { createKeyRateLimiter } from "../rate-limit/key-rate-limiter.ts";
-import type { SharedLimitsOptions } from "../rate-limit/redis/open.ts";
+import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
+import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { inMemory, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
@@ -57,7 +56,7 @@ async function openSharedLimits(
 ): Promise<Limits> {
   const { sharedLimits } = observability;
   // The client of Valkey is loaded where there is one: it takes as much memory as a fifth of the server.
-  const redis = await import("../rate-limit/redis/open.ts");
+  const redis = await import("../rate-limit/redis/shared-limits.ts");
   const isFallbackLocal = limitsFallback === "local";
   const limits = maskCredentials(url);
   const meanwhile = isFallbackLocal ? "this server counts by itself" : "requests are refused";

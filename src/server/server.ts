@@ -11,7 +11,7 @@ import { ServerLife } from "./server-life.ts";
 import { portUrl, startTelemetry, type Telemetry } from "./telemetry.ts";
 import { startWebhooks } from "./webhooks.ts";
 
-export { UnusableValkeyError } from "../rate-limit/unusable-valkey.ts";
+export { UnusableValkeyError } from "../rate-limit/rate-limiters.ts";
 
 /** How long the last answers and the last counters may take past the grace, in milliseconds. */
 const lastSaveMs = 3_000;
