@@ -17,8 +17,7 @@ import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reaso
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
 import type { ProtocolError } from "../http/protocol-error.ts";
-import { canonicalName } from "../interceptors/error-codes.ts";
-import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
+import { canonicalName, codeOfDetails, toConnectError } from "../interceptors/errors.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";

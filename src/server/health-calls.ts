@@ -1,7 +1,7 @@
 import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { canonicalName } from "../interceptors/error-codes.ts";
+import { canonicalName } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints } from "../rpc/endpoint.ts";
 import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";

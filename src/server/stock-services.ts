@@ -6,7 +6,7 @@ import type { WriteContext } from "../domain/store/stock-store.ts";
 import type { Store } from "../domain/store/store.ts";
 import type { JsonWriters } from "../gateway/json/json-writer.ts";
 import { callerKey } from "../interceptors/auth.ts";
-import { errorStatuses } from "../interceptors/error-codes.ts";
+import { errorStatuses } from "../interceptors/errors.ts";
 import { idempotencyKey } from "../interceptors/idempotency.ts";
 import type { Call } from "../rpc/call.ts";
 import { holdService } from "../services/holds.ts";
