@@ -3,7 +3,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { StreamCallResponse, ToError } from "../rpc/call.ts";
-import { encodeItem, MessageGroup } from "../rpc/message-group.ts";
+import { encodeItem, MessageGroup } from "../rpc/prepared-message.ts";
 import type { Binding } from "./binding.ts";
 import type { JsonWriter } from "./fields/scalar.ts";
 import type { ErrorBody } from "./rest-call.ts";

@@ -18,8 +18,7 @@ import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts"
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/call.ts";
-import { createEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
-import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
+import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";

@@ -3,8 +3,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { canonicalName } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
-import { createEndpoints } from "../rpc/endpoint.ts";
-import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
+import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 
 /** The largest message, in bytes. It is many times the name of any service. */

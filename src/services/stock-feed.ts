@@ -6,7 +6,7 @@ import {
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { issueCursor, type StockChange } from "../domain/history.ts";
 import type { StockStore } from "../domain/store/stock-store.ts";
-import { MessageGroup } from "../rpc/message-group.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
 import { changeToMessage } from "./history.ts";
 import type { StockRevision } from "./stock-revision.ts";
 

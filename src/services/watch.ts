@@ -14,7 +14,7 @@ import {
 } from "../domain/history.ts";
 import type { StockStore } from "../domain/store/stock-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { MessageGroup } from "../rpc/message-group.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
 import { type ChangeBlock, type StockFeed, toResponse } from "./stock-feed.ts";
 
 /** How many changes a reader that is behind reads at once. */
