@@ -7,11 +7,11 @@ import { type Binding, type Compilers, createBinding, type HeaderOf } from "./bi
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
-import { QueryFieldSets } from "./query/query.ts";
+import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
-import type { EventsOf } from "./stream-format.ts";
+import type { EventsOf } from "./stream.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestOptions {

@@ -8,12 +8,11 @@ import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
 import { ContentFault, faultWithin, toProtocolError } from "./content-fault.ts";
-import type { Fields } from "./fields/field-access.ts";
+import type { Fields } from "./fields.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
-import { readQuery } from "./query/query.ts";
-import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
-import { streamAnswer } from "./stream-answer.ts";
-import { chooseFormat } from "./stream-format.ts";
+import { readQuery } from "./query.ts";
+import { chooseFormat, streamAnswer } from "./stream.ts";
+import { percentDecode, percentDecodeSegments } from "./url-text.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
@@ -142,7 +141,10 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     return create(desc);
   }
   try {
-    const value = read(parseBody(bytes));
+    if (bytes.length === 0) {
+      throw new ContentFault("is missing; send one as application/json");
+    }
+    const value = read(parseJson(bytes));
     if (set === undefined) {
       return value as Message;
     }
@@ -150,18 +152,7 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     set(message, value);
     return message;
   } catch (error) {
-    throw toProtocolError(error, "The request body");
-  }
-}
-
-function parseBody(bytes: Uint8Array): unknown {
-  if (bytes.length === 0) {
-    throw new ContentFault("is missing; send one as application/json");
-  }
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    throw error instanceof JsonFault ? new ContentFault(error.reason) : error;
+    throw toProtocolError(error instanceof JsonFault ? new ContentFault(error.reason) : error, "The request body");
   }
 }
 
