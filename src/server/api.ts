@@ -22,8 +22,7 @@ import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from ".
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
-import { storeService } from "../services/orders.ts";
-import { petService } from "../services/pets.ts";
+import { petService, storeService } from "../services/pets.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";

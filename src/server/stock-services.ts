@@ -2,21 +2,19 @@ import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
 import { keptSinceMs } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
-import type { WriteContext } from "../domain/store/stock-store.ts";
 import type { Store } from "../domain/store/store.ts";
 import type { JsonWriters } from "../gateway/json/json-writer.ts";
 import { callerKey } from "../interceptors/auth.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
 import { idempotencyKey } from "../interceptors/idempotency.ts";
-import type { Call } from "../rpc/call.ts";
 import { holdService } from "../services/holds.ts";
 import { inventoryService } from "../services/inventory.ts";
 import { restListInventory } from "../services/inventory-list.ts";
 import { InventoryListCache } from "../services/inventory-list-cache.ts";
-import { inventoryItemToMessage } from "../services/inventory-message.ts";
-import { StockFeed } from "../services/stock-feed.ts";
+import { inventoryItemToMessage } from "../services/messages.ts";
 import { StockRevision } from "../services/stock-revision.ts";
 import { createStockWriter } from "../services/stock-writer.ts";
+import { StockFeed } from "../services/watch.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 
 /** What the services of the stock need. */
@@ -50,7 +48,7 @@ export function createStockServices({
   externalChanges.subscribe("stock", invalidate);
   const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
 
-  const write = createStockWriter({ contextOf: writeContextOf(clock), onUncertain: invalidate });
+  const write = createStockWriter({ clock, callerKey, idempotencyKey, onUncertain: invalidate });
   const inventory = inventoryService({
     store,
     stock,
@@ -65,17 +63,6 @@ export function createStockServices({
     restInventory: { ...inventory, listInventory: restListInventory(inventory.listInventory, { listCache, stock }) },
     holds: holdService({ store, write, clock }),
     listCache,
-  };
-}
-
-function writeContextOf(clock: () => number): (call: Call) => WriteContext {
-  return ({ contextValues, exchange }) => {
-    const key = contextValues.get(callerKey)?.key;
-    const idempotency = contextValues.get(idempotencyKey);
-    if (key === undefined) {
-      throw new Error("a write came without the key of its caller");
-    }
-    return { nowMs: clock(), keyId: key.id, requestId: exchange.requestId, idempotency };
   };
 }
 
