@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
 import { shownPath } from "../domain/masking.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
@@ -10,10 +11,9 @@ import type { CallObserver } from "../observability/call-observer.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
-import type { ConnectServices } from "./connect-services.ts";
 import type { Cors } from "./cors.ts";
-import type { Logger } from "./logger.ts";
 import { countAddress, type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
+import type { ConnectServices } from "./tool-services.ts";
 
 /** The parts that answer requests. */
 export interface RouterOptions {
@@ -36,57 +36,12 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
-  const { api, health, connectServices, site, cors, limiter, logger, observer } = options;
-  function answer(exchange: Exchange): Promise<Answer> {
-    const { path } = exchange;
-    if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
-      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
-    }
-    // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
-    const contentFault = authorityFault(exchange.authority);
-    if (path === "/v1" || path.startsWith("/v1/")) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
-    }
-    if (connectServices.serves(path)) {
-      return connectServices.answer(exchange, contentFault);
-    }
-    const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
-    if (check !== undefined) {
-      return health.answer(check);
-    }
-    const rpc = api.rpc.recognize(exchange, contentFault);
-    if (rpc !== undefined) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rpc.answer(rpc);
-    }
-    return answerPage(exchange, contentFault);
-  }
-
-  /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
-  function answerPreflight(exchange: Exchange, cors: Cors): Promise<Answer> | undefined {
-    cors.allow(exchange);
-    return cors.isPreflight(exchange)
-      ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
-      : undefined;
-  }
-
-  /** Pages need no key, and are not counted. */
-  async function answerPage(exchange: Exchange, contentFault: ProtocolError | undefined): Promise<Answer> {
-    if (contentFault !== undefined) {
-      return refuse(exchange, contentFault);
-    }
-    const page = await site.find(exchange.path);
-    if (page === undefined) {
-      return refuse(exchange, nothingHere());
-    }
-    exchange.record.method = referenceMethod;
-    return await siteAnswer(exchange, page);
-  }
-
+  const { logger, observer } = options;
   return async (exchange) => {
     try {
       // An abandoned request needs no answer.
       if (!exchange.isAbandoned) {
-        await exchange.respond(await answer(exchange));
+        await exchange.respond(await answer(exchange, options));
       }
     } catch (reason) {
       if (!(reason instanceof ProtocolError)) {
@@ -96,6 +51,56 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     }
     observer.ended(exchange);
   };
+}
+
+function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
+  const { api, health, connectServices, limiter } = options;
+  const { path } = exchange;
+  if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
+    return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
+  }
+  // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
+  const contentFault = authorityFault(exchange.authority);
+  if (path === "/v1" || path.startsWith("/v1/")) {
+    return answerPreflight(exchange, options) ?? api.rest(exchange, contentFault);
+  }
+  if (connectServices.serves(path)) {
+    return connectServices.answer(exchange, contentFault);
+  }
+  const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
+  if (check !== undefined) {
+    return health.answer(check);
+  }
+  const rpc = api.rpc.recognize(exchange, contentFault);
+  if (rpc !== undefined) {
+    return answerPreflight(exchange, options) ?? api.rpc.answer(rpc);
+  }
+  return answerPage(exchange, options, contentFault);
+}
+
+/** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
+function answerPreflight(exchange: Exchange, { cors, limiter }: RouterOptions): Promise<Answer> | undefined {
+  cors?.allow(exchange);
+  return cors?.isPreflight(exchange)
+    ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
+    : undefined;
+}
+
+/** Pages need no key, and are not counted. */
+async function answerPage(
+  exchange: Exchange,
+  { site }: RouterOptions,
+  contentFault: ProtocolError | undefined,
+): Promise<Answer> {
+  if (contentFault !== undefined) {
+    return refuse(exchange, contentFault);
+  }
+  const page = await site.find(exchange.path);
+  if (page === undefined) {
+    return refuse(exchange, nothingHere());
+  }
+  exchange.record.method = referenceMethod;
+  return await siteAnswer(exchange, page);
 }
 
 type OwnAnswer = Answer & { readonly header: HeaderList };

@@ -277,11 +277,7 @@ interface CachePage {
 }
 
 /** Reads the entries in a page's range at a revision. There may be more of them than when the page was made. */
-async function readRange(
-  read: ReadInventory,
-  { after, last }: CachePage,
-  asOf: bigint,
-): Promise<InventoryItem[]> {
+async function readRange(read: ReadInventory, { after, last }: CachePage, asOf: bigint): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
   let end = after;
   let isLast = false;

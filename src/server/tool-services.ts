@@ -8,6 +8,7 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
+import { compressedFlag } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
@@ -16,13 +17,16 @@ import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflec
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
-import type { ProtocolError } from "../http/protocol-error.ts";
-import { canonicalName, codeOfDetails, toConnectError } from "../interceptors/errors.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
+import { canonicalName, codeOfDetails, errorInfo, toConnectError } from "../interceptors/errors.ts";
+import type { ToError } from "../rpc/call.ts";
+import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
+import { envelopeHeadBytes, unnamedCompression } from "../rpc/envelope.ts";
+import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { reflectionService } from "../services/reflection.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";
 
-/** The largest message of a stream, in bytes. It is many times what any client needs. */
+/** The largest message, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
 /** How the messages of a stream may be compressed. */
@@ -74,6 +78,28 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       return { header, body: callAtEnd(body, leave), ...rest };
     },
   };
+}
+
+/**
+ * Answers the unary calls of health. They need no key, and count towards no limit. They take the way of the API's
+ * calls, because Connect's handlers answer undecodable messages with an internal error. `toError` converts all errors
+ * except those of health itself.
+ */
+export function createHealthCalls(implementation: ServiceImpl<typeof Health>, toError: ToError): RpcHandler {
+  const toHealthError: ToError = (reason, exchange) => {
+    if (!(reason instanceof ConnectError) || reason instanceof ProtocolError) {
+      return toError(reason, exchange);
+    }
+    exchange.record.code = canonicalName(reason.code);
+    return reason;
+  };
+  const options = { callInterceptors: [], messageInterceptors: [] };
+  return createRpcHandler({
+    endpoints: createEndpoints(Health, implementation, options).filter(({ method }) => method.methodKind === "unary"),
+    notFoundEndpoint: createNotFoundEndpoint(options),
+    readMaxBytes,
+    toError: toHealthError,
+  });
 }
 
 async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
@@ -198,4 +224,72 @@ function protocolOf(contentType = ""): string {
     return "grpc-web";
   }
   return contentType.startsWith("application/grpc") ? "grpc" : "connect";
+}
+
+/**
+ * A message of a stream that cannot be decoded is the client's fault. Connect calls it internal, and tells clients what
+ * its decoder says.
+ */
+const decodeErrorsAsInvalidArgument: Interceptor = (next) => async (request) =>
+  await next(request.stream ? { ...request, message: mapErrors(request.message) } : request);
+
+async function* mapErrors<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    throw reason instanceof ProtocolError ? toConnectError(reason) : toClientFault(ConnectError.from(reason));
+  }
+}
+
+function toClientFault(error: ConnectError): ConnectError {
+  if (error.code === Code.Internal) {
+    const message = "The request holds a message that cannot be decoded. Check its encoding.";
+    return new ConnectError(message, Code.InvalidArgument, undefined, [errorInfo("INVALID_REQUEST")]);
+  }
+  const reason = reasons[error.code];
+  if (reason !== undefined) {
+    error.details.push(errorInfo(reason));
+  }
+  return error;
+}
+
+/** The reasons for what Connect's handlers find wrong with a stream of messages. */
+const reasons: Partial<Record<Code, ErrorCode>> = {
+  [Code.InvalidArgument]: "INVALID_REQUEST",
+  [Code.Unimplemented]: "INVALID_REQUEST",
+  [Code.ResourceExhausted]: "BODY_TOO_LARGE",
+};
+
+/**
+ * Passes a stream of envelopes on up to the first one that is compressed, which it refuses: for streams whose headers
+ * name no compression. Connect refuses it, too, but by an error that looks the same as for a message that cannot be
+ * decoded. Throws `unnamed_compression`.
+ */
+async function* refuseCompressed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** How many bytes of the present envelope's head have come, and what they say of its length. */
+  let headBytes = 0;
+  let length = 0;
+  /** How many bytes of its message are still to come. */
+  let left = 0;
+  for await (const chunk of body) {
+    let at = 0;
+    while (at < chunk.length) {
+      if (left > 0) {
+        const skipped = Math.min(left, chunk.length - at);
+        left -= skipped;
+        at += skipped;
+        continue;
+      }
+      const byte = chunk[at] as number;
+      if (headBytes === 0 && (byte & compressedFlag) !== 0) {
+        yield chunk.subarray(0, at);
+        throw unnamedCompression();
+      }
+      length = headBytes === 0 ? 0 : length * 256 + byte;
+      headBytes = (headBytes + 1) % envelopeHeadBytes;
+      left = headBytes === 0 ? length : 0;
+      at += 1;
+    }
+    yield chunk;
+  }
 }
