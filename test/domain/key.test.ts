@@ -12,25 +12,10 @@ import {
   newKey,
   refusalOf,
 } from "../../src/domain/key.ts";
-import { quotaOf } from "../../src/domain/limits.ts";
 
 const key = newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 });
 
 describe("a key", () => {
-  it.each([
-    ["free", undefined, { perMinute: 60, perDay: 1_000 }],
-    ["pro", undefined, { perMinute: 300, perDay: 10_000 }],
-    ["business", undefined, { perMinute: 1_000, perDay: 100_000 }],
-    ["enterprise", { perMinute: 5, perDay: 3 }, { perMinute: 5, perDay: 3 }],
-    ["free", { perMinute: 5, perDay: 3 }, { perMinute: 60, perDay: 1_000 }],
-  ] as const)("of the plan %s that was given %j has the quota %j", (plan, customQuota, expected) => {
-    expect(quotaOf({ ...key, plan, customQuota })).toEqual(expected);
-  });
-
-  it("of the enterprise plan has to have a quota", () => {
-    expect(() => quotaOf({ ...key, plan: "enterprise" })).toThrow("key_1");
-  });
-
   it.each<[title: string, found: Partial<FoundKey["key"] & FoundKey>, expected: string | undefined]>([
     ["without an end is valid", {}, undefined],
     ["is valid until its end", { expiresAtMs: 1_001 }, undefined],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { newKey } from "../../src/domain/key.ts";
 import {
   type DecisionWithUsage,
   decide,
@@ -7,6 +8,7 @@ import {
   type Limits,
   noUsage,
   type Quota,
+  quotaOf,
   type Usage,
   type Window,
 } from "../../src/domain/limits.ts";
@@ -378,5 +380,23 @@ describe("a request without a valid key", () => {
     expect(retryAfterSeconds).toBe(59);
     expect(decideAnonymous(window, start + 1_001 + 59_000).outcome).toBe("admitted");
     expect(decideAnonymous(window, start + 59_999).outcome).toBe("refused");
+  });
+});
+
+describe("the quota of a key", () => {
+  const key = newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 });
+
+  it.each([
+    ["free", undefined, { perMinute: 60, perDay: 1_000 }],
+    ["pro", undefined, { perMinute: 300, perDay: 10_000 }],
+    ["business", undefined, { perMinute: 1_000, perDay: 100_000 }],
+    ["enterprise", { perMinute: 5, perDay: 3 }, { perMinute: 5, perDay: 3 }],
+    ["free", { perMinute: 5, perDay: 3 }, { perMinute: 60, perDay: 1_000 }],
+  ] as const)("of the plan %s that was given %j is %j", (plan, customQuota, expected) => {
+    expect(quotaOf({ ...key, plan, customQuota })).toEqual(expected);
+  });
+
+  it("of the enterprise plan has to be agreed", () => {
+    expect(() => quotaOf({ ...key, plan: "enterprise" })).toThrow("key_1");
   });
 });
