@@ -102,20 +102,19 @@ export interface KeyLimits extends Limits {
 /** Describes the limits of a key at `nowMs`, and charges nothing. */
 export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Limits {
   const current = usageAt(usage, unbans, nowMs);
-  const [minuteState, dayState] = describeWindows(current, quota, nowMs);
+  const windows = describeWindows(current, quota, nowMs);
+  const ban = banInForce(current, nowMs);
   return {
-    minute: minuteState,
-    day: dayState,
+    minute: windows[0],
+    day: windows[1],
     strikes: describeWindow(minute, current.refusals, { limit: refusalsForBan(quota), nowMs }),
-    ban: banInForce(current, nowMs),
-    decision: decisionOf(current, quota, nowMs),
+    ban,
+    decision: decisionOf(windows, ban, nowMs),
   };
 }
 
 /** The decision that a request would get, without a charge. */
-function decisionOf(usage: Usage, quota: Quota, nowMs: number): RateLimitDecision {
-  const windows = describeWindows(usage, quota, nowMs);
-  const ban = banInForce(usage, nowMs);
+function decisionOf(windows: readonly WindowState[], ban: Ban | undefined, nowMs: number): RateLimitDecision {
   if (ban !== undefined) {
     return banned(windows, ban.endsAtMs, nowMs);
   }

@@ -53,19 +53,32 @@ export class RestCall implements ProtocolCall {
    * the same field in the body. Throws `ProtocolError`.
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
-    const { binding, contentFault } = this.#request;
+    const { exchange } = this;
+    const { binding, segments, contentFault } = this.#request;
+    const { formats, body, query, variables, readResume } = binding;
+    const { input } = binding.rule.method;
     let bytes: Uint8Array | undefined;
-    if (binding.formats !== undefined) {
-      assertAcceptable(this.exchange, binding.formats);
+    if (formats !== undefined) {
+      assertAcceptable(exchange, formats);
     }
-    if (binding.body !== undefined) {
-      assertJsonBody(this.exchange);
-      bytes = await this.exchange.readBody(this.#options.maxBodyBytes, signal);
+    if (body !== undefined) {
+      assertJsonBody(exchange);
+      bytes = await exchange.readBody(this.#options.maxBodyBytes, signal);
     }
     if (contentFault !== undefined) {
       throw contentFault;
     }
-    return readMessage(this.#request, bytes);
+    const fromPath = variables.map((variable) => readVariable(variable, segments));
+    const message = (body && bytes ? readBodyFields(body, bytes, input) : create(input)) as Message & Fields;
+    if (query !== undefined && exchange.query !== "") {
+      readQueryFields(exchange, query, message);
+    }
+    for (const [index, { set }] of variables.entries()) {
+      set(message, fromPath[index]);
+    }
+    readFieldHeaders(binding, exchange, message);
+    readResume?.(exchange, message);
+    return message;
   }
 
   async answer(response: CallResponse, header: HeaderList): Promise<Answer> {
@@ -108,22 +121,6 @@ export function assertJsonBody(exchange: Exchange): void {
   if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
     throw new ProtocolError("unsupported_media_type", "Send the body without a Content-Encoding.");
   }
-}
-
-function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Message & Fields {
-  const { body, query, readResume, rule, variables } = binding;
-  const fromPath = variables.map((variable) => readVariable(variable, segments));
-  const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : create(rule.method.input);
-  const fields = message as Message & Fields;
-  if (query !== undefined && exchange.query !== "") {
-    readQueryFields(exchange, query, fields);
-  }
-  for (const [index, { set }] of variables.entries()) {
-    set(fields, fromPath[index]);
-  }
-  readFieldHeaders(binding, exchange, fields);
-  readResume?.(exchange, fields);
-  return fields;
 }
 
 function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
