@@ -1,14 +1,4 @@
-import { type Ban, banAt, imposeBan } from "./ban.ts";
-import type { Plan, Quota } from "./key.ts";
-import {
-  admitted,
-  banned,
-  describeWindow,
-  type RateLimitDecision,
-  refused,
-  type WindowState,
-} from "./rate-limit-decision.ts";
-import { afterUnbans, countIn, day, minute, type Usage, type Window, windowAt } from "./usage.ts";
+import type { Key, Plan } from "./key.ts";
 
 /** The decision on a request, and the usage of its key. */
 export type DecisionWithUsage = RateLimitDecision & {
@@ -22,9 +12,6 @@ export interface Allowance {
   /** The key's present `unbans`. */
   readonly unbans: number;
 }
-
-/** Fewer refusals in a minute than this ban no key, however small its quota. Source: docs/contract.md#bans */
-const fewestRefusalsForBan = 20;
 
 /**
  * Decides one request of a key: admits and charges it, or refuses it, which may ban the key. `nowMs` is in whole
@@ -41,6 +28,57 @@ export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number
   }
   const next = { ...current, minute: countIn(current.minute, nowMs), day: countIn(current.day, nowMs) };
   return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
+}
+
+/** The part of a usage that is in force now; the same object when all of it is. */
+function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
+  const known = afterUnbans(usage, unbans, nowMs);
+  const current = {
+    minute: windowAt(known.minute, minute.lengthMs, nowMs),
+    day: windowAt(known.day, day.lengthMs, nowMs),
+    refusals: windowAt(known.refusals, minute.lengthMs, nowMs),
+    ban: banAt(known.ban, nowMs),
+    unbans: known.unbans,
+  };
+  return isSame(usage, current) ? usage : current;
+}
+
+function isSame(a: Usage, b: Usage): boolean {
+  return (
+    a.minute === b.minute && a.day === b.day && a.refusals === b.refusals && a.ban === b.ban && a.unbans === b.unbans
+  );
+}
+
+function banInForce({ ban }: Usage, nowMs: number): Ban | undefined {
+  return ban !== undefined && nowMs < ban.endsAtMs ? ban : undefined;
+}
+
+function decideRefused(usage: Usage, quota: Quota, nowMs: number): DecisionWithUsage {
+  const refusals = countIn(usage.refusals, nowMs);
+  if (refusals.count < refusalsForBan(quota)) {
+    return { usage: { ...usage, refusals }, ...refused(describeWindows(usage, quota, nowMs)) };
+  }
+  const ban = imposeBan(usage.ban, nowMs);
+  return decideBanned({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
+}
+
+/** Fewer refusals in a minute than this ban no key, however small its quota. Source: docs/contract.md#bans */
+const fewestRefusalsForBan = 20;
+
+/** How many refusals in a minute ban a key. */
+export function refusalsForBan({ perMinute }: Quota): number {
+  return Math.max(fewestRefusalsForBan, perMinute);
+}
+
+function decideBanned(usage: Usage, ban: Ban, quota: Quota, nowMs: number): DecisionWithUsage {
+  return { usage, ...banned(describeWindows(usage, quota, nowMs), ban.endsAtMs, nowMs) };
+}
+
+function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: WindowState, day: WindowState] {
+  return [
+    describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
+    describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),
+  ];
 }
 
 /** The state of a key's limits, without a request. */
@@ -64,72 +102,23 @@ export interface KeyLimits extends Limits {
 /** Describes the limits of a key at `nowMs`, and charges nothing. */
 export function describeLimits(usage: Usage, { quota, unbans }: Allowance, nowMs: number): Limits {
   const current = usageAt(usage, unbans, nowMs);
-  const [minuteState, dayState] = describeWindows(current, quota, nowMs);
+  const windows = describeWindows(current, quota, nowMs);
+  const ban = banInForce(current, nowMs);
   return {
-    minute: minuteState,
-    day: dayState,
+    minute: windows[0],
+    day: windows[1],
     strikes: describeWindow(minute, current.refusals, { limit: refusalsForBan(quota), nowMs }),
-    ban: banInForce(current, nowMs),
-    decision: decisionOf(current, quota, nowMs),
+    ban,
+    decision: decisionOf(windows, ban, nowMs),
   };
 }
 
 /** The decision that a request would get, without a charge. */
-function decisionOf(usage: Usage, quota: Quota, nowMs: number): RateLimitDecision {
-  const windows = describeWindows(usage, quota, nowMs);
-  const ban = banInForce(usage, nowMs);
+function decisionOf(windows: readonly WindowState[], ban: Ban | undefined, nowMs: number): RateLimitDecision {
   if (ban !== undefined) {
     return banned(windows, ban.endsAtMs, nowMs);
   }
   return windows.some(({ remaining }) => remaining === 0) ? refused(windows) : admitted(windows);
-}
-
-/** The part of a usage that is in force now; the same object when all of it is. */
-function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
-  const known = afterUnbans(usage, unbans, nowMs);
-  const current = {
-    minute: windowAt(known.minute, minute.lengthMs, nowMs),
-    day: windowAt(known.day, day.lengthMs, nowMs),
-    refusals: windowAt(known.refusals, minute.lengthMs, nowMs),
-    ban: banAt(known.ban, nowMs),
-    unbans: known.unbans,
-  };
-  return isSame(usage, current) ? usage : current;
-}
-
-function banInForce({ ban }: Usage, nowMs: number): Ban | undefined {
-  return ban !== undefined && nowMs < ban.endsAtMs ? ban : undefined;
-}
-
-function isSame(a: Usage, b: Usage): boolean {
-  return (
-    a.minute === b.minute && a.day === b.day && a.refusals === b.refusals && a.ban === b.ban && a.unbans === b.unbans
-  );
-}
-
-function decideRefused(usage: Usage, quota: Quota, nowMs: number): DecisionWithUsage {
-  const refusals = countIn(usage.refusals, nowMs);
-  if (refusals.count < refusalsForBan(quota)) {
-    return { usage: { ...usage, refusals }, ...refused(describeWindows(usage, quota, nowMs)) };
-  }
-  const ban = imposeBan(usage.ban, nowMs);
-  return decideBanned({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
-}
-
-/** How many refusals in a minute ban a key. */
-export function refusalsForBan({ perMinute }: Quota): number {
-  return Math.max(fewestRefusalsForBan, perMinute);
-}
-
-function decideBanned(usage: Usage, ban: Ban, quota: Quota, nowMs: number): DecisionWithUsage {
-  return { usage, ...banned(describeWindows(usage, quota, nowMs), ban.endsAtMs, nowMs) };
-}
-
-function describeWindows(usage: Usage, quota: Quota, nowMs: number): [minute: WindowState, day: WindowState] {
-  return [
-    describeWindow(minute, usage.minute, { limit: quota.perMinute, nowMs }),
-    describeWindow(day, usage.day, { limit: quota.perDay, nowMs }),
-  ];
 }
 
 /** How many requests without a valid key one client address may make in a minute. Source: docs/contract.md#addresses */
@@ -153,4 +142,261 @@ export function decideAnonymous(window: Window | undefined, nowMs: number): Deci
 
 function describeAnonymous(window: Window, nowMs: number) {
   return describeWindow(minute, window, { limit: anonymousLimit, nowMs });
+}
+
+/** What a key is allowed to do. */
+export function allowanceOf(key: Pick<Key, "id" | "plan" | "customQuota" | "unbans">): Allowance {
+  return { quota: quotaOf(key), unbans: key.unbans };
+}
+
+/** How many requests a key may make. */
+export interface Quota {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+/** The quotas of the plans that have fixed ones. Source: docs/contract.md#limits */
+export const planQuotas = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+} as const satisfies Record<string, Quota>;
+
+/** The quota that is in force: the plan's, or an enterprise key's own. */
+export function quotaOf({ id, plan, customQuota }: Pick<Key, "id" | "plan" | "customQuota">): Quota {
+  if (plan !== "enterprise") {
+    return planQuotas[plan];
+  }
+  if (customQuota === undefined) {
+    throw new Error(`the enterprise key ${id} has no quota`);
+  }
+  return customQuota;
+}
+
+/** What one key has used. An `undefined` window was never opened, or has closed. */
+export interface Usage {
+  readonly minute: Window | undefined;
+  readonly day: Window | undefined;
+  /** The refused requests of the last minute, which may lead to a ban. */
+  readonly refusals: Window | undefined;
+  readonly ban: Ban | undefined;
+  /** The key's `unbans` when this was last decided on. When the key has more, the ban and the refusals are void. */
+  readonly unbans: number;
+}
+
+/** The usage of a key that was never used. */
+export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
+
+/** A usage once the key has been unbanned so many times: an older ban and older refusals are void. */
+export function afterUnbans(usage: Usage, unbans: number, nowMs: number): Usage {
+  return unbans > usage.unbans ? { ...usage, refusals: undefined, ban: liftBan(usage.ban, nowMs), unbans } : usage;
+}
+
+/** The windows in which requests are counted. Source: docs/contract.md#limits */
+export const minute = { name: "minute", lengthMs: 60_000 } as const;
+export const day = { name: "day", lengthMs: 86_400_000 } as const;
+
+type WindowKind = typeof minute | typeof day;
+
+/** A fixed window, opened by the first request that it counts. */
+export interface Window {
+  /** Milliseconds since the Unix epoch. */
+  readonly openedAtMs: number;
+  readonly count: number;
+}
+
+/**
+ * The window that is in force at `nowMs`, or undefined when there is none: it was never opened, or it has closed. A
+ * window closes at the millisecond that is `lengthMs` after its opening.
+ *
+ * A window in the future means that the clock was put back. It is moved to begin now, and keeps its count: so no more
+ * requests are admitted than without the change, and nobody waits longer than one window.
+ */
+export function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
+  if (window === undefined || nowMs >= window.openedAtMs + lengthMs) {
+    return undefined;
+  }
+  return nowMs < window.openedAtMs ? { openedAtMs: nowMs, count: window.count } : window;
+}
+
+/** Counts one request in the window in force, or opens one with it. */
+export function countIn(window: Window | undefined, nowMs: number): Window {
+  return window === undefined
+    ? { openedAtMs: nowMs, count: 1 }
+    : { openedAtMs: window.openedAtMs, count: window.count + 1 };
+}
+
+/** A ban, or the memory of one. */
+export interface Ban {
+  /** How many bans in a row this is, from 1: it decides how long the next one lasts. */
+  readonly step: number;
+  /** Milliseconds since the Unix epoch. The key is admitted again from this millisecond on. */
+  readonly endsAtMs: number;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const longestMs = 24 * hourMs;
+
+/** How long a ban lasts, by its step. Source: docs/contract.md#bans */
+export const banLengthsMs: readonly number[] = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
+
+/** The highest step: bans last no longer than its own. */
+export const lastBanStep = banLengthsMs.length;
+
+/** Each such period without a new ban takes one step back. */
+export const cleanMs = 24 * hourMs;
+
+/** Bans a key from now on: for longer than the last time, unless it has been clean since. */
+export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
+  const step = Math.min(stepAt(last, nowMs) + 1, lastBanStep);
+  return { step, endsAtMs: nowMs + lengthOf(step) };
+}
+
+/**
+ * The ban at `nowMs`. It changes only when the clock was put back: a ban never lasts longer than its whole length. (A ban
+ * that had ended may be in force again, for as long as the clock was put back.)
+ */
+function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
+  if (ban === undefined) {
+    return undefined;
+  }
+  const latestMs = nowMs + lengthOf(ban.step);
+  return ban.endsAtMs <= latestMs ? ban : { step: ban.step, endsAtMs: latestMs };
+}
+
+/** Ends a ban now, if it has not ended. Its step is remembered. */
+function liftBan(ban: Ban | undefined, nowMs: number): Ban | undefined {
+  return ban === undefined || ban.endsAtMs <= nowMs ? ban : { step: ban.step, endsAtMs: nowMs };
+}
+
+function stepAt(last: Ban | undefined, nowMs: number): number {
+  if (last === undefined) {
+    return 0;
+  }
+  const stepsBack = Math.max(0, Math.floor((nowMs - last.endsAtMs) / cleanMs));
+  return Math.max(0, last.step - stepsBack);
+}
+
+function lengthOf(step: number): number {
+  return banLengthsMs[step - 1] ?? longestMs;
+}
+
+/** The decision on a request, as its answer shows it: admitted, or refused, and how long to wait. */
+export type RateLimitDecision = Admission | RateLimitRefusal;
+
+interface Admission extends Described {
+  readonly outcome: "admitted";
+  readonly retryAfterSeconds: undefined;
+}
+
+interface RateLimitRefusal extends Described {
+  readonly outcome: "refused" | "banned";
+  /** Whole seconds, rounded up. A client that waits for this long is admitted. */
+  readonly retryAfterSeconds: number;
+}
+
+interface Described {
+  readonly headerValues: LimitHeaderValues;
+  readonly windows: readonly WindowState[];
+}
+
+/** The values of the `X-RateLimit-…` headers. */
+interface LimitHeaderValues {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix time in whole seconds, rounded up. */
+  readonly resetSeconds: number;
+}
+
+/** One window of a caller after the decision: what `RateLimit` and `RateLimit-Policy` show. */
+export interface WindowState {
+  readonly name: WindowKind["name"];
+  readonly lengthSeconds: number;
+  readonly limit: number;
+  /** Never negative, even when the quota has become smaller than what was used. */
+  readonly remaining: number;
+  /** Milliseconds since the Unix epoch: when the window closes, or would if this request had opened it. */
+  readonly resetAtMs: number;
+  /** The same, in whole seconds from now, rounded up. */
+  readonly resetAfterSeconds: number;
+}
+
+/** Describes a window. A window that is not in force has its whole limit left. */
+function describeWindow(
+  kind: WindowKind,
+  window: Window | undefined,
+  { limit, nowMs }: { readonly limit: number; readonly nowMs: number },
+): WindowState {
+  const resetAtMs = (window?.openedAtMs ?? nowMs) + kind.lengthMs;
+  return {
+    name: kind.name,
+    lengthSeconds: kind.lengthMs / 1_000,
+    limit,
+    remaining: Math.max(0, limit - (window?.count ?? 0)),
+    resetAtMs,
+    resetAfterSeconds: secondsUp(resetAtMs - nowMs),
+  };
+}
+
+/** An admitted request: described by the window with the fewest requests remaining, the longer one on a tie. */
+function admitted(windows: readonly WindowState[]): RateLimitDecision {
+  return {
+    outcome: "admitted",
+    headerValues: headerValuesOf(scarcest(windows)),
+    windows,
+    retryAfterSeconds: undefined,
+  };
+}
+
+/** A refused request: described by the window that refuses, the one with the later reset if there are several. */
+function refused(windows: readonly WindowState[]): RateLimitDecision {
+  const shown = lastToReset(usedUp(windows));
+  return {
+    outcome: "refused",
+    headerValues: headerValuesOf(shown),
+    windows,
+    retryAfterSeconds: shown.resetAfterSeconds,
+  };
+}
+
+/**
+ * A request of a banned key. Nothing remains in any window until the ban ends, or until a used-up window closes, if that
+ * is later.
+ */
+function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
+  const refusing = usedUp(windows);
+  const shown = refusing.length > 0 ? lastToReset(refusing) : scarcest(windows);
+  const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));
+  const resetAfterSeconds = secondsUp(resetAtMs - nowMs);
+  return {
+    outcome: "banned",
+    headerValues: { limit: shown.limit, remaining: 0, resetSeconds: secondsUp(resetAtMs) },
+    windows: windows.map((window) => ({ ...window, remaining: 0, resetAtMs, resetAfterSeconds })),
+    retryAfterSeconds: resetAfterSeconds,
+  };
+}
+
+function usedUp(windows: readonly WindowState[]): readonly WindowState[] {
+  return windows.filter((window) => window.remaining === 0);
+}
+
+function lastToReset(windows: readonly WindowState[]): WindowState {
+  return windows.reduce((a, b) => (a.resetAtMs > b.resetAtMs ? a : b));
+}
+
+/** On a tie the longer window. */
+function scarcest(windows: readonly WindowState[]): WindowState {
+  return windows.reduce((a, b) =>
+    a.remaining < b.remaining || (a.remaining === b.remaining && a.lengthSeconds > b.lengthSeconds) ? a : b,
+  );
+}
+
+function headerValuesOf({ limit, remaining, resetAtMs }: WindowState): LimitHeaderValues {
+  return { limit, remaining, resetSeconds: secondsUp(resetAtMs) };
+}
+
+/** Rounded up, so that the time shown is never too early. */
+function secondsUp(ms: number): number {
+  return Math.ceil(ms / 1_000);
 }

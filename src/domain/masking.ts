@@ -1,4 +1,4 @@
-import { mayHoldSecret } from "./key-secret.ts";
+import { mayHoldSecret } from "./key.ts";
 
 /** What is shown in place of a secret. */
 export const mask = "********";

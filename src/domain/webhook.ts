@@ -1,5 +1,5 @@
 import type { ChangeQuery } from "./history.ts";
-import { drawBase62, type RandomBytes } from "./key-secret.ts";
+import { drawBase62, type RandomBytes } from "./key.ts";
 
 /** Why nothing is delivered to a webhook: an operator wants it so, it failed for too long, or it is too far behind. */
 export const pauseReasons = ["operator", "failures", "history"] as const;

@@ -1,13 +1,12 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "./fields/field-access.ts";
-import { createFieldTextReader } from "./fields/field-text.ts";
-import type { JsonReader, JsonWriter, TextReader } from "./fields/scalar.ts";
+import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "./fields.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import type { JsonReaders } from "./json/json-reader.ts";
 import type { JsonWriters } from "./json/json-writer.ts";
+import type { JsonReader, JsonWriter, TextReader } from "./json/scalar.ts";
 import { createPaging, type Paging } from "./paging.ts";
-import type { QueryFieldSets, QueryFields } from "./query/query.ts";
+import type { QueryFieldSets, QueryFields } from "./query.ts";
 import { type HttpRule, RouteError } from "./routes/http-rule.ts";
 import {
   type PathTemplate,
@@ -21,7 +20,8 @@ import {
   type EventsOf,
   type ResumeReader,
   type StreamFormats,
-} from "./stream-format.ts";
+} from "./stream.ts";
+import { createFieldTextReader } from "./url-text.ts";
 
 /** A compiled rule: reads a request, and writes its answer. */
 export interface Binding {

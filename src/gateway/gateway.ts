@@ -2,17 +2,16 @@ import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall } from "../rpc/call.ts";
-import { type Endpoint, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
-import { readNotFound } from "../rpc/not-found-endpoint.ts";
+import { type Endpoint, readNotFound, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { type Binding, type Compilers, createBinding, type HeaderOf } from "./binding.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
-import { QueryFieldSets } from "./query/query.ts";
+import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
-import type { EventsOf } from "./stream-format.ts";
+import type { EventsOf } from "./stream.ts";
 
 /** What a gateway serves, and how. */
 export interface GatewayOptions extends RestOptions {

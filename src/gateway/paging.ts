@@ -1,8 +1,8 @@
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
-import type { Fields } from "./fields/field-access.ts";
-import { decodeQueryName, splitQuery } from "./query/url-text.ts";
+import type { Fields } from "./fields.ts";
 import type { HttpRule } from "./routes/http-rule.ts";
+import { decodeQueryName, splitQuery } from "./url-text.ts";
 
 /** Links to the next page of a list whose body has no place for the token. Source: AIP-158. */
 export interface Paging {

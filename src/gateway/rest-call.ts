@@ -8,12 +8,11 @@ import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
 import { ContentFault, faultWithin, toProtocolError } from "./content-fault.ts";
-import type { Fields } from "./fields/field-access.ts";
+import type { Fields } from "./fields.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
-import { readQuery } from "./query/query.ts";
-import { percentDecode, percentDecodeSegments } from "./query/url-text.ts";
-import { streamAnswer } from "./stream-answer.ts";
-import { chooseFormat } from "./stream-format.ts";
+import { readQuery } from "./query.ts";
+import { chooseFormat, streamAnswer } from "./stream.ts";
+import { percentDecode, percentDecodeSegments } from "./url-text.ts";
 
 /** Converts an error to the status and the JSON body of an answer. */
 export type ErrorBody = (error: ConnectError) => { readonly status: number; readonly body: unknown };
@@ -54,19 +53,32 @@ export class RestCall implements ProtocolCall {
    * the same field in the body. Throws `ProtocolError`.
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
-    const { binding, contentFault } = this.#request;
+    const { exchange } = this;
+    const { binding, segments, contentFault } = this.#request;
+    const { formats, body, query, variables, readResume } = binding;
+    const { input } = binding.rule.method;
     let bytes: Uint8Array | undefined;
-    if (binding.formats !== undefined) {
-      assertAcceptable(this.exchange, binding.formats);
+    if (formats !== undefined) {
+      assertAcceptable(exchange, formats);
     }
-    if (binding.body !== undefined) {
-      assertJsonBody(this.exchange);
-      bytes = await this.exchange.readBody(this.#options.maxBodyBytes, signal);
+    if (body !== undefined) {
+      assertJsonBody(exchange);
+      bytes = await exchange.readBody(this.#options.maxBodyBytes, signal);
     }
     if (contentFault !== undefined) {
       throw contentFault;
     }
-    return readMessage(this.#request, bytes);
+    const fromPath = variables.map((variable) => readVariable(variable, segments));
+    const message = (body && bytes ? readBodyFields(body, bytes, input) : create(input)) as Message & Fields;
+    if (query !== undefined && exchange.query !== "") {
+      readQueryFields(exchange, query, message);
+    }
+    for (const [index, { set }] of variables.entries()) {
+      set(message, fromPath[index]);
+    }
+    readFieldHeaders(binding, exchange, message);
+    readResume?.(exchange, message);
+    return message;
   }
 
   async answer(response: CallResponse, header: HeaderList): Promise<Answer> {
@@ -111,22 +123,6 @@ export function assertJsonBody(exchange: Exchange): void {
   }
 }
 
-function readMessage({ exchange, binding, segments }: RoutedRequest, bytes: Uint8Array | undefined): Message & Fields {
-  const { body, query, readResume, rule, variables } = binding;
-  const fromPath = variables.map((variable) => readVariable(variable, segments));
-  const message = body && bytes ? readBodyFields(body, bytes, rule.method.input) : create(rule.method.input);
-  const fields = message as Message & Fields;
-  if (query !== undefined && exchange.query !== "") {
-    readQueryFields(exchange, query, fields);
-  }
-  for (const [index, { set }] of variables.entries()) {
-    set(fields, fromPath[index]);
-  }
-  readFieldHeaders(binding, exchange, fields);
-  readResume?.(exchange, fields);
-  return fields;
-}
-
 function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, segments: readonly string[]): unknown {
   const text = isSingle ? (segments[start] ?? "") : segments.slice(start, end).join("/");
   try {
@@ -142,7 +138,10 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     return create(desc);
   }
   try {
-    const value = read(parseBody(bytes));
+    if (bytes.length === 0) {
+      throw new ContentFault("is missing; send one as application/json");
+    }
+    const value = read(parseJson(bytes));
     if (set === undefined) {
       return value as Message;
     }
@@ -150,18 +149,7 @@ function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: Des
     set(message, value);
     return message;
   } catch (error) {
-    throw toProtocolError(error, "The request body");
-  }
-}
-
-function parseBody(bytes: Uint8Array): unknown {
-  if (bytes.length === 0) {
-    throw new ContentFault("is missing; send one as application/json");
-  }
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    throw error instanceof JsonFault ? new ContentFault(error.reason) : error;
+    throw toProtocolError(error instanceof JsonFault ? new ContentFault(error.reason) : error, "The request body");
   }
 }
 

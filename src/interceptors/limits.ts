@@ -1,8 +1,7 @@
 import { createContextKey } from "@connectrpc/connect";
 import { apiKeyBanned, type DomainError, KeyNotJudgedError, rateLimitExceeded } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import type { KeyLimits } from "../domain/limits.ts";
-import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
+import type { KeyLimits, RateLimitDecision } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { shownPath } from "../domain/masking.ts";
 import type { CallRecord } from "../http/exchange.ts";
-import { errorStatuses } from "../interceptors/error-codes.ts";
+import { errorStatuses } from "../interceptors/errors.ts";
 
 /** A call that has ended: it was answered, or its client went away. */
 export interface EndedCall {

@@ -1,6 +1,6 @@
 import { type Plan, plans } from "../domain/key.ts";
+import type { RateLimitDecision } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
-import type { RateLimitDecision } from "../domain/rate-limit-decision.ts";
 import { addCounter, addGauge, addHistogram, Buckets, type Metrics } from "./instruments.ts";
 
 /** In the place of a plan: requests without a valid key, which are counted by address. */

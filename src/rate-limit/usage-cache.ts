@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { noUsage, type Usage } from "../domain/limits.ts";
 import type { CountedUsage, UsageSave, UsageStore } from "../domain/store/key-store.ts";
-import { mergeUsage, noUsage, type Usage, type UsageChange } from "../domain/usage.ts";
+import { mergeUsage, type UsageChange } from "../domain/usage-merge.ts";
 
 /** The usage of one key in memory. */
 export interface CachedUsage {
@@ -32,6 +33,16 @@ export class UsageCache {
 
   constructor(store: UsageStore) {
     this.#store = store;
+  }
+
+  /** Finds the usage of a key for a use of it, which the next save includes. Undefined when it has to be loaded. */
+  use(keyId: string, nowMs: number): CachedUsage | undefined {
+    const entry = this.find(keyId);
+    if (entry !== undefined) {
+      entry.lastUsedAtMs = nowMs;
+      this.#unsaved.set(keyId, entry);
+    }
+    return entry;
   }
 
   /** Undefined when the usage of the key has to be loaded. */
@@ -71,7 +82,7 @@ export class UsageCache {
     entry.usage = mergeUsage(entry.usage, change);
     entry.shared = change.usage;
     entry.lastUsedAtMs = change.atMs;
-    this.markChanged(entry);
+    this.#unsaved.set(keyId, entry);
   }
 
   #add(keyId: string, base: Usage): CachedUsage {
@@ -80,18 +91,13 @@ export class UsageCache {
     return entry;
   }
 
-  /** Has the next save include an entry. */
-  markChanged(entry: CachedUsage): void {
-    this.#unsaved.set(entry.keyId, entry);
-  }
-
   /** Records when a key has called a deprecated method, given by its full name. Ignores a key that is not in memory. */
   noteDeprecatedCall(keyId: string, method: string, atMs: number): void {
     const entry = this.find(keyId);
     if (entry !== undefined) {
       entry.deprecatedCalls ??= new Map();
       entry.deprecatedCalls.set(method, atMs);
-      this.markChanged(entry);
+      this.#unsaved.set(keyId, entry);
     }
   }
 
@@ -148,4 +154,37 @@ function toCounted({ keyId, base, usage, lastUsedAtMs, deprecatedCalls }: Cached
 function rebase(entry: CachedUsage, sent: Usage, stored: Usage): void {
   entry.usage = mergeUsage(stored, { base: sent, usage: entry.usage, atMs: entry.lastUsedAtMs });
   entry.base = stored;
+}
+
+/**
+ * A crash may lose the counts of one second at most. Four saves a second leave time for a slow disk or a busy machine.
+ * Source: docs/contract.md#limits
+ */
+const saveIntervalMs = 250;
+
+/** The usage of an idle key stays in memory for this long at least, and twice as long at most. */
+const idleMs = 5 * 60_000;
+
+/** The saving of a cache. */
+export interface UsageSaves {
+  /** Saves what is left, and no more after that. */
+  close(): Promise<void>;
+}
+
+/** Saves what changes in a cache at short intervals. `report` hears why a save has failed. It is repeated. */
+export function saveRegularly(cache: UsageCache, report: (reason: unknown) => void): UsageSaves {
+  // One save at a time: a slow store is not asked twice.
+  let saving = Promise.resolve();
+  const saveTimer = setInterval(() => {
+    saving = saving.then(() => cache.save()).catch(report);
+  }, saveIntervalMs);
+  const idleTimer = setInterval(() => cache.forgetIdle(), idleMs);
+  return {
+    async close() {
+      clearInterval(saveTimer);
+      clearInterval(idleTimer);
+      await saving;
+      await cache.save().catch(report);
+    },
+  };
 }

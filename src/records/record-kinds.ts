@@ -1,5 +1,4 @@
-import { type Order, orderStatuses } from "../domain/order.ts";
-import { petStatuses, type StockedPet } from "../domain/pet.ts";
+import { type Order, orderStatuses, petStatuses, type StockedPet } from "../domain/pet.ts";
 import { int64, oneOf, text, textList, timestamp, truth } from "./field.ts";
 import type { RecordFormat } from "./record-format.ts";
 

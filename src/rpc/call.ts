@@ -9,12 +9,12 @@ import {
   type UnaryRequest,
   type UnaryResponse,
 } from "@connectrpc/connect";
+import { createLinkedAbortController } from "@connectrpc/connect/protocol";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import { CallSignals, type Deadline, startDeadline } from "./call-signals.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { MessageGroup } from "./message-group.ts";
-import type { PreparedMessage } from "./prepared-message.ts";
+import type { MessageGroup, PreparedMessage } from "./prepared-message.ts";
 
 type AnyMessage = MessageShape<DescMessage>;
 
@@ -63,6 +63,40 @@ export type CallHandler = (call: Call) => Promise<CallResponse>;
 export interface CallInterceptor {
   /** Puts itself before the next link for all calls of a method; gives `next` back where it has nothing to do. */
   wrap(next: CallHandler, method: DescMethod): CallHandler;
+}
+
+/** Converts any failure of an exchange to the error that clients see, and notes it. */
+export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
+
+/** The one way of every call over every protocol, and the one place where its errors become what clients see. */
+export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
+  const { exchange } = protocol;
+  const call = new Call(endpoint.method as Call["method"], protocol);
+  exchange.record.protocol = protocol.protocolName;
+  exchange.record.method = endpoint.name;
+  let header = call.responseHeader;
+  try {
+    const response = await endpoint.handle(call);
+    header = response.header;
+    if (response.stream) {
+      exchange.record.isStream = true;
+    } else {
+      call.deadline?.end();
+    }
+    return await protocol.answer(response, headerOf(header, call));
+  } catch (reason) {
+    call.deadline?.end();
+    const error = toError(reason, exchange);
+    return await protocol.fail(error, headerOf(header, call), call.responseTrailer);
+  }
+}
+
+/** All headers of an answer. It is a new list: an interceptor may give the same headers to several calls. */
+function headerOf(responseHeader: Headers, { answerHeader }: Call): HeaderList {
+  const header = new HeaderList();
+  header.appendAll(responseHeader);
+  header.raw.push(...answerHeader.raw);
+  return header;
 }
 
 /** A request as a Connect interceptor passes it on. */
@@ -165,37 +199,57 @@ function urlOf({ scheme, authority = "", path, query }: Exchange): string {
   return `${scheme}://${authority}${path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Converts any failure of an exchange to the error that clients see, and notes it. */
-export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
+/** What ends a call early: its deadline, a client that goes away, and an interceptor that ends it. */
+class CallSignals {
+  readonly #exchange: Exchange;
+  readonly #deadline: Deadline | undefined;
+  #ending: AbortController | undefined;
+  #all: AbortSignal | undefined;
 
-/** The one way of every call over every protocol, and the one place where its errors become what clients see. */
-export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
-  const { exchange } = protocol;
-  const call = new Call(endpoint.method as Call["method"], protocol);
-  exchange.record.protocol = protocol.protocolName;
-  exchange.record.method = endpoint.name;
-  let header = call.responseHeader;
-  try {
-    const response = await endpoint.handle(call);
-    header = response.header;
-    if (response.stream) {
-      exchange.record.isStream = true;
-    } else {
-      call.deadline?.end();
-    }
-    return await protocol.answer(response, joined(header, call.answerHeader));
-  } catch (reason) {
-    call.deadline?.end();
-    const error = toError(reason, exchange);
-    return await protocol.fail(error, joined(header, call.answerHeader), call.responseTrailer);
+  constructor(exchange: Exchange, deadline: Deadline | undefined) {
+    this.#exchange = exchange;
+    this.#deadline = deadline;
+  }
+
+  /** Ends the call when it is aborted. An interceptor asks for it before it passes the call on. */
+  get ending(): AbortController {
+    this.#ending ??= new AbortController();
+    return this.#ending;
+  }
+
+  /** Aborts at the deadline, when the client goes away, and when the call is ended. */
+  get all(): AbortSignal {
+    this.#all ??=
+      this.#deadline === undefined && this.#ending === undefined
+        ? this.#exchange.signal
+        : createLinkedAbortController(this.#deadline?.signal, this.#ending?.signal, this.#exchange.signal).signal;
+    return this.#all;
   }
 }
 
-/** A new list: an interceptor may give the same headers to several calls. */
-function joined(...lists: readonly Headers[]): HeaderList {
-  const header = new HeaderList();
-  for (const list of lists) {
-    header.appendAll(list);
+/** The moment at which a call's time is over. */
+interface Deadline {
+  /** In milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  /** Aborts at the deadline. */
+  readonly signal: AbortSignal;
+  /** Stops the clock of a call that has been answered. */
+  end(): void;
+}
+
+/** Starts the clock of a call. */
+function startDeadline(timeoutMs: number): Deadline {
+  const controller = new AbortController();
+  const pass = () => controller.abort(deadlineExceeded());
+  const timer = timeoutMs > 0 ? setTimeout(pass, timeoutMs) : undefined;
+  if (timer === undefined) {
+    pass();
   }
-  return header;
+  const { signal } = controller;
+  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, end: () => clearTimeout(timer) };
+}
+
+/** Connect's own error would not tell the caller what to do next. */
+function deadlineExceeded(): ProtocolError {
+  return new ProtocolError("deadline_exceeded", "The deadline has passed. Nothing was changed; allow more time.");
 }

@@ -1,8 +1,10 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject, Registry } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 import {
   codeToHttpStatus,
+  endStreamFlag,
+  endStreamToJson,
   errorToJsonBytes,
   headerUnaryEncoding,
   parseTimeout,
@@ -13,18 +15,25 @@ import { ProtocolError, type ProtocolErrorKind } from "../http/protocol-error.ts
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
 import { CallCompression, isTooShort } from "./compression.ts";
+import { closeEnvelope, readEnveloped, streamBody } from "./envelope.ts";
 import { PreparedMessage } from "./prepared-message.ts";
-import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
-import { readTimeout } from "./timeout.ts";
+import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
 /**
  * Unary calls over the Connect protocol.
  *
  * Source: https://connectrpc.com/docs/protocol/
  */
-export const connectProtocol: RpcProtocol = { name: "connect", open };
+export const connectProtocol: RpcProtocol = { name: "connect", open: openUnary };
 
-function open(
+/**
+ * Server-streaming calls over the Connect protocol.
+ *
+ * Source: https://connectrpc.com/docs/protocol/#streaming-rpcs
+ */
+export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open: openStream };
+
+function openUnary(
   { exchange, protocol, contentType, contentFault }: RpcRequest,
   { input, output }: DescMethod,
   { readMaxBytes, json, registry }: RpcFormat,
@@ -92,7 +101,7 @@ const httpStatuses: Partial<Record<ProtocolErrorKind, number>> = {
 };
 
 /** The message in a unary request over the Connect protocol: in the body of a POST, or the query of a GET. */
-export interface ConnectRequest {
+interface ConnectRequest {
   readonly compression: CallCompression;
   /** Throws `unsupported_media_type` or `malformed`. */
   codec(): Codec;
@@ -160,4 +169,85 @@ function decodeBase64(text: string): Uint8Array {
   } catch {
     throw new ProtocolError("malformed", "The query parameter `message` is not valid base64.");
   }
+}
+
+/** The header that lists the compressions that a side takes. */
+const streamAcceptHeader = "connect-accept-encoding";
+
+function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
+  const { exchange, protocol, contentType = "", contentFault } = request;
+  const { readMaxBytes, json, registry, toError } = format;
+  const codec = codecOfStream(contentType, json);
+  const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
+  if (codec === undefined) {
+    return unsupportedStream(request, method, format);
+  }
+  const compression = new CallCompression(exchange, exchange.header("connect-content-encoding"), streamAcceptHeader);
+  const end = (trailer: Headers, error: ConnectError | undefined) =>
+    closeEnvelope(JSON.stringify(endOfStream(trailer, error, registry)), endStreamFlag);
+
+  return {
+    exchange,
+    protocolName: protocol.name,
+    timeoutMs: timeout.timeoutMs,
+    async read(signal) {
+      const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
+      timeout.assertValid();
+      return decodeMessage(codec, method.input, message, contentFault);
+    },
+    async answer(response, header) {
+      if (!response.stream) {
+        throw new Error("a unary call has no streaming answer");
+      }
+      header.set("content-type", contentType);
+      const body = streamBody(response.message, {
+        output: method.output,
+        codec,
+        toClientError: (reason) => toError(reason, exchange),
+        end: (error) => end(response.trailer, error),
+      });
+      return { status: 200, header, body };
+    },
+    async fail(error, header, trailer) {
+      header.set("content-type", contentType);
+      const accepted = error.metadata.get(streamAcceptHeader);
+      if (accepted !== null) {
+        header.set(streamAcceptHeader, accepted);
+      }
+      return { status: 200, header, body: end(trailer, error) };
+    },
+  };
+}
+
+/**
+ * What a stream ends with, with all values of each trailer: Connect's function keeps the last one of a `HeaderList`.
+ *
+ * Source: https://connectrpc.com/docs/protocol/#error-end-stream
+ */
+function endOfStream(trailer: Headers, error: ConnectError | undefined, registry: Registry): JsonObject {
+  // This appends the error's metadata to the trailer.
+  const end = endStreamToJson(trailer, error, { registry });
+  const metadata: Record<string, string[]> = {};
+  for (const [name, value] of trailer) {
+    metadata[name] ??= [];
+    metadata[name].push(value);
+  }
+  return "metadata" in end ? { ...end, metadata } : end;
+}
+
+/** HTTP tells of a content type that is none of the protocol's. */
+function unsupportedStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
+  const types = "application/connect+proto, application/connect+json";
+  return {
+    ...connectProtocol.open(request, method, format),
+    async read() {
+      const accepted = { "accept-post": types };
+      throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, accepted);
+    },
+  };
+}
+
+function codecOfStream(contentType: string, json: Codec): Codec | undefined {
+  const name = /^application\/connect\+(proto|json)\s*(;|$)/i.exec(contentType)?.[1]?.toLowerCase();
+  return name === undefined ? undefined : name === "proto" ? binaryCodec : json;
 }

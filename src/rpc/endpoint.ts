@@ -1,5 +1,6 @@
 import {
   create,
+  createFileRegistry,
   type DescMessage,
   type DescMethod,
   type DescMethodServerStreaming,
@@ -9,11 +10,17 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { createServiceImplSpec, type Interceptor, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { EmptySchema, FileDescriptorSetSchema, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import {
+  createMethodImplSpec,
+  createServiceImplSpec,
+  type Interceptor,
+  type MethodImplSpec,
+  type ServiceImpl,
+} from "@connectrpc/connect";
 import type { Call, CallHandler, CallInterceptor } from "./call.ts";
 import { applyConnectInterceptor } from "./connect-interceptors.ts";
-import { MessageGroup } from "./message-group.ts";
-import { PreparedMessage } from "./prepared-message.ts";
+import { MessageGroup, PreparedMessage } from "./prepared-message.ts";
 
 /** An RPC that any protocol can call: its method, and the chain of interceptors that ends in its implementation. */
 export interface Endpoint<
@@ -205,4 +212,40 @@ export function rpcName({ parent, name }: DescMethod): string {
 /** Where an RPC is called over Connect, gRPC and gRPC-Web: `/package.Service/Method`. */
 export function rpcPath(method: DescMethod): string {
   return `/${rpcName(method)}`;
+}
+
+/**
+ * The endpoint of requests that no method takes. They pass the same call interceptors as all others, so they are
+ * counted and answered with the same headers; then reading their message throws why they are refused.
+ */
+export function createNotFoundEndpoint(options: Pick<EndpointOptions, "callInterceptors">): UnaryEndpoint {
+  const spec = createMethodImplSpec(syntheticMethod(), () => create(EmptySchema));
+  return createEndpoint(spec, { ...options, messageInterceptors: [], isSynthetic: true }) as UnaryEndpoint;
+}
+
+/** Reads the message of a request that no method takes. `refusal` is undefined for OPTIONS, which has an answer. */
+export async function readNotFound(refusal: Error | undefined) {
+  if (refusal !== undefined) {
+    throw refusal;
+  }
+  return create(EmptySchema);
+}
+
+/** A method without options, since interceptors expect every call to have a method. */
+function syntheticMethod(): DescMethodUnary {
+  const empty = `.${EmptySchema.typeName}`;
+  const files = createFileRegistry(
+    create(FileDescriptorSetSchema, {
+      file: [
+        file_google_protobuf_empty.proto,
+        {
+          name: "synthetic.proto",
+          package: "synthetic",
+          dependency: [file_google_protobuf_empty.proto.name],
+          service: [{ name: "Synthetic", method: [{ name: "NotFound", inputType: empty, outputType: empty }] }],
+        },
+      ],
+    }),
+  );
+  return files.getService("synthetic.Synthetic")?.method.notFound as DescMethodUnary;
 }

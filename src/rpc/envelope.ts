@@ -1,8 +1,13 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { bodyTooLarge } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import type { StreamCallResponse } from "./call.ts";
+import type { Codec } from "./codec.ts";
 import type { CallCompression } from "./compression.ts";
+import { encodeItem } from "./prepared-message.ts";
 
 /** The size of an envelope's head, in bytes: a byte of flags, and the message's length as a big-endian uint32. */
 export const envelopeHeadBytes = 5;
@@ -87,4 +92,33 @@ export function closeEnvelope(message: string | Uint8Array, flags: number): Uint
   envelope.writeUInt32BE(bytes.length, 1);
   envelope.set(bytes, envelopeHeadBytes);
   return envelope;
+}
+
+/** How a stream is written over Connect, gRPC and gRPC-Web. */
+export interface StreamFormat {
+  readonly output: DescMessage;
+  readonly codec: Codec;
+  /** Converts the failure of a stream to the error that clients see. */
+  readonly toClientError: (reason: unknown) => ConnectError;
+  /** Is told how the stream has ended. What it returns ends the body. */
+  readonly end: (error: ConnectError | undefined) => Uint8Array | undefined;
+}
+
+/** The body of a streaming answer: each message in an envelope, uncompressed, then the protocol's own end. */
+export async function* streamBody(
+  messages: StreamCallResponse["message"],
+  { output, codec, toClientError, end }: StreamFormat,
+): AsyncGenerator<Uint8Array> {
+  let error: ConnectError | undefined;
+  try {
+    for await (const item of messages) {
+      yield encodeItem(item, codec, (message) => closeEnvelope(codec.encode(output, message), 0));
+    }
+  } catch (reason) {
+    error = toClientError(reason);
+  }
+  const last = end(error);
+  if (last !== undefined) {
+    yield last;
+  }
 }

@@ -10,11 +10,9 @@ import { isStream } from "../http/send-body.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
 import { CallCompression, isTooShort } from "./compression.ts";
-import { closeEnvelope, readEnveloped } from "./envelope.ts";
+import { closeEnvelope, readEnveloped, streamBody } from "./envelope.ts";
 import { PreparedMessage } from "./prepared-message.ts";
-import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
-import { streamBody } from "./stream-body.ts";
-import { readTimeout } from "./timeout.ts";
+import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
 /**
  * Calls over gRPC.

@@ -4,11 +4,9 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
-import { connectProtocol } from "./connect.ts";
-import { connectStreamProtocol } from "./connect-stream.ts";
-import { type Endpoint, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
+import { connectProtocol, connectStreamProtocol } from "./connect.ts";
+import { type Endpoint, readNotFound, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
-import { readNotFound } from "./not-found-endpoint.ts";
 import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
 /** What the RPC handler serves. */

@@ -1,6 +1,6 @@
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
-import type { ProtocolError } from "../http/protocol-error.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import type { ProtocolCall, ToError } from "./call.ts";
 import type { Codec } from "./codec.ts";
 
@@ -32,4 +32,39 @@ export interface RpcProtocol {
   readonly name: string;
   /** Looks at the headers alone. It never throws: reading the message throws what is wrong with them. */
   open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall;
+}
+
+/** The longest deadline, in milliseconds: the most that Node's timers hold, some 24 days. */
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** A protocol's parser of deadlines. `maxMs` is the longest that it takes. */
+type ParseTimeout = (value: string, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
+
+/** The deadline in a header. */
+export interface Timeout {
+  /** Undefined where there is none, or the header is malformed. A deadline that is too long is cut. */
+  readonly timeoutMs: number | undefined;
+  /** Throws `malformed` where the header is malformed. */
+  readonly assertValid: () => void;
+}
+
+const noTimeout: Timeout = { timeoutMs: undefined, assertValid() {} };
+
+/** Reads the deadline in a header. */
+export function readTimeout(value: string | undefined, parse: ParseTimeout): Timeout {
+  if (value === undefined) {
+    return noTimeout;
+  }
+  const { timeoutMs, error } = parse(value, Number.MAX_SAFE_INTEGER);
+  return {
+    timeoutMs: timeoutMs && Math.min(timeoutMs, maxTimeoutMs),
+    assertValid() {
+      if (error !== undefined) {
+        throw new ProtocolError(
+          "malformed",
+          "The timeout header is not valid. Send whole units, as its protocol says.",
+        );
+      }
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { mayHoldSecret } from "../domain/key-secret.ts";
+import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
@@ -10,13 +10,11 @@ import { healthService } from "../services/health.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { Backend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
-import { createConnectServices } from "./connect-services.ts";
 import { createCors } from "./cors.ts";
-import { createHealthCalls } from "./health-calls.ts";
-import { respondToFault } from "./refusal.ts";
-import { createRouter } from "./router.ts";
+import { createRouter, respondToFault } from "./router.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, portUrl, type Telemetry } from "./telemetry.ts";
+import { createConnectServices, createHealthCalls } from "./tool-services.ts";
 
 /** The port that serves the API, its reference, and the tools of gRPC. */
 export interface ApiPort {

@@ -1,34 +1,42 @@
 import { createRegistry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import { HoldService } from "../../gen/petstore/v1/hold_service_pb.ts";
+import { InventoryItemSchema } from "../../gen/petstore/v1/inventory_pb.ts";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+import type { DomainError } from "../domain/errors.ts";
+import { keptSinceMs } from "../domain/history.ts";
+import type { InventoryItem } from "../domain/pet.ts";
 import type { KeyFinder } from "../domain/store/key-store.ts";
 import type { Store } from "../domain/store/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
-import { authInterceptor, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
+import { authInterceptor, callerKey, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
-import { createErrorReporter, errorToRest } from "../interceptors/errors.ts";
-import { idempotencyInterceptor } from "../interceptors/idempotency.ts";
+import { createErrorReporter, errorStatuses, errorToRest } from "../interceptors/errors.ts";
+import { idempotencyInterceptor, idempotencyKey } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
 import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/call.ts";
-import { createEndpoints, type EndpointOptions } from "../rpc/endpoint.ts";
-import { createNotFoundEndpoint } from "../rpc/not-found-endpoint.ts";
+import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
-import type { ListCacheState } from "../services/inventory-list-cache.ts";
+import { holdService } from "../services/holds.ts";
+import { inventoryService } from "../services/inventory.ts";
+import { restListInventory } from "../services/inventory-list.ts";
+import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
-import { storeService } from "../services/orders.ts";
-import { petService } from "../services/pets.ts";
+import { inventoryItemToMessage } from "../services/messages.ts";
+import { petService, storeService } from "../services/pets.ts";
+import { StockRevision } from "../services/stock-revision.ts";
+import { createStockWriter } from "../services/stock-writer.ts";
+import { StockFeed } from "../services/watch.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
-import type { Logger } from "./logger.ts";
 import { restJson } from "./rest-json.ts";
-import { createStockServices } from "./stock-services.ts";
 
 /** The size of the largest message of an RPC, in bytes. Source: docs/contract.md#rpcs */
 const rpcMaxBytes = 4 * 1024 * 1024;
@@ -83,7 +91,7 @@ export function createApi(options: ApiOptions): Api {
   const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 
   const registry = createRegistry(...apiServices);
-  const stock = createStockServices({ ...options, writers: new JsonWriters(restJson, registry) });
+  const stock = createStockServices(options, new JsonWriters(restJson, registry));
   const others = [
     ...createEndpoints(PetService, petService(store), interceptors),
     ...createEndpoints(StoreService, storeService(store), interceptors),
@@ -142,4 +150,40 @@ function createInterceptors(options: ApiOptions) {
     ],
   };
   return { interceptors, streams, validation };
+}
+
+/** Creates the services of the stock. The inventory differs over REST, where the whole list comes from a cache. */
+function createStockServices(options: ApiOptions, writers: JsonWriters) {
+  const { store, externalChanges, clock, historyRetentionMs, observeLag } = options;
+  const writeMessage = writers.message(InventoryItemSchema);
+  const listCache = new InventoryListCache({
+    read: (range) => store.listInventory({ statuses: [], ...range }),
+    write: (item: InventoryItem) => writeMessage(inventoryItemToMessage(item)),
+  });
+  const stock = new StockRevision(store, listCache, store.listServers !== undefined);
+  const invalidate = () => stock.invalidate();
+  externalChanges.subscribe("stock", invalidate);
+  const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
+
+  const write = createStockWriter({ clock, callerKey, idempotencyKey, onUncertain: invalidate });
+  const inventory = inventoryService({
+    store,
+    stock,
+    feed,
+    write,
+    clock,
+    keptSinceMs: () => keptSinceMs(historyRetentionMs, clock()),
+    errorToMessage,
+  });
+  return {
+    inventory,
+    restInventory: { ...inventory, listInventory: restListInventory(inventory.listInventory, { listCache, stock }) },
+    holds: holdService({ store, write, clock }),
+    listCache,
+  };
+}
+
+/** The message `petstore.v1.Error`, as a request of its own would be answered. */
+function errorToMessage({ code, message }: DomainError) {
+  return { code, message, status: errorStatuses[code].http };
 }

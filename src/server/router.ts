@@ -1,19 +1,25 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
+import type { RateLimitDecision } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
-import type { Answer, Exchange } from "../http/exchange.ts";
-import type { HeaderList } from "../http/header-list.ts";
-import { headersTooLarge, ProtocolError } from "../http/protocol-error.ts";
+import { type Answer, CallRecord, type Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
+import type { ParseFault } from "../http/http1/connection.ts";
+import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
+import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
 import { authorityFault } from "../http/target.ts";
+import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
 import type { CallObserver } from "../observability/call-observer.ts";
+import type { Page } from "../reference/asset.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
 import type { Api } from "./api.ts";
-import type { ConnectServices } from "./connect-services.ts";
 import type { Cors } from "./cors.ts";
-import type { Logger } from "./logger.ts";
-import { countAddress, type RefusalResponse, refusalAnswer, siteAnswer } from "./refusal.ts";
+import type { ConnectServices } from "./tool-services.ts";
 
 /** The parts that answer requests. */
 export interface RouterOptions {
@@ -31,62 +37,17 @@ export interface RouterOptions {
   readonly observer: CallObserver;
 }
 
-/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 Node's parser refuses what is larger. */
+/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 the connection refuses what is larger. */
 const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
-  const { api, health, connectServices, site, cors, limiter, logger, observer } = options;
-  function answer(exchange: Exchange): Promise<Answer> {
-    const { path } = exchange;
-    if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
-      return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
-    }
-    // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
-    const contentFault = authorityFault(exchange.authority);
-    if (path === "/v1" || path.startsWith("/v1/")) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
-    }
-    if (connectServices.serves(path)) {
-      return connectServices.answer(exchange, contentFault);
-    }
-    const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
-    if (check !== undefined) {
-      return health.answer(check);
-    }
-    const rpc = api.rpc.recognize(exchange, contentFault);
-    if (rpc !== undefined) {
-      return (cors && answerPreflight(exchange, cors)) ?? api.rpc.answer(rpc);
-    }
-    return answerPage(exchange, contentFault);
-  }
-
-  /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
-  function answerPreflight(exchange: Exchange, cors: Cors): Promise<Answer> | undefined {
-    cors.allow(exchange);
-    return cors.isPreflight(exchange)
-      ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
-      : undefined;
-  }
-
-  /** Pages need no key, and are not counted. */
-  async function answerPage(exchange: Exchange, contentFault: ProtocolError | undefined): Promise<Answer> {
-    if (contentFault !== undefined) {
-      return refuse(exchange, contentFault);
-    }
-    const page = await site.find(exchange.path);
-    if (page === undefined) {
-      return refuse(exchange, nothingHere());
-    }
-    exchange.record.method = referenceMethod;
-    return await siteAnswer(exchange, page);
-  }
-
+  const { logger, observer } = options;
   return async (exchange) => {
     try {
       // An abandoned request needs no answer.
       if (!exchange.isAbandoned) {
-        await exchange.respond(await answer(exchange));
+        await exchange.respond(await answer(exchange, options));
       }
     } catch (reason) {
       if (!(reason instanceof ProtocolError)) {
@@ -98,11 +59,72 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
   };
 }
 
-type OwnAnswer = Answer & { readonly header: HeaderList };
+function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
+  const { api, health, connectServices, site, cors, limiter } = options;
+  const { path } = exchange;
+  if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
+    return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
+  }
+  // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
+  const contentFault = authorityFault(exchange.authority);
+  if (path === "/v1" || path.startsWith("/v1/")) {
+    return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange, contentFault);
+  }
+  if (connectServices.serves(path)) {
+    return connectServices.answer(exchange, contentFault);
+  }
+  const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
+  if (check !== undefined) {
+    return health.answer(check);
+  }
+  const rpc = api.rpc.recognize(exchange, contentFault);
+  if (rpc !== undefined) {
+    return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rpc.answer(rpc);
+  }
+  return answerPage(exchange, site, contentFault);
+}
+
+/** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
+function answerPreflight(exchange: Exchange, cors: Cors, limiter: RateLimiter): Promise<Answer> | undefined {
+  cors.allow(exchange);
+  return cors.isPreflight(exchange)
+    ? countAnonymous(exchange, limiter, () => cors.preflightAnswer(exchange))
+    : undefined;
+}
+
+/** Pages need no key, and are not counted. */
+async function answerPage(exchange: Exchange, site: Site, contentFault: ProtocolError | undefined): Promise<Answer> {
+  if (contentFault !== undefined) {
+    return refuse(exchange, contentFault);
+  }
+  const page = await site.find(exchange.path);
+  if (page === undefined) {
+    return refuse(exchange, nothingHere());
+  }
+  exchange.record.method = referenceMethod;
+  return await siteAnswer(exchange, page);
+}
+
+const allow = "GET, HEAD, OPTIONS";
+
+/** Answers a request for a page of the reference site, which takes no method but these. */
+async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer> {
+  switch (exchange.method) {
+    case "GET":
+    case "HEAD":
+      return await page(exchange);
+    case "OPTIONS":
+      return { status: 204, header: new Headers({ allow }) };
+    default:
+      throw new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { allow });
+  }
+}
 
 function nothingHere(): ProtocolError {
   return new ProtocolError("unknown_route", "There is nothing at this path. The API is under /v1.");
 }
+
+type OwnAnswer = Answer & { readonly header: HeaderList };
 
 /** Counts a request outside of any call by the client's address, and refuses it past the limit. */
 async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Promise<OwnAnswer> {
@@ -116,9 +138,89 @@ async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: 
   return counted;
 }
 
+/** Counts a request by its client's address. Resolves to `UNAVAILABLE` where nobody counts. */
+async function countAddress({ anonymous }: RateLimiter, address: string): Promise<RateLimitDecision | DomainError> {
+  try {
+    return anonymous.decideNow(address) ?? (await anonymous.decide(address));
+  } catch (reason) {
+    if (reason instanceof DomainError) {
+      return reason;
+    }
+    throw reason;
+  }
+}
+
 /** Refuses a request outside of any call, and notes the code on the record. */
 function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
   const refusal = refusalAnswer(reason);
   exchange.record.code = refusal.code;
   return refusal;
+}
+
+/** The answer to a request that is refused outside of any call. */
+interface RefusalResponse extends Answer {
+  readonly header: HeaderList;
+  readonly body: Buffer;
+  /** The code that the body tells. */
+  readonly code: string;
+}
+
+/** The answer that refuses a request, with the Error body of REST. */
+function refusalAnswer(reason: unknown): RefusalResponse {
+  const error = toConnectError(reason);
+  const { status, body } = errorToRest(error);
+  const header = new HeaderList();
+  header.appendAll(error.metadata);
+  header.set("content-type", "application/json");
+  return { status, header, body: Buffer.from(JSON.stringify(body)), code: body.code };
+}
+
+/** What counts and records refused requests. */
+interface FaultOptions {
+  readonly limiter: RateLimiter;
+  readonly observer: CallObserver;
+}
+
+/**
+ * Answers what is no request over HTTP/1.1 on the bare socket, and closes that: no handler sees it. It is counted by its
+ * address.
+ */
+export function respondToFault(fault: ParseFault, socket: Socket, { limiter, observer }: FaultOptions): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const clientAddress = socket.remoteAddress ?? "";
+  void countAddress(limiter, clientAddress).then((decision) => {
+    const isCounted = !(decision instanceof DomainError);
+    const refusal = isCounted ? limitError(decision) : decision;
+    const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(fault));
+    const requestId = makeRequestId();
+    if (isCounted) {
+      appendLimits(header, decision);
+    }
+    header.set("content-length", String(body.length));
+    header.set("connection", "close");
+    header.set(requestIdHeader, requestId);
+    const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
+    const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
+    observer.ended({ record, requestId, clientAddress, path: undefined });
+    setTimeout(() => socket.destroy(), closeMs).unref();
+  });
+}
+
+/** How long a client may take to read its answer and close the connection, in milliseconds. */
+const closeMs = 1_000;
+
+/** Why the request is refused, if its address is within its limit. */
+function toProtocolError(fault: ParseFault): ProtocolError {
+  switch (fault) {
+    case "headers too large":
+      return headersTooLarge();
+    case "timeout":
+      return requestTimeout();
+    case "malformed":
+      return malformedRequest();
+  }
 }

@@ -1,8 +1,6 @@
 /** What the parts of a server share from its start to its end: the clock, what is held, and how it stops. */
 export class ServerLife {
-  #clock = Date.now;
-  /** The time in milliseconds since the Unix epoch. */
-  readonly clock = (): number => this.#clock();
+  #clock: () => number = Date.now;
   /** Releases what the server holds, in the reverse order of its opening. */
   readonly held = new AsyncDisposableStack();
   readonly grace: ShutdownGrace;
@@ -13,7 +11,12 @@ export class ServerLife {
     this.grace = new ShutdownGrace(shutdownGraceMs);
   }
 
-  /** Goes by another clock from now on, which servers share. */
+  /** Tells the time in milliseconds since the Unix epoch. What is opened before the store must ask for it each time. */
+  get clock(): () => number {
+    return this.#clock;
+  }
+
+  /** Goes by another clock from now on, which the servers of a store share. */
   goBy(clock: () => number): void {
     this.#clock = clock;
   }

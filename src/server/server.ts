@@ -2,16 +2,14 @@ import { maskCredentials } from "../domain/masking.ts";
 import type { ReportProgress } from "../domain/store/store-maintenance.ts";
 import { settlesWithin } from "../scheduling/settles-within.ts";
 import { openApiPort } from "./api-port.ts";
-import { type Backend, openBackend } from "./backend.ts";
+import { openBackend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
-import { written } from "./logger.ts";
-import { createOpsPages } from "./ops-pages.ts";
-import { type OpsServer, serveOps } from "./ops-server.ts";
+import { openOpsPort } from "./ops-port.ts";
 import { ServerLife } from "./server-life.ts";
-import { portUrl, startTelemetry, type Telemetry } from "./telemetry.ts";
+import { portUrl, startTelemetry, type Telemetry, written } from "./telemetry.ts";
 import { startWebhooks } from "./webhooks.ts";
 
-export { UnusableValkeyError } from "../rate-limit/unusable-valkey.ts";
+export { UnusableValkeyError } from "../rate-limit/rate-limiters.ts";
 
 /** How long the last answers and the last counters may take past the grace, in milliseconds. */
 const lastSaveMs = 3_000;
@@ -80,30 +78,6 @@ export async function startServer(config: ServerConfig, migrating?: ReportProgre
       return isReleased;
     },
   };
-}
-
-/** Opens the operator's port. Its caller closes it, after all that the stack releases. */
-async function openOpsPort(
-  config: ServerConfig,
-  life: ServerLife,
-  telemetry: Telemetry,
-  { backend, url }: { backend: Backend; url: string },
-) {
-  const { logger, level, observability, reportAcceptError } = telemetry;
-  const ops: OpsServer = await serveOps({
-    host: config.opsHost,
-    port: config.opsPort,
-    pages: createOpsPages({
-      observability,
-      level,
-      ...backend,
-      stopping: life.stopping,
-      addresses: () => ({ url, opsUrl: portUrl("http", config.opsHost, ops.address) }),
-    }),
-    report: (reason) => logger.error({ err: reason }, "a page of the operator's port failed"),
-    reportAcceptError,
-  });
-  return ops;
 }
 
 async function logStop({ logger }: Telemetry, isReleased: boolean): Promise<void> {

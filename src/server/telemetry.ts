@@ -1,4 +1,7 @@
+import { type EventEmitter, once } from "node:events";
 import { type AddressInfo, isIPv6 } from "node:net";
+import { Writable } from "node:stream";
+import { type DestinationStream, type Logger, pino } from "pino";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
@@ -7,9 +10,8 @@ import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { throttle } from "../scheduling/throttle.ts";
 import { apiServices } from "./api.ts";
 import type { ServerConfig } from "./config.ts";
-import { toolServices } from "./connect-services.ts";
-import { createLogger, type Logger } from "./logger.ts";
 import type { ServerLife } from "./server-life.ts";
+import { toolServices } from "./tool-services.ts";
 
 /** How often a failure that repeats is logged at most, in milliseconds. */
 export const failureReportMs = 10_000;
@@ -27,7 +29,8 @@ export interface Telemetry {
 }
 
 /** Starts the log, the metrics and the traces. They are closed after all that they tell of. */
-export async function startTelemetry(config: ServerConfig, { clock, held, grace }: ServerLife): Promise<Telemetry> {
+export async function startTelemetry(config: ServerConfig, life: ServerLife): Promise<Telemetry> {
+  const { held, grace } = life;
   const { version } = manifest;
   const logger = await createLogger(config.logLevel);
   const tracing = await startTracing({ env: process.env, version, logger });
@@ -39,7 +42,7 @@ export async function startTelemetry(config: ServerConfig, { clock, held, grace 
     services,
     logger,
     tracing,
-    clock,
+    clock: () => life.clock(),
   });
   held.defer(() => observability.close());
   const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
@@ -51,4 +54,43 @@ export async function startTelemetry(config: ServerConfig, { clock, held, grace 
 /** Where a port is reached, such as `http://127.0.0.1:8080`. */
 export function portUrl(scheme: string, host: string, { port }: AddressInfo): string {
   return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** How many bytes may wait for a reader that takes none of them. Further lines are dropped. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+/**
+ * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event
+ * loop never waits for a reader. Those that are left at the end of the process are written then.
+ */
+async function createLogger(level: string): Promise<Logger> {
+  const isTerminal = process.stderr.isTTY === true;
+  const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
+  // A log that cannot be written, on a full disk or without a reader, must not end the server. Nor must it keep the
+  // server from ending: the stream would try to flush for ever.
+  stderr.on("error", () => {
+    stderr.flushSync = () => {};
+  });
+  return pino({ level }, isTerminal ? await createTerminalStream(stderr) : stderr);
+}
+
+/** Turns lines into text, in colours if the terminal has them and `NO_COLOR` does not forbid them. */
+async function createTerminalStream(stderr: DestinationStream): Promise<Writable> {
+  const { createTerminalFormat } = await import("./terminal-log.ts");
+  const format = createTerminalFormat({ colour: process.stderr.hasColors() });
+  return new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      stderr.write(format(line));
+      done();
+    },
+  });
+}
+
+/**
+ * Resolves when the lines that have just been logged are written. Never resolves on a terminal, where lines are written
+ * at once.
+ */
+export async function written(logger: Logger): Promise<void> {
+  await once((logger as unknown as Record<symbol, EventEmitter>)[pino.symbols.streamSym] as EventEmitter, "drain");
 }

@@ -6,8 +6,8 @@ import { invalidRequest } from "../domain/errors.ts";
 import { defaultHoldMs, type Hold } from "../domain/hold.ts";
 import type { ListedHold, StockStore } from "../domain/store/stock-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { holdStateFromMessage, holdStateMessages } from "./enum-maps.ts";
 import { answerList } from "./list.ts";
+import { holdStateFromMessage, holdStateMessages } from "./messages.ts";
 import type { StockWriter } from "./stock-writer.ts";
 
 /** What the holds need. */

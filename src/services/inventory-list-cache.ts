@@ -1,5 +1,4 @@
-import { findRange } from "./cache-page.ts";
-import { CacheSegment, type ListSource, type SegmentState } from "./cache-segment.ts";
+import { CacheSegment, findRange, type ListSource, type SegmentState } from "./cache-segment.ts";
 import type { StockListener } from "./stock-revision.ts";
 
 /** 65,536 entries in some 3 MB, which one system call sends. */

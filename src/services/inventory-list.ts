@@ -10,10 +10,9 @@ import type { InventoryItem } from "../domain/pet.ts";
 import type { StockStore } from "../domain/store/stock-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
-import { petStatusFromMessage } from "./enum-maps.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
-import { inventoryItemToMessage } from "./inventory-message.ts";
 import { answerList } from "./list.ts";
+import { inventoryItemToMessage, petStatusFromMessage } from "./messages.ts";
 import type { StockRevision } from "./stock-revision.ts";
 
 type ListInventory = ServiceMethods<typeof InventoryService>["listInventory"];

@@ -1,26 +1,29 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
+import type { InventoryChange } from "../../gen/petstore/v1/inventory_pb.ts";
 import type {
   AdjustInventoryRequest,
   InventoryService,
   UpdateInventoryRequest,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { parseIfMatch } from "../domain/etag.ts";
-import type { StockCommand } from "../domain/stock.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { DomainError } from "../domain/errors.ts";
+import { fromEtag, parseIfMatch } from "../domain/etag.ts";
+import { type StockCommand, stockRefusalError } from "../domain/stock.ts";
+import type { BatchOutcome, StockStore } from "../domain/store/stock-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { type BatchOptions, batchUpdateInventory } from "./batch.ts";
 import { type HistoryServiceOptions, listStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
-import { entryToMessage } from "./inventory-message.ts";
+import { entryToMessage, inventoryItemToMessage } from "./messages.ts";
+import type { StockWriter } from "./stock-writer.ts";
 import { type WatchOptions, watchStockChanges } from "./watch.ts";
 
 /** What the inventory needs. */
-export interface InventoryServiceOptions
-  extends InventoryListOptions,
-    HistoryServiceOptions,
-    BatchOptions,
-    WatchOptions {
+export interface InventoryServiceOptions extends InventoryListOptions, HistoryServiceOptions, WatchOptions {
   readonly store: StockStore;
+  readonly write: StockWriter;
   readonly clock: () => number;
+  /** The message that an error is in the answer to a batch. */
+  readonly errorToMessage: (error: DomainError) => MessageInitShape<typeof ErrorSchema>;
 }
 
 /** The RPCs of the inventory. */
@@ -30,7 +33,6 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
     listInventory: listInventory(options),
     listStockChanges: listStockChanges(options),
     watchStockChanges: watchStockChanges(options),
-    batchUpdateInventory: batchUpdateInventory(options),
 
     async getInventory({ petId }) {
       return entryToMessage(await store.getEntry(petId));
@@ -48,6 +50,12 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
     async adjustInventory(request, call) {
       const command = toAdjustment(request);
       return entryToMessage(await write(call, (context) => store.changeStock(command, context)));
+    },
+
+    async batchUpdateInventory({ changes, atomic }, call) {
+      const commands = changes.map(toCommand);
+      const outcomes = await write(call, (context) => store.changeStockInBatch(commands, atomic, context));
+      return { results: commands.map((command, index) => toResult(command, outcomes[index] as BatchOutcome, options)) };
     },
   };
 }
@@ -74,4 +82,25 @@ function toAdjustment({ petId, adjustment, etag }: AdjustInventoryRequest): Stoc
 
 function versionsOf(etag: string | undefined): readonly string[] | undefined {
   return etag === undefined ? undefined : parseIfMatch(etag);
+}
+
+/** The field rules say that a change has a pet, one of a quantity and a delta, and no `etag` but a strong one or `*`. */
+function toCommand(change: InventoryChange): StockCommand {
+  const { quantity, delta, allowNegative, reason, reference, etag } = change;
+  const versions = etag === undefined || etag === "*" ? undefined : [fromEtag(etag)];
+  const common = { petId: change.petId as bigint, versions, reason, reference };
+  return quantity === undefined
+    ? { ...common, kind: "adjust", delta: delta as bigint, allowNegative }
+    : { ...common, kind: "set", quantity };
+}
+
+/** What one change of a batch is answered. */
+function toResult(
+  { petId }: StockCommand,
+  outcome: BatchOutcome,
+  { errorToMessage }: Pick<InventoryServiceOptions, "errorToMessage">,
+) {
+  return outcome.outcome === "done"
+    ? { petId, item: inventoryItemToMessage(outcome.entry) }
+    : { petId, error: errorToMessage(stockRefusalError(petId, outcome)) };
 }

@@ -1,10 +1,9 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ContextKey } from "@connectrpc/connect";
 import type { LimitService } from "../../gen/petstore/v1/limit_service_pb.ts";
-import type { KeyLimits } from "../domain/limits.ts";
-import type { WindowState } from "../domain/rate-limit-decision.ts";
+import type { KeyLimits, WindowState } from "../domain/limits.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { planMessages } from "./enum-maps.ts";
+import { planMessages } from "./messages.ts";
 
 /** The RPCs of the limits. `limitsKey` is the context value with the limits of the caller's key. */
 export function limitService(limitsKey: ContextKey<KeyLimits | undefined>): ServiceMethods<typeof LimitService> {

@@ -1,4 +1,7 @@
+import type { ContextKey } from "@connectrpc/connect";
 import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
+import type { Idempotency } from "../domain/idempotency.ts";
+import type { Key } from "../domain/key.ts";
 import type { WriteContext, Written } from "../domain/store/stock-store.ts";
 import type { Call } from "../rpc/call.ts";
 
@@ -7,21 +10,32 @@ export type StockWriter = <T>(call: Call, write: (context: WriteContext) => Prom
 
 /** What writes need. */
 export interface StockWriterOptions {
-  /** Tells of a call who makes it, and when. */
-  readonly contextOf: (call: Call) => WriteContext;
+  readonly clock: () => number;
+  /** The context value with the caller of a call. */
+  readonly callerKey: ContextKey<{ readonly key: Key | undefined } | undefined>;
+  /** The context value with the idempotency key of a call, if it has one. */
+  readonly idempotencyKey: ContextKey<Idempotency | undefined>;
   /** Called when a write has failed, and may yet take effect. */
   readonly onUncertain: () => void;
 }
 
-/** Creates what every write of a call passes: it keeps to the deadline, and marks the answer of a replay. */
-export function createStockWriter({ contextOf, onUncertain }: StockWriterOptions): StockWriter {
+/**
+ * Creates what every write of a call passes: it tells who asks and when, keeps to the deadline, and marks the answer of a
+ * replay.
+ */
+export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertain }: StockWriterOptions): StockWriter {
   return async (call, write) => {
     const leftMs = call.deadline && call.deadline.atMs - Date.now();
     // The caller gets `DEADLINE_EXCEEDED`, which promises that nothing has changed.
     if (leftMs !== undefined && leftMs <= 0) {
       throw deadlineExceeded();
     }
-    const writing = write(contextOf(call));
+    const key = call.contextValues.get(callerKey)?.key;
+    const idempotency = call.contextValues.get(idempotencyKey);
+    if (key === undefined) {
+      throw new Error("a write came without the key of its caller");
+    }
+    const writing = write({ nowMs: clock(), keyId: key.id, requestId: call.exchange.requestId, idempotency });
     try {
       const { value, isReplayed } = await (leftMs === undefined
         ? writing

@@ -1,7 +1,10 @@
-import type {
-  InventoryService,
-  WatchStockChangesRequest,
-  WatchStockChangesResponse,
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import {
+  type InventoryService,
+  type WatchStockChangesRequest,
+  type WatchStockChangesResponse,
+  WatchStockChangesResponseSchema,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { cursorExpired } from "../domain/errors.ts";
 import {
@@ -14,8 +17,9 @@ import {
 } from "../domain/history.ts";
 import type { StockStore } from "../domain/store/stock-store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { MessageGroup } from "../rpc/message-group.ts";
-import { type ChangeBlock, type StockFeed, toResponse } from "./stock-feed.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
+import { changeToMessage } from "./history.ts";
+import type { StockRevision } from "./stock-revision.ts";
 
 /** How many changes a reader that is behind reads at once. */
 const pageSize = 100;
@@ -153,4 +157,144 @@ class ChangeReader {
     this.#position = searchedTo ?? (isEnd && head > last ? head : last);
     return new MessageGroup(changes.map((change) => toResponse(change, lineage)));
   }
+}
+
+/** How many changes are read at once, and how many are kept for readers that are a little behind. */
+const [maxBlock, maxKept] = [500, 4_000];
+
+/** The shortest distribution that is followed by a rest, in milliseconds. */
+const shortestRestMs = 2;
+
+/** Changes in a row, which all readers share. */
+interface ChangeBlock {
+  /** The block has all changes after this revision, up to `upTo`. */
+  readonly after: bigint;
+  readonly upTo: bigint;
+  readonly changes: readonly StockChange[];
+  /** The messages of these changes. */
+  readonly group: MessageGroup<WatchStockChangesResponse>;
+}
+
+/** Hears when all readers have been handed changes, the oldest of which was made at `madeAtMs`. */
+type FeedObserver = (madeAtMs: number) => void;
+
+/** Is told that there is a new block. */
+type FeedListener = () => void;
+
+/**
+ * The newest changes of the stock, read from the store once for all readers. A reader that is further behind reads the
+ * store itself. Without readers, nothing is read or kept.
+ */
+export class StockFeed {
+  readonly #store: Pick<StockStore, "listChanges">;
+  readonly #stock: StockRevision;
+  readonly #observe: FeedObserver;
+  readonly #listeners = new Set<FeedListener>();
+  #blocks: ChangeBlock[] = [];
+  /** The revision up to which the feed has read. */
+  #upTo = 0n;
+  #head = 0n;
+  #isReading = false;
+
+  constructor(store: Pick<StockStore, "listChanges">, stock: StockRevision, observe: FeedObserver) {
+    this.#store = store;
+    this.#stock = stock;
+    this.#observe = observe;
+    stock.onAdvance((revision) => {
+      this.#head = revision;
+      this.#follow();
+    });
+  }
+
+  /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
+  async join(listener: FeedListener): Promise<void> {
+    const { revision } = await this.#stock.lastKnown();
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+      this.#upTo = revision;
+    }
+    if (revision > this.#head) {
+      this.#head = revision;
+    }
+    this.#listeners.add(listener);
+    this.#follow();
+  }
+
+  leave(listener: FeedListener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+    }
+  }
+
+  /** Whether a reader who has come to a revision has all that the feed knows of. */
+  hasReached(revision: bigint): boolean {
+    return revision >= this.#upTo;
+  }
+
+  /** The block with the change that follows a revision; undefined where the feed does not have it, or not any more. */
+  blockAfter(revision: bigint): ChangeBlock | undefined {
+    return this.#blocks.findLast(({ after, upTo }) => after <= revision && revision < upTo);
+  }
+
+  #follow(): void {
+    if (!this.#isReading && this.#listeners.size > 0 && this.#upTo < this.#head) {
+      this.#isReading = true;
+      void this.#readOn();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#listeners.size > 0 && this.#upTo < this.#head) {
+      try {
+        this.#add(await this.#read());
+      } catch {
+        // Each reader finds itself behind then, reads the store itself, and fails by itself.
+        this.#blocks = [];
+        this.#upTo = this.#head;
+      }
+      await this.#distribute();
+    }
+    this.#isReading = false;
+  }
+
+  async #read(): Promise<ChangeBlock> {
+    const after = this.#upTo;
+    const { lineage } = await this.#stock.lastKnown();
+    const { changes } = await this.#store.listChanges({ after, petIds: [], newestFirst: false, limit: maxBlock });
+    const upTo = changes.at(-1)?.revision ?? this.#head;
+    return { after, upTo, changes, group: new MessageGroup(changes.map((change) => toResponse(change, lineage))) };
+  }
+
+  #add(block: ChangeBlock): void {
+    this.#blocks.push(block);
+    this.#upTo = block.upTo;
+    let kept = this.#blocks.reduce((sum, { changes }) => sum + changes.length, 0);
+    while (kept > maxKept) {
+      kept -= this.#blocks.shift()?.changes.length ?? kept;
+    }
+  }
+
+  /** Lets all readers send. Where that takes long, others get as much time before the next block. */
+  async #distribute(): Promise<void> {
+    const startedAtMs = performance.now();
+    for (const listener of this.#listeners) {
+      listener();
+    }
+    await setImmediate();
+    const oldest = this.#blocks.at(-1)?.changes[0];
+    if (oldest !== undefined) {
+      this.#observe(oldest.occurredAtMs);
+    }
+    const tookMs = performance.now() - startedAtMs;
+    if (tookMs >= shortestRestMs) {
+      await setTimeout(tookMs);
+    }
+  }
+}
+
+/** A change as a stream carries it. */
+function toResponse(change: StockChange, lineage: string): WatchStockChangesResponse {
+  const cursor = issueCursor(lineage, change.revision);
+  return create(WatchStockChangesResponseSchema, { change: changeToMessage(change, lineage), cursor });
 }

@@ -1,6 +1,5 @@
 import { KeyNotJudgedError } from "../domain/errors.ts";
-import type { FoundKey } from "../domain/key.ts";
-import { hashSecret, isSecret } from "../domain/key-secret.ts";
+import { type FoundKey, hashSecret, isSecret } from "../domain/key.ts";
 import type { KeyFinder, KeyStore } from "../domain/store/key-store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mintKeyId, newKey } from "../../src/domain/key.ts";
-import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
+import { hashSecret, mintKeyId, mintSecret, newKey } from "../../src/domain/key.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createPet } from "../storage/samples.ts";
 import { createHttp1Client, type HttpClient, type HttpRequest } from "../support/http.ts";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import openApi from "../../gen/openapi.json" with { type: "json" };
-import { planQuotas } from "../../src/domain/key.ts";
+import { planQuotas } from "../../src/domain/limits.ts";
 import { errorCodes } from "../support/error-codes.ts";
 import { projectRoot } from "../support/petstore.ts";
 

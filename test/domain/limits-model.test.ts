@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decide } from "../../src/domain/limits.ts";
-import { noUsage } from "../../src/domain/usage.ts";
+import { decide, noUsage } from "../../src/domain/limits.ts";
 import { LimitsModel, quotas, starts, steps } from "../support/limits-model.ts";
 
 const minuteMs = 60_000;

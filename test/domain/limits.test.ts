@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { Quota } from "../../src/domain/key.ts";
-import { type DecisionWithUsage, decide, describeLimits, type Limits } from "../../src/domain/limits.ts";
-import { noUsage, type Usage } from "../../src/domain/usage.ts";
+import { newKey } from "../../src/domain/key.ts";
+import {
+  type DecisionWithUsage,
+  decide,
+  decideAnonymous,
+  describeLimits,
+  type Limits,
+  noUsage,
+  type Quota,
+  quotaOf,
+  type Usage,
+  type Window,
+} from "../../src/domain/limits.ts";
 
 /** A moment with a sub-second part, so that what is rounded shows. */
 const start = 1_700_000_000_250;
@@ -324,5 +334,69 @@ describe("what a caller is told of its limits", () => {
     caller.askTimes(70);
     const { decision } = caller.tell();
     expect(caller.ask()).toMatchObject(decision);
+  });
+});
+
+function askTimes(times: number, nowMs: number, window?: Window) {
+  let decision = decideAnonymous(window, nowMs);
+  for (let n = 1; n < times; n += 1) {
+    decision = decideAnonymous(decision.window, nowMs);
+  }
+  return decision;
+}
+
+describe("a request without a valid key", () => {
+  it("is counted by a minute of its address", () => {
+    expect(askTimes(1, start)).toEqual({
+      outcome: "admitted",
+      window: { openedAtMs: start, count: 1 },
+      headerValues: { limit: 300, remaining: 299, resetSeconds: 1_700_000_061 },
+      windows: [
+        {
+          name: "minute",
+          lengthSeconds: 60,
+          limit: 300,
+          remaining: 299,
+          resetAtMs: start + 60_000,
+          resetAfterSeconds: 60,
+        },
+      ],
+      retryAfterSeconds: undefined,
+    });
+  });
+
+  it("is refused beyond 300 in a minute, and charged no more", () => {
+    expect(askTimes(300, start).outcome).toBe("admitted");
+    expect(askTimes(1_000, start)).toMatchObject({
+      outcome: "refused",
+      window: { count: 300 },
+      headerValues: { limit: 300, remaining: 0 },
+      retryAfterSeconds: 60,
+    });
+  });
+
+  it("is admitted again after Retry-After", () => {
+    const { window, retryAfterSeconds = 0 } = decideAnonymous(askTimes(300, start).window, start + 1_001);
+    expect(retryAfterSeconds).toBe(59);
+    expect(decideAnonymous(window, start + 1_001 + 59_000).outcome).toBe("admitted");
+    expect(decideAnonymous(window, start + 59_999).outcome).toBe("refused");
+  });
+});
+
+describe("the quota of a key", () => {
+  const key = newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 });
+
+  it.each([
+    ["free", undefined, { perMinute: 60, perDay: 1_000 }],
+    ["pro", undefined, { perMinute: 300, perDay: 10_000 }],
+    ["business", undefined, { perMinute: 1_000, perDay: 100_000 }],
+    ["enterprise", { perMinute: 5, perDay: 3 }, { perMinute: 5, perDay: 3 }],
+    ["free", { perMinute: 5, perDay: 3 }, { perMinute: 60, perDay: 1_000 }],
+  ] as const)("of the plan %s that was given %j is %j", (plan, customQuota, expected) => {
+    expect(quotaOf({ ...key, plan, customQuota })).toEqual(expected);
+  });
+
+  it("of the enterprise plan has to be agreed", () => {
+    expect(() => quotaOf({ ...key, plan: "enterprise" })).toThrow("key_1");
   });
 });

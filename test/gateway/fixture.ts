@@ -9,13 +9,11 @@ import { file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
-import type { Answer, Exchange } from "../../src/http/exchange.ts";
-import { CallRecord } from "../../src/http/exchange.ts";
+import { type Answer, CallRecord, type Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
 import { authorityFault } from "../../src/http/target.ts";
 import type { CallInterceptor } from "../../src/rpc/call.ts";
-import { createEndpoint, type Endpoint } from "../../src/rpc/endpoint.ts";
-import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
+import { createEndpoint, createNotFoundEndpoint, type Endpoint } from "../../src/rpc/endpoint.ts";
 import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
 
 /** Numbers for 64-bit integers, enum names in lower case and without their prefix, defaults written. */

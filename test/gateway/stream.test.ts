@@ -2,8 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { writeArray } from "../../src/gateway/stream-answer.ts";
-import { chooseFormat, type StreamFormat } from "../../src/gateway/stream-format.ts";
+import { chooseFormat, type StreamFormat, writeArray } from "../../src/gateway/stream.ts";
 import { createTestGateway, options, send, streaming } from "./fixture.ts";
 import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 

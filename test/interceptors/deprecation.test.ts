@@ -5,13 +5,11 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { petNotFound, rateLimitExceeded } from "../../src/domain/errors.ts";
 import type { Key } from "../../src/domain/key.ts";
-import type { Exchange } from "../../src/http/exchange.ts";
-import { CallRecord } from "../../src/http/exchange.ts";
+import { CallRecord, type Exchange } from "../../src/http/exchange.ts";
 import { callerKey } from "../../src/interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
-import type { CallInterceptor } from "../../src/rpc/call.ts";
-import { answerCall } from "../../src/rpc/call.ts";
+import { answerCall, type CallInterceptor } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 
 type Method = typeof PetService.method.getPet | typeof InventoryService.method.listInventory;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { parseStatus, type ServerStatus } from "../../src/cli/ops-client.ts";
-import { isLoopback } from "../../src/server/ops-server.ts";
+import { isLoopback } from "../../src/server/ops-port.ts";
 import type { Target } from "../support/clients/client.ts";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";

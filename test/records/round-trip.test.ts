@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { orderStatuses } from "../../src/domain/order.ts";
-import { petStatuses } from "../../src/domain/pet.ts";
+import { orderStatuses, petStatuses } from "../../src/domain/pet.ts";
 import type { RecordFormat } from "../../src/records/record-format.ts";
 import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
 import { readRecords } from "../../src/records/record-reader.ts";

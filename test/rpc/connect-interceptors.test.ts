@@ -10,8 +10,7 @@ import {
   type UnaryRequest,
 } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createEndpoint, type UnaryEndpoint } from "../../src/rpc/endpoint.ts";
-import { createNotFoundEndpoint } from "../../src/rpc/not-found-endpoint.ts";
+import { createEndpoint, createNotFoundEndpoint, type UnaryEndpoint } from "../../src/rpc/endpoint.ts";
 import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
 import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
 import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";

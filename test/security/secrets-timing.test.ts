@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { drawBase62, formatBase62, mintSecret } from "../../src/domain/key-secret.ts";
+import { drawBase62, formatBase62, mintSecret } from "../../src/domain/key.ts";
 import { createHttp1Client, type HttpClient } from "../support/http.ts";
 import { amount } from "../support/long.ts";
 import { report } from "../support/report.ts";

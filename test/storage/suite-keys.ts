@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KeySettings } from "../../src/domain/key.ts";
-import { noUsage } from "../../src/domain/usage.ts";
+import { noUsage } from "../../src/domain/limits.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";

@@ -1,8 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { parseDuration } from "../../src/cli/parse/number.ts";
-import { type Key, mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
-import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
+import {
+  hashSecret,
+  type Key,
+  mintKeyId,
+  mintSecret,
+  newKey,
+  type Plan,
+  type Scope,
+  scopes,
+} from "../../src/domain/key.ts";
 import { isPostgresUrl } from "../../src/domain/store/store.ts";
 import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";

@@ -1,5 +1,6 @@
+import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store/key-store.ts";
-import { isSameUsage, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
+import { isSameUsage, mergeUsage } from "../../src/domain/usage-merge.ts";
 
 /** Keeps counters in memory. It can be made to fail. */
 export class MemoryUsageStore implements UsageStore {

@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { resolveFieldPath } from "../../src/gateway/fields/field-access.ts";
-import type { QueryField, QueryFields } from "../../src/gateway/query/query.ts";
+import { resolveFieldPath } from "../../src/gateway/fields.ts";
+import type { QueryField, QueryFields } from "../../src/gateway/query.ts";
 import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { headerOf } from "../../src/interceptors/operation.ts";
 import { fieldExample } from "./examples.ts";

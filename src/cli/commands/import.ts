@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { type ImportResult, type Imports, type StrayOrders, UnknownRecordError } from "../../domain/import.ts";
-import type { Order } from "../../domain/order.ts";
-import type { StockedPet } from "../../domain/pet.ts";
+import type { Order, StockedPet } from "../../domain/pet.ts";
 import { columnNames, formatCount, isWhole } from "../../records/record-format.ts";
 import { orderRecord, petRecord } from "../../records/record-kinds.ts";
 import { type FileFormat, fileFormats } from "../../records/record-reader.ts";

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Key, newKey } from "../../domain/key.ts";
-import { drawBase62, hashSecret, mintSecret } from "../../domain/key-secret.ts";
+import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
 import type { Store } from "../../domain/store/store.ts";
 import { withUnservedStore } from "../store-file.ts";
 

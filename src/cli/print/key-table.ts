@@ -1,5 +1,5 @@
 import { scopes } from "../../domain/key.ts";
-import type { WindowState } from "../../domain/rate-limit-decision.ts";
+import type { WindowState } from "../../domain/limits.ts";
 import { describeState, type KeyStatus } from "./key.ts";
 import { formatAgo, formatMinute } from "./number.ts";
 import { formatTable, printable, truncate, widthOf } from "./terminal.ts";

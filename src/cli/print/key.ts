@@ -1,9 +1,7 @@
-import { type Key, type KeySettings, quotaOf, scopes } from "../../domain/key.ts";
-import { describeLimits, type Limits } from "../../domain/limits.ts";
-import type { WindowState } from "../../domain/rate-limit-decision.ts";
+import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
+import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage } from "../../domain/store/key-store.ts";
 import type { Store } from "../../domain/store/store.ts";
-import { noUsage } from "../../domain/usage.ts";
 import { formatAgo, formatCount, formatMinute, formatRemaining, formatRoughRemaining } from "./number.ts";
 import { formatLabelledLines, type LabelledLine, printable, printableJsonLine } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
 import type { FoundKey, Key, KeySettings, Plan } from "../key.ts";
-import type { Usage } from "../usage.ts";
+import type { Usage } from "../limits.ts";
 
 /** Keeps the API keys. It knows secrets by their SHA-256 alone. */
 export interface KeyStore {

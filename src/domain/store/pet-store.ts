@@ -1,5 +1,4 @@
-import type { Order, OrderStatus } from "../order.ts";
-import type { Pet, StockedPet } from "../pet.ts";
+import type { Order, OrderStatus, Pet, StockedPet } from "../pet.ts";
 import type { WaitOptions } from "./store.ts";
 
 /** Selects entries of a list: those with an id above `after`, by ascending id, at most `limit`. */

@@ -1,5 +1,7 @@
-import type { DescEnumValue, DescField } from "@bufbuild/protobuf";
-import type { Bounds } from "../fields/scalar.ts";
+import { type DescEnum, type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
+import { JsonNumber } from "../../exact-json/number.ts";
+import { ContentFault } from "../content-fault.ts";
+import { type Bounds, type IntegerType, integerFromJsonNumber, integerTypeOf } from "./scalar.ts";
 
 /** How the gateway's JSON differs from ProtoJSON. */
 export interface JsonPolicy {
@@ -25,4 +27,65 @@ export interface JsonPolicy {
   readonly bounds?: (field: DescField) => Bounds;
   /** Whether fields without presence are written when they hold their default. */
   readonly implicitFields: "always" | "unless-default";
+}
+
+/** Converts between an enum's numbers and its names under a policy. */
+export interface EnumNames {
+  /** Reads a JSON value. Throws `ContentFault` unless the policy allows it. */
+  readonly parse: (json: unknown) => number;
+  /** Reads the text of a path or a query, as `parse` does. */
+  readonly parseText: (text: string) => number;
+  /** The name; undefined for a number that has none. */
+  readonly name: (value: number) => string | undefined;
+}
+
+/** Throws an `Error` when the policy gives one name to two values. */
+export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
+  const numbers = new Map<string, number>();
+  const names = new Map<number, string>();
+  for (const value of desc.values) {
+    const name = policy.enumName(value);
+    if (name === undefined) {
+      continue;
+    }
+    const present = numbers.get(name);
+    if (present !== undefined && present !== value.number) {
+      throw new Error(`the JSON policy gives the name "${name}" to two values of ${desc.typeName}`);
+    }
+    numbers.set(name, value.number);
+    names.set(value.number, names.get(value.number) ?? name);
+  }
+  const reason = `must be one of ${hint(desc, policy)}`;
+  const isKnown = (number: number) => desc.open || desc.value[number] !== undefined;
+  const byNumber = (number: bigint | undefined) =>
+    policy.enumNumbers && number !== undefined && isKnown(Number(number)) ? Number(number) : undefined;
+  const orFault = (number: number | undefined) => {
+    if (number === undefined) {
+      throw new ContentFault(reason);
+    }
+    return number;
+  };
+  return {
+    parse: (json) => orFault(typeof json === "string" ? numbers.get(json) : byNumber(enumNumber(json))),
+    parseText: (text) =>
+      orFault(numbers.get(text) ?? byNumber(decimal.test(text) ? enumNumber(Number(text)) : undefined)),
+    name: (value) => names.get(value),
+  };
+}
+
+const decimal = /^(?:0|-?[1-9][0-9]{0,9})$/;
+
+/** An enum number is an int32. */
+function enumNumber(json: unknown): bigint | undefined {
+  const source = json instanceof JsonNumber ? json.source : json;
+  const type = integerTypeOf(ScalarType.INT32) as IntegerType;
+  return typeof source === "number" || json instanceof JsonNumber
+    ? integerFromJsonNumber(source as number | string, type)
+    : undefined;
+}
+
+/** The allowed names, without `_UNSPECIFIED`, with which every enum begins. Source: AIP-126. */
+function hint(desc: DescEnum, policy: JsonPolicy): string {
+  const named = desc.values.filter((value) => !value.name.endsWith("_UNSPECIFIED"));
+  return named.flatMap((value) => policy.enumName(value) ?? []).join(", ");
 }

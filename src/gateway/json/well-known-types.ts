@@ -2,7 +2,7 @@ import { create, type DescMessage, fromJson, type JsonValue, type Message, toJso
 import { type Duration, DurationSchema, isWrapperDesc, type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../../exact-json/number.ts";
 import { ContentFault, faultWithin } from "../content-fault.ts";
-import { type JsonReader, type JsonWriter, readString, type TextReader } from "../fields/scalar.ts";
+import { type JsonReader, type JsonWriter, readString, type TextReader } from "./scalar.ts";
 
 /**
  * The well-known types whose JSON is not an object of their fields, the same in every policy. `Any`, wrappers and

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from "ioredis";
-import { UnusableValkeyError } from "../unusable-valkey.ts";
+import { UnusableValkeyError } from "../rate-limiters.ts";
 import type { Script } from "./scripts.ts";
 
 /** Where Valkey or Redis is, and how to log in. */

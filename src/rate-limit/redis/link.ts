@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { UnusableValkeyError } from "../unusable-valkey.ts";
+import { UnusableValkeyError } from "../rate-limiters.ts";
 import type { Connection, ScriptCall } from "./connection.ts";
 
 /** How long Valkey may take to answer before it counts as away, in milliseconds. Refusals are due within three seconds. */

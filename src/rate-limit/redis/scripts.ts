@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { banLengthsMs, cleanMs } from "../../domain/ban.ts";
-import { day, minute, noUsage, type Usage, type Window } from "../../domain/usage.ts";
+import { banLengthsMs, cleanMs, day, minute, noUsage, type Usage, type Window } from "../../domain/limits.ts";
 
 /** A program that Valkey runs as one step. It has one key, so that a cluster can run it, too. */
 export interface Script {
@@ -52,7 +51,7 @@ export function createScripts(clock = serverClock): LimitScripts {
   };
 }
 
-/** `windowAt` of `domain/usage.ts`. A window without a count is none. */
+/** `windowAt` of `domain/limits.ts`. A window without a count is none. */
 const windowAt = `
 local function windowAt(openedAt, count, length)
   if count == 0 or now >= openedAt + length then return 0, 0 end

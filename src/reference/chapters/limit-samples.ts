@@ -1,9 +1,14 @@
 import { STATUS_CODES } from "node:http";
-import { type Ban, imposeBan } from "../../domain/ban.ts";
-import { planQuotas, plans } from "../../domain/key.ts";
-import { type DecisionWithUsage, decide } from "../../domain/limits.ts";
-import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
-import { noUsage } from "../../domain/usage.ts";
+import { plans } from "../../domain/key.ts";
+import {
+  type Ban,
+  type DecisionWithUsage,
+  decide,
+  imposeBan,
+  noUsage,
+  planQuotas,
+  type RateLimitDecision,
+} from "../../domain/limits.ts";
 import { HeaderList } from "../../http/header-list.ts";
 import { requestIdHeader } from "../../http/request-id.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";

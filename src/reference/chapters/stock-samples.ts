@@ -9,7 +9,7 @@ import {
   maxDeliveredChanges,
   pausedAfterMs,
 } from "../../domain/webhook.ts";
-import { retryMs } from "../../gateway/stream-format.ts";
+import { retryMs } from "../../gateway/stream.ts";
 import { operationOf } from "../../interceptors/operation.ts";
 import { maxStreamsOfKey } from "../../interceptors/streams.ts";
 import { type CallInput, createCall } from "../assets/samples/call.js";

@@ -1,5 +1,5 @@
-import { lastBanStep } from "../../domain/ban.ts";
 import { scopes } from "../../domain/key.ts";
+import { lastBanStep } from "../../domain/limits.ts";
 import { maxTimestampMs, minTimestampMs } from "../../domain/ranges.ts";
 import { keptAttempts } from "../../domain/webhook.ts";
 import { webhookClaimMs } from "./webhooks.ts";

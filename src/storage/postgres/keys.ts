@@ -1,4 +1,5 @@
-import type { FoundKey, Key, Plan, Quota, Scope } from "../../domain/key.ts";
+import type { FoundKey, Key, Plan, Scope } from "../../domain/key.ts";
+import type { Quota } from "../../domain/limits.ts";
 import type { KeyCounts, KeyCreation } from "../../domain/store/key-store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";

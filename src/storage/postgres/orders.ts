@@ -1,4 +1,4 @@
-import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { Order, OrderStatus } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type { Queryable } from "./connection/connection.ts";
 import { createListClause } from "./list-clause.ts";

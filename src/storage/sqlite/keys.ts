@@ -5,10 +5,10 @@ import {
   type KeySettings,
   type Plan,
   plans,
-  type Quota,
   type Scope,
   settingsOf,
 } from "../../domain/key.ts";
+import type { Quota } from "../../domain/limits.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
 import { readEnumText, readStringArray } from "./column-values.ts";

@@ -1,5 +1,5 @@
 import type { RecordChange } from "../../domain/import.ts";
-import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
+import { type Order, type OrderStatus, orderStatuses } from "../../domain/pet.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
 import { toNullable } from "../rows.ts";
 import { assertAscending, readEnumText, readInteger } from "./column-values.ts";

@@ -3,8 +3,8 @@ import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/histor
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
-import type { Order, OrderStatus } from "../../domain/order.ts";
-import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
+import type { Usage } from "../../domain/limits.ts";
+import type { InventoryItem, Order, OrderStatus, Pet, StockedPet } from "../../domain/pet.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
 import type { ListQuery } from "../../domain/store/pet-store.ts";
@@ -20,7 +20,6 @@ import type {
 import type { ChangeTokens, Store, WaitOptions } from "../../domain/store/store.ts";
 import type { StoreGauge } from "../../domain/store/store-maintenance.ts";
 import type { ProgressStep } from "../../domain/store/webhook-store.ts";
-import type { Usage } from "../../domain/usage.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable, abortableItems } from "../abortable.ts";

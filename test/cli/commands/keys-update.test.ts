@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Key, newKey } from "../../../src/domain/key.ts";
-import { hashSecret } from "../../../src/domain/key-secret.ts";
+import { hashSecret, type Key, newKey } from "../../../src/domain/key.ts";
 import type { Store } from "../../../src/domain/store/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";

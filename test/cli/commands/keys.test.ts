@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
-import { hashSecret } from "../../../src/domain/key-secret.ts";
-import { noUsage, type Usage } from "../../../src/domain/usage.ts";
+import { hashSecret } from "../../../src/domain/key.ts";
+import { noUsage, type Usage } from "../../../src/domain/limits.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { type CommandResult, petstore } from "../../support/petstore.ts";

@@ -3,7 +3,7 @@ import { type KeyStatus, keyStatus } from "../../../src/cli/print/key.ts";
 import { formatKeys } from "../../../src/cli/print/key-table.ts";
 import { widthOf } from "../../../src/cli/print/terminal.ts";
 import { type Key, newKey } from "../../../src/domain/key.ts";
-import { noUsage, type Usage } from "../../../src/domain/usage.ts";
+import { noUsage, type Usage } from "../../../src/domain/limits.ts";
 
 const nowMs = Date.UTC(2026, 5, 1, 12);
 const hourMs = 3_600_000;

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { anonymousLimit, decide, decideAnonymous, refusalsForBan } from "../../../src/domain/limits.ts";
-import { noUsage, type Usage, type Window } from "../../../src/domain/usage.ts";
+import {
+  anonymousLimit,
+  decide,
+  decideAnonymous,
+  noUsage,
+  refusalsForBan,
+  type Usage,
+  type Window,
+} from "../../../src/domain/limits.ts";
 import {
   createScripts,
   parseUsageReply,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ErrorReasonSchema } from "../../../gen/petstore/v1/error_reason_pb.ts";
-import { isSecret as isSecretOfService, mintSecret } from "../../../src/domain/key-secret.ts";
+import { isSecret as isSecretOfService, mintSecret } from "../../../src/domain/key.ts";
 import { faultOfAnswer } from "../../../src/reference/assets/answer/field-fault.js";
 import { jsonLines } from "../../../src/reference/assets/answer/json-lines.js";
 import { writeSize } from "../../../src/reference/assets/answer/size.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorReasonSchema } from "../../../gen/petstore/v1/error_reason_pb.ts";
-import { planQuotas } from "../../../src/domain/key.ts";
+import { planQuotas } from "../../../src/domain/limits.ts";
 import {
   contentSchema,
   type OpenApiOperation,

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { mintSecret } from "../../../src/domain/key-secret.ts";
+import { mintSecret } from "../../../src/domain/key.ts";
 import { createHttp1Client, createHttp2Client, type HttpAnswer } from "../../support/http.ts";
 import type { Random } from "../../support/random.ts";
 import { type Acknowledged, acknowledgedBy, isOtherWrite, isUpdate } from "./acknowledged.ts";

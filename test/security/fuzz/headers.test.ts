@@ -8,7 +8,7 @@ import type { Exchange } from "../../../src/http/exchange.ts";
 import type { ProtocolError } from "../../../src/http/protocol-error.ts";
 import { createRequestIdReader } from "../../../src/http/request-id.ts";
 import { isAuthority } from "../../../src/http/target.ts";
-import { readTimeout } from "../../../src/rpc/timeout.ts";
+import { readTimeout } from "../../../src/rpc/rpc-protocol.ts";
 import type { Random } from "../../support/random.ts";
 import { fuzz } from "./cases.ts";
 import { maxHeaderLength, mutated } from "./mutate.ts";

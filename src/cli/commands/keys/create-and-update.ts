@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import {
+  hashSecret,
   type Key,
   type KeySettings,
   mintKeyId,
+  mintSecret,
   newKey,
   type Plan,
   plans,
-  type Quota,
   type Scope,
   scopes,
 } from "../../../domain/key.ts";
-import { hashSecret, mintSecret } from "../../../domain/key-secret.ts";
+import type { Quota } from "../../../domain/limits.ts";
 import type { Store } from "../../../domain/store/store.ts";
 import { usageFailure } from "../../failure.ts";
 import { argument, listArgument } from "../../parse/argument.ts";

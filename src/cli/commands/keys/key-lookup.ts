@@ -1,5 +1,4 @@
-import type { Key } from "../../../domain/key.ts";
-import { mayHoldSecret } from "../../../domain/key-secret.ts";
+import { type Key, mayHoldSecret } from "../../../domain/key.ts";
 import type { KeyOutcome } from "../../../domain/store/key-store.ts";
 import type { Store } from "../../../domain/store/store.ts";
 import { Failure } from "../../failure.ts";

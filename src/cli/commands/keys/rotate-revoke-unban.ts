@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type Key, quotaOf } from "../../../domain/key.ts";
-import { hashSecret, mintSecret } from "../../../domain/key-secret.ts";
-import { describeLimits } from "../../../domain/limits.ts";
+import { hashSecret, type Key, mintSecret } from "../../../domain/key.ts";
+import { describeLimits, noUsage, quotaOf } from "../../../domain/limits.ts";
 import type { Store } from "../../../domain/store/store.ts";
-import { noUsage } from "../../../domain/usage.ts";
 import { Failure } from "../../failure.ts";
 import { argument } from "../../parse/argument.ts";
 import { durationForm, parseDuration } from "../../parse/number.ts";

@@ -1,6 +1,5 @@
 import { type ImportCounts, type RecordChange, UnknownRecordError } from "../../../domain/import.ts";
-import type { Order } from "../../../domain/order.ts";
-import type { StockedPet } from "../../../domain/pet.ts";
+import type { Order, StockedPet } from "../../../domain/pet.ts";
 import type { Connection } from "../connection/connection.ts";
 import { type CopiedValue, copyRows } from "./copy.ts";
 

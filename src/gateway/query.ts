@@ -1,11 +1,10 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { maxJsonDepth } from "../../exact-json/parse.ts";
-import { ContentFault, faultWithin } from "../content-fault.ts";
-import { assertOneofUnset, createEntry, createGetter, createSetter, type Fields } from "../fields/field-access.ts";
-import { createFieldTextReader } from "../fields/field-text.ts";
-import type { TextReader } from "../fields/scalar.ts";
-import type { JsonPolicy } from "../json/json-policy.ts";
-import { decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
+import { maxJsonDepth } from "../exact-json/parse.ts";
+import { ContentFault, faultWithin } from "./content-fault.ts";
+import { assertOneofUnset, createEntry, createGetter, createSetter, type Fields } from "./fields.ts";
+import type { JsonPolicy } from "./json/json-policy.ts";
+import type { TextReader } from "./json/scalar.ts";
+import { createFieldTextReader, decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";
 
 /** A field that one parameter sets. */
 export interface Leaf {

@@ -2,7 +2,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 import { isNumber, JsonNumber, parseInteger } from "../../exact-json/number.ts";
 import { ContentFault } from "../content-fault.ts";
-import type { JsonPolicy } from "../json/json-policy.ts";
+import type { JsonPolicy } from "./json-policy.ts";
 
 /** The bounds of an integer type, both inclusive. */
 export interface IntegerType {
@@ -41,12 +41,12 @@ export interface Bounds {
 }
 
 /** The type in words: `a 64-bit integer, from … to …`. */
-export function describeInteger({ bits, min, max }: IntegerType, bounds: Bounds = {}): string {
+function describeInteger({ bits, min, max }: IntegerType, bounds: Bounds = {}): string {
   return `a ${bits}-bit integer, from ${bounds.min ?? min} to ${bounds.max ?? max}`;
 }
 
 /** The integer as messages hold it: a number for 32 bits; for 64 bits a bigint, or a string where the field says so. */
-export function localInteger(value: bigint, type: IntegerType, longAsString: boolean): number | bigint | string {
+function localInteger(value: bigint, type: IntegerType, longAsString: boolean): number | bigint | string {
   if (type.bits === 32) {
     return Number(value);
   }
@@ -108,7 +108,7 @@ function parseBool(text: string): boolean {
 const base64 = /^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?$/;
 
 /** Reads base64 of either alphabet, with or without padding. Throws `ContentFault`. */
-export function parseBase64(text: string): Uint8Array {
+function parseBase64(text: string): Uint8Array {
   if (!base64.test(text)) {
     throw new ContentFault("must be base64");
   }
@@ -122,18 +122,18 @@ const maxFloat = 2 ** 128 - 2 ** 104;
 const halfUlp = 2 ** 103 - 2 ** 75;
 
 /** Reads a double as JSON writes numbers, or one of `NaN`, `Infinity`, `-Infinity`. Throws `ContentFault`. */
-export function parseDouble(text: string): number {
+function parseDouble(text: string): number {
   return parseSpecialNumber(text) ?? parseFinite(text, Number.MAX_VALUE);
 }
 
 /** Reads a float as `parseDouble` does. A number that rounds to the largest float is that one. */
-export function parseFloat32(text: string): number {
+function parseFloat32(text: string): number {
   const value = parseSpecialNumber(text) ?? parseFinite(text, maxFloat, maxFloat + halfUlp);
   return Math.abs(value) > maxFloat && Number.isFinite(value) ? Math.sign(value) * maxFloat : value;
 }
 
 /** The strings by which ProtoJSON writes what is not a number in JSON. */
-export function parseSpecialNumber(text: string): number | undefined {
+function parseSpecialNumber(text: string): number | undefined {
   return text === "NaN" || text === "Infinity" || text === "-Infinity" ? Number(text) : undefined;
 }
 

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../src/domain/key.ts";
-import type { RateLimitDecision } from "../../src/domain/rate-limit-decision.ts";
-import type { Usage } from "../../src/domain/usage.ts";
-import { createKeyRateLimiter, type KeyRateLimiter } from "../../src/rate-limit/key-rate-limiter.ts";
+import type { RateLimitDecision, Usage } from "../../src/domain/limits.ts";
+import {
+  createAnonymousRateLimiter,
+  createKeyRateLimiter,
+  type KeyRateLimiter,
+} from "../../src/rate-limit/rate-limiters.ts";
 import { MemoryUsageStore } from "../support/memory-usage-store.ts";
 
 function key(perMinute: number): Key {
@@ -137,4 +140,15 @@ describe("the limiter of keys", () => {
     await limiter.close();
     expect(store.saved.get("key_1")?.day?.count).toBe(8);
   });
+});
+
+it("counts strangers by their network, 300 a minute", () => {
+  let nowMs = 1_000_000;
+  const limiter = createAnonymousRateLimiter(() => nowMs);
+  const outcomes = Array.from({ length: 301 }, (_, i) => limiter.decideNow(`2001:db8::${i}`).outcome);
+  expect(outcomes.filter((outcome) => outcome === "admitted").length).toBe(300);
+  expect(outcomes.at(-1)).toBe("refused");
+  expect(limiter.decideNow("192.0.2.1").outcome).toBe("admitted");
+  nowMs += 60_000;
+  expect(limiter.decideNow("2001:db8::1").outcome).toBe("admitted");
 });

@@ -1,7 +1,7 @@
 import { fromJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fromProtoJson } from "../../src/rpc/proto-json.ts";
+import { fromProtoJson } from "../../src/rpc/codec.ts";
 import { registry } from "../gateway/fixture.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
 

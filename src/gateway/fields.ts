@@ -7,7 +7,7 @@ import {
   type ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { ContentFault } from "../content-fault.ts";
+import { ContentFault } from "./content-fault.ts";
 
 /** A message as a plain object, for access by field names. */
 export type Fields = Record<string, unknown>;

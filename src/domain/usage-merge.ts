@@ -1,52 +1,4 @@
-import { type Ban, liftBan } from "./ban.ts";
-
-/** The windows in which requests are counted. Source: docs/contract.md#limits */
-export const minute = { name: "minute", lengthMs: 60_000 } as const;
-export const day = { name: "day", lengthMs: 86_400_000 } as const;
-
-export type WindowKind = typeof minute | typeof day;
-
-/** A fixed window, opened by the first request that it counts. */
-export interface Window {
-  /** Milliseconds since the Unix epoch. */
-  readonly openedAtMs: number;
-  readonly count: number;
-}
-
-/**
- * The window that is in force at `nowMs`, or undefined when there is none: it was never opened, or it has closed. A
- * window closes at the millisecond that is `lengthMs` after its opening.
- *
- * A window in the future means that the clock was put back. It is moved to begin now, and keeps its count: so no more
- * requests are admitted than without the change, and nobody waits longer than one window.
- */
-export function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
-  if (window === undefined || nowMs >= window.openedAtMs + lengthMs) {
-    return undefined;
-  }
-  return nowMs < window.openedAtMs ? { openedAtMs: nowMs, count: window.count } : window;
-}
-
-/** Counts one request in the window in force, or opens one with it. */
-export function countIn(window: Window | undefined, nowMs: number): Window {
-  return window === undefined
-    ? { openedAtMs: nowMs, count: 1 }
-    : { openedAtMs: window.openedAtMs, count: window.count + 1 };
-}
-
-/** What one key has used. An `undefined` window was never opened, or has closed. */
-export interface Usage {
-  readonly minute: Window | undefined;
-  readonly day: Window | undefined;
-  /** The refused requests of the last minute, which may lead to a ban. */
-  readonly refusals: Window | undefined;
-  readonly ban: Ban | undefined;
-  /** The key's `unbans` when this was last decided on. When the key has more, the ban and the refusals are void. */
-  readonly unbans: number;
-}
-
-/** The usage of a key that was never used. */
-export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
+import { afterUnbans, type Ban, day, minute, type Usage, type Window } from "./limits.ts";
 
 /** One key's usage as one server sees it, to be merged with what others have stored meanwhile. */
 export interface UsageChange {
@@ -81,22 +33,6 @@ export function mergeUsage(stored: Usage, { base, usage, atMs }: UsageChange): U
     ban: mergeBan(theirs.ban, base.ban, ours.ban),
     unbans,
   };
-}
-
-/** Whether two usages say the same. */
-export function isSameUsage(one: Usage, other: Usage): boolean {
-  return (
-    isSameWindow(one.minute, other.minute) &&
-    isSameWindow(one.day, other.day) &&
-    isSameWindow(one.refusals, other.refusals) &&
-    isSameBan(one.ban, other.ban) &&
-    one.unbans === other.unbans
-  );
-}
-
-/** A usage once the key has been unbanned so many times: an older ban and older refusals are void. */
-export function afterUnbans(usage: Usage, unbans: number, nowMs: number): Usage {
-  return unbans > usage.unbans ? { ...usage, refusals: undefined, ban: liftBan(usage.ban, nowMs), unbans } : usage;
 }
 
 function mergeWindow(
@@ -135,6 +71,17 @@ function mergeBan(stored: Ban | undefined, base: Ban | undefined, ours: Ban | un
     return stored;
   }
   return ours.endsAtMs > stored.endsAtMs ? ours : stored;
+}
+
+/** Whether two usages say the same. */
+export function isSameUsage(one: Usage, other: Usage): boolean {
+  return (
+    isSameWindow(one.minute, other.minute) &&
+    isSameWindow(one.day, other.day) &&
+    isSameWindow(one.refusals, other.refusals) &&
+    isSameBan(one.ban, other.ban) &&
+    one.unbans === other.unbans
+  );
 }
 
 function isSameWindow(one: Window | undefined, other: Window | undefined): boolean {

@@ -1,25 +1,87 @@
 import type { Key, Plan } from "../../domain/key.ts";
 import {
+  allowanceOf,
   anonymousLimit,
   decide,
   decideAnonymous,
   describeLimits,
   type KeyLimits,
+  type RateLimitDecision,
   refusalsForBan,
+  type Usage,
+  type Window,
 } from "../../domain/limits.ts";
-import type { RateLimitDecision } from "../../domain/rate-limit-decision.ts";
-import type { Usage, Window } from "../../domain/usage.ts";
+import type { UsageStore } from "../../domain/store/key-store.ts";
 import { clientNetwork } from "../../http/client-address.ts";
-import { NetworkWindows } from "../anonymous-rate-limiter.ts";
-import { allowanceOf, type KeyRateLimiter } from "../key-rate-limiter.ts";
-import type { CachedUsage, UsageCache } from "../usage-cache.ts";
-import type { UsageSaves } from "../usage-saves.ts";
-import type { Counting } from "./counting.ts";
-import { parseUsageReply, parseWindowReply } from "./scripts.ts";
-import type { Apply, QuestionKind } from "./turn-questions.ts";
+import { type KeyRateLimiter, NetworkWindows } from "../rate-limiters.ts";
+import { type CachedUsage, saveRegularly, UsageCache, type UsageSaves } from "../usage-cache.ts";
+import { openConnection, parseTarget } from "./connection.ts";
+import { type Apply, Counting, type QuestionKind, SharedClock } from "./counting.ts";
+import { type LinkObserver, ValkeyLink } from "./link.ts";
+import { createScripts, parseUsageReply, parseWindowReply } from "./scripts.ts";
+import { SharedStreamPlaces } from "./stream-places.ts";
+
+/** What the limits need. */
+export interface SharedLimitsOptions {
+  /** The URL of Valkey or Redis. */
+  readonly url: string;
+  /** Whether this server counts by itself while Valkey is away; else it refuses. */
+  readonly isFallbackLocal: boolean;
+  readonly store: UsageStore;
+  readonly clock: () => number;
+  /** Hears each decision, with the plan of its key, if it has one. */
+  readonly decided?: ((decision: RateLimitDecision, plan?: Plan) => void) | undefined;
+  /** Hears why the store has not taken the counts. They are saved again. */
+  readonly report: (reason: unknown) => void;
+  readonly observer: LinkObserver;
+  /** Only tests give others than `createScripts()`. */
+  readonly scripts?: ReturnType<typeof createScripts>;
+}
+
+/** Limits that Valkey counts for all servers together. */
+export interface SharedLimits {
+  readonly keys: KeyRateLimiter;
+  readonly anonymous: SharedAnonymousRateLimiter;
+  readonly places: SharedStreamPlaces;
+  /** Whether Valkey answers, as far as is known. */
+  readonly isHere: boolean;
+  /** How many decisions this server has made by itself. */
+  readonly localDecisions: number;
+  /** Counts no more, and resolves when the store has all counts. */
+  close(): Promise<void>;
+}
+
+/** Connects to Valkey, or goes on trying. Rejects with `UnusableValkeyError` for a server that cannot be used. */
+export async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
+  const { url, isFallbackLocal, store, decided, report, observer, scripts = createScripts() } = options;
+  const target = parseTarget(url);
+  const link = new ValkeyLink({ open: (signal) => openConnection(target, signal), observer });
+  const counting = new Counting({ link, clock: new SharedClock(options.clock), scripts, isFallbackLocal });
+  const places = new SharedStreamPlaces(counting);
+  await link.start();
+  const cache = new UsageCache(store);
+  const saves = saveRegularly(cache, report);
+  const keys = createSharedKeyRateLimiter({ counting, cache, saves, decided });
+  return {
+    keys,
+    anonymous: createSharedAnonymousRateLimiter(counting, decided),
+    places,
+    get isHere() {
+      return link.isHere;
+    },
+    get localDecisions() {
+      return counting.localDecisions;
+    },
+    async close() {
+      places.close();
+      await link.close();
+      await keys.close();
+    },
+  };
+}
 
 /** What the limiter needs. */
-export interface SharedKeyRateLimiterOptions {
+interface SharedKeyRateLimiterOptions {
   readonly counting: Counting;
   /** The usage of keys in memory, and its saving to the store. */
   readonly cache: UsageCache;
@@ -32,7 +94,7 @@ export interface SharedKeyRateLimiterOptions {
  * Creates a limiter that has Valkey count the requests of keys, for all servers together. The store gets what this
  * server has counted, as it would without Valkey: the sum over all servers is what `keys show` tells.
  */
-export function createSharedKeyRateLimiter(options: SharedKeyRateLimiterOptions): KeyRateLimiter {
+function createSharedKeyRateLimiter(options: SharedKeyRateLimiterOptions): KeyRateLimiter {
   const { counting, cache, saves, decided } = options;
   const answers = new SharedKeyAnswers(counting, cache);
 
@@ -113,7 +175,7 @@ function usageName(keyId: string): string {
 }
 
 /** Counts requests without a valid key by the client's network, for all servers together. */
-export interface SharedAnonymousRateLimiter {
+interface SharedAnonymousRateLimiter {
   /** Decides on a request from an address while Valkey is away, and charges it. Undefined where it has to be asked. */
   decideNow(address: string): RateLimitDecision | undefined;
   /** Decides on a request from an address, and charges it. Rejects with `UNAVAILABLE` where it is to be refused. */
@@ -121,7 +183,7 @@ export interface SharedAnonymousRateLimiter {
 }
 
 /** Creates a limiter that has Valkey count. `decided` hears each decision. */
-export function createSharedAnonymousRateLimiter(
+function createSharedAnonymousRateLimiter(
   counting: Counting,
   decided?: (decision: RateLimitDecision) => void,
 ): SharedAnonymousRateLimiter {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decide } from "../../src/domain/limits.ts";
-import { countIn, mergeUsage, noUsage, type Usage } from "../../src/domain/usage.ts";
+import { countIn, decide, noUsage, type Usage } from "../../src/domain/limits.ts";
+import { mergeUsage } from "../../src/domain/usage-merge.ts";
 
 const unlimited = { quota: { perMinute: 1e9, perDay: 1e9 }, unbans: 0 };
 const minuteMs = 60_000;

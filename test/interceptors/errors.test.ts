@@ -1,6 +1,6 @@
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { describe, expect, it } from "vitest";
-import { errorStatuses } from "../../src/interceptors/error-codes.ts";
+import { errorStatuses } from "../../src/interceptors/errors.ts";
 import { errorCodes } from "../support/error-codes.ts";
 
 describe("the error reasons of the protos", () => {

@@ -8,22 +8,25 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
+import { compressedFlag } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
-import type { DomainError, ErrorCode } from "../domain/errors.ts";
+import { DomainError, type ErrorCode, tooManyStreamsInAll } from "../domain/errors.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
-import type { ProtocolError } from "../http/protocol-error.ts";
-import { canonicalName } from "../interceptors/error-codes.ts";
-import { codeOfDetails, toConnectError } from "../interceptors/errors.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
+import { canonicalName, codeOfDetails, errorInfo, toConnectError } from "../interceptors/errors.ts";
+import type { ToError } from "../rpc/call.ts";
+import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
+import { envelopeHeadBytes, unnamedCompression } from "../rpc/envelope.ts";
+import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { reflectionService } from "../services/reflection.ts";
-import { OpenStreams } from "./open-streams.ts";
-import { decodeErrorsAsInvalidArgument, refuseCompressed } from "./stream-faults.ts";
 
-/** The largest message of a stream, in bytes. It is many times what any client needs. */
+/** The largest message, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
 /** How the messages of a stream may be compressed. */
@@ -83,6 +86,91 @@ async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncG
   } finally {
     ended();
   }
+}
+
+/**
+ * Answers the unary calls of health. They need no key, and count towards no limit. They take the way of the API's
+ * calls, because Connect's handlers answer undecodable messages with an internal error. `toError` converts all errors
+ * except those of health itself.
+ */
+export function createHealthCalls(implementation: ServiceImpl<typeof Health>, toError: ToError): RpcHandler {
+  const toHealthError: ToError = (reason, exchange) => {
+    if (!(reason instanceof ConnectError) || reason instanceof ProtocolError) {
+      return toError(reason, exchange);
+    }
+    exchange.record.code = canonicalName(reason.code);
+    return reason;
+  };
+  const options = { callInterceptors: [], messageInterceptors: [] };
+  return createRpcHandler({
+    endpoints: createEndpoints(Health, implementation, options).filter(({ method }) => method.methodKind === "unary"),
+    notFoundEndpoint: createNotFoundEndpoint(options),
+    readMaxBytes,
+    toError: toHealthError,
+  });
+}
+
+/** How many streams a network may have open. Opening one costs as much as some ten calls. */
+const maxStreamsOfNetwork = 64;
+
+/** How many streams may be open in all. They take some 30 MB. */
+const maxStreamsInAll = 1_024;
+
+/** Whether a stream is admitted. */
+interface StreamAdmission {
+  /** Why it is refused; undefined where it is admitted. */
+  readonly refusal: DomainError | undefined;
+  /** To be called when the stream has ended; again, it does nothing. */
+  readonly leave: () => void;
+}
+
+/**
+ * Counts the open streams without a key. Nothing else bounds them: they stay open for as long as the client likes.
+ */
+class OpenStreams {
+  readonly #byNetwork = new Map<string, number>();
+  #inAll = 0;
+
+  /** Admits one more stream, unless its network or the server has too many. */
+  enter(address: string): StreamAdmission {
+    const network = clientNetwork(address);
+    const open = this.#byNetwork.get(network) ?? 0;
+    if (open >= maxStreamsOfNetwork) {
+      return notAdmitted(tooManyOfNetwork());
+    }
+    if (this.#inAll >= maxStreamsInAll) {
+      return notAdmitted(tooManyStreamsInAll());
+    }
+    this.#byNetwork.set(network, open + 1);
+    this.#inAll += 1;
+    let isOpen = true;
+    const leave = () => {
+      if (isOpen) {
+        isOpen = false;
+        this.#leave(network);
+      }
+    };
+    return { refusal: undefined, leave };
+  }
+
+  #leave(network: string): void {
+    this.#inAll -= 1;
+    const open = (this.#byNetwork.get(network) ?? 1) - 1;
+    if (open === 0) {
+      this.#byNetwork.delete(network);
+    } else {
+      this.#byNetwork.set(network, open);
+    }
+  }
+}
+
+function notAdmitted(refusal: DomainError): StreamAdmission {
+  return { refusal, leave() {} };
+}
+
+/** A client has as many streams open as it may. */
+function tooManyOfNetwork(): DomainError {
+  return new DomainError("RATE_LIMIT_EXCEEDED", "Too many streams are open. Close those that are not needed.");
 }
 
 type UniversalHandler = ReturnType<typeof createConnectRouter>["handlers"][number];
@@ -199,4 +287,72 @@ function protocolOf(contentType = ""): string {
     return "grpc-web";
   }
   return contentType.startsWith("application/grpc") ? "grpc" : "connect";
+}
+
+/**
+ * A message of a stream that cannot be decoded is the client's fault. Connect calls it internal, and tells clients what
+ * its decoder says.
+ */
+const decodeErrorsAsInvalidArgument: Interceptor = (next) => async (request) =>
+  await next(request.stream ? { ...request, message: mapErrors(request.message) } : request);
+
+async function* mapErrors<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (reason) {
+    throw reason instanceof ProtocolError ? toConnectError(reason) : toClientFault(ConnectError.from(reason));
+  }
+}
+
+function toClientFault(error: ConnectError): ConnectError {
+  if (error.code === Code.Internal) {
+    const message = "The request holds a message that cannot be decoded. Check its encoding.";
+    return new ConnectError(message, Code.InvalidArgument, undefined, [errorInfo("INVALID_REQUEST")]);
+  }
+  const reason = reasons[error.code];
+  if (reason !== undefined) {
+    error.details.push(errorInfo(reason));
+  }
+  return error;
+}
+
+/** The reasons for what Connect's handlers find wrong with a stream of messages. */
+const reasons: Partial<Record<Code, ErrorCode>> = {
+  [Code.InvalidArgument]: "INVALID_REQUEST",
+  [Code.Unimplemented]: "INVALID_REQUEST",
+  [Code.ResourceExhausted]: "BODY_TOO_LARGE",
+};
+
+/**
+ * Passes a stream of envelopes on up to the first one that is compressed, which it refuses: for streams whose headers
+ * name no compression. Connect refuses it, too, but by an error that looks the same as for a message that cannot be
+ * decoded. Throws `unnamed_compression`.
+ */
+async function* refuseCompressed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** How many bytes of the present envelope's head have come, and what they say of its length. */
+  let headBytes = 0;
+  let length = 0;
+  /** How many bytes of its message are still to come. */
+  let left = 0;
+  for await (const chunk of body) {
+    let at = 0;
+    while (at < chunk.length) {
+      if (left > 0) {
+        const skipped = Math.min(left, chunk.length - at);
+        left -= skipped;
+        at += skipped;
+        continue;
+      }
+      const byte = chunk[at] as number;
+      if (headBytes === 0 && (byte & compressedFlag) !== 0) {
+        yield chunk.subarray(0, at);
+        throw unnamedCompression();
+      }
+      length = headBytes === 0 ? 0 : length * 256 + byte;
+      headBytes = (headBytes + 1) % envelopeHeadBytes;
+      left = headBytes === 0 ? length : 0;
+      at += 1;
+    }
+    yield chunk;
+  }
 }

@@ -1,0 +1,134 @@
+import type { Key, Plan } from "../domain/key.ts";
+import {
+  allowanceOf,
+  decide,
+  decideAnonymous,
+  describeLimits,
+  type KeyLimits,
+  type RateLimitDecision,
+  type Window,
+} from "../domain/limits.ts";
+import type { UsageStore } from "../domain/store/key-store.ts";
+import { clientNetwork } from "../http/client-address.ts";
+import { saveRegularly, UsageCache } from "./usage-cache.ts";
+
+/** Counts the requests of each key, here or in Valkey, and saves to the store what it has counted. */
+export interface KeyRateLimiter {
+  /** Decides on a request, and charges it. Undefined where the key's counts are not in memory. */
+  decideNow(key: Key): RateLimitDecision | undefined;
+  /** As `decideNow`, once the counts are in memory. Rejects when the store cannot be read. */
+  decide(key: Key): Promise<RateLimitDecision>;
+  /** Describes a key's limits, and charges nothing. It counts as the key's last use. Otherwise as `decideNow`. */
+  describeNow(key: Key): KeyLimits | undefined;
+  /** As `describeNow`, once the counts are in memory. Rejects when the store cannot be read. */
+  describe(key: Key): Promise<KeyLimits>;
+  /** Records that a key has called a deprecated method, given by its full name. The key has been decided on before. */
+  noteDeprecatedCall(key: Key, method: string): void;
+  /** Counts no more, and resolves when the store has all counts. */
+  close(): Promise<void>;
+}
+
+/** What the limiter needs. */
+export interface KeyRateLimiterOptions {
+  readonly store: UsageStore;
+  readonly clock: () => number;
+  /** Hears each decision, with the plan of its key. */
+  readonly decided?: (decision: RateLimitDecision, plan: Plan) => void;
+  /** Hears why the store has not taken the counts. They are saved again. */
+  readonly report: (reason: unknown) => void;
+}
+
+/** Creates a limiter that saves its counts at short intervals. */
+export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateLimiterOptions): KeyRateLimiter {
+  const cache = new UsageCache(store);
+  const saves = saveRegularly(cache, report);
+
+  function decideNow(key: Key): RateLimitDecision | undefined {
+    const nowMs = clock();
+    const entry = cache.use(key.id, nowMs);
+    if (entry === undefined) {
+      return undefined;
+    }
+    const decision = decide(entry.usage, allowanceOf(key), nowMs);
+    entry.usage = decision.usage;
+    decided?.(decision, key.plan);
+    return decision;
+  }
+  function describeNow(key: Key): KeyLimits | undefined {
+    const nowMs = clock();
+    const entry = cache.use(key.id, nowMs);
+    return entry && { plan: key.plan, ...describeLimits(entry.usage, allowanceOf(key), nowMs) };
+  }
+
+  return {
+    decideNow,
+    async decide(key) {
+      await cache.load(key.id);
+      return decideNow(key) as RateLimitDecision;
+    },
+    describeNow,
+    async describe(key) {
+      await cache.load(key.id);
+      return describeNow(key) as KeyLimits;
+    },
+    noteDeprecatedCall: (key, method) => cache.noteDeprecatedCall(key.id, method, clock()),
+    close: () => saves.close(),
+  };
+}
+
+/** Counts requests without a valid key by the client's network, in memory alone. */
+export interface AnonymousRateLimiter {
+  /** Decides on a request from an address, and charges it. */
+  decideNow(address: string): RateLimitDecision;
+  /** The same. What counts in memory never has to ask. */
+  decide(address: string): Promise<RateLimitDecision>;
+}
+
+/**
+ * Creates a limiter for requests without a valid key. `decided` hears each decision.
+ *
+ * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
+ * store has said it does not know (see `createKeyCache`). Any other key is looked up first, even when the network has
+ * used up its limit: a valid key works from every network. So made-up keys cost one look-up each, and a key that is
+ * sent again and again costs one look-up in all.
+ */
+export function createAnonymousRateLimiter(
+  clock: () => number,
+  decided?: (decision: RateLimitDecision) => void,
+): AnonymousRateLimiter {
+  const windows = new NetworkWindows();
+  function decideNow(address: string): RateLimitDecision {
+    const network = clientNetwork(address);
+    const decision = decideAnonymous(windows.get(network), clock());
+    windows.set(network, decision.window);
+    decided?.(decision);
+    return decision;
+  }
+  return { decideNow, decide: async (address) => decideNow(address) };
+}
+
+/** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */
+const maxNetworks = 100_000;
+
+/** The windows of networks, by `clientNetwork`. */
+export class NetworkWindows {
+  readonly #windows = new Map<string, Window>();
+
+  get(network: string): Window | undefined {
+    return this.#windows.get(network);
+  }
+
+  set(network: string, window: Window): void {
+    // Deleted and set, so that the map is in the order of the last requests.
+    this.#windows.delete(network);
+    this.#windows.set(network, window);
+    if (this.#windows.size > maxNetworks) {
+      this.#windows.delete(this.#windows.keys().next().value as string);
+    }
+  }
+}
+
+/** The server that is to count the limits can never do so, however long one waits. */
+export class UnusableValkeyError extends Error {
+  override readonly name = "UnusableValkeyError";
+}
