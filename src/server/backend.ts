@@ -6,7 +6,7 @@ import { throttle } from "../scheduling/throttle.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
-import { acquireServerLock } from "../storage/sqlite/files/server-lock.ts";
+import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { inMemory, type ServerConfig } from "./config.ts";
 import { type Limits, openLimits } from "./limits.ts";

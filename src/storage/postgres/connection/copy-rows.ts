@@ -1,7 +1,6 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { type Connection, LostConnectionError } from "../connection/connection.ts";
-import { encodeText } from "../connection/text.ts";
+import { type Connection, encodeText, LostConnectionError } from "./connection.ts";
 
 /** A value of a row to copy; an array is one of texts, or of integers. */
 export type CopiedValue = bigint | string | boolean | Uint8Array | readonly string[] | readonly bigint[] | null;

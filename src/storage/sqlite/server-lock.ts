@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Connection, isBusy } from "../connection.ts";
+import { Connection, isBusy } from "./connection.ts";
 import { lockFileOf, resolveDatabase, resolveStore, toStoreFileError } from "./store-file.ts";
 
 /** Another process serves this store. */

@@ -1,5 +1,6 @@
 import type { ChangeTokens, ChangeTopic } from "../../domain/store/store.ts";
-import type { Queryable } from "./connection/connection.ts";
+import { Connection, type Queryable } from "./connection/connection.ts";
+import type { DatabaseAddress } from "./connection/database-url.ts";
 
 /** The writer of imports. It also has the counts of writers that are gone. */
 export const anyWriter = "";
@@ -60,4 +61,58 @@ export async function retireForgottenWriters(connection: Queryable): Promise<voi
      ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count`,
     anyWriter,
   );
+}
+
+/** How long to wait before a lost connection is opened again, in milliseconds. */
+const pauseMs = 1_000;
+
+/** Hears of the changes of other writers at once, over a connection of its own. What it misses, a later question tells. */
+export class ChangeListener {
+  readonly #address: DatabaseAddress;
+  readonly #heard: () => void;
+  #connection: Connection | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** `writer` is the one whose changes are not told. */
+  constructor(address: DatabaseAddress, writer: string, heard: () => void) {
+    this.#address = address;
+    this.#heard = heard;
+    void this.#listen(writer);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#connection?.close();
+  }
+
+  async #listen(writer: string): Promise<void> {
+    try {
+      const connection = await Connection.open(this.#address);
+      if (this.#isClosed) {
+        await connection.close();
+        return;
+      }
+      this.#connection = connection;
+      connection.onNotification((whose) => {
+        if (whose !== writer) {
+          this.#heard();
+        }
+      });
+      connection.onLost(() => this.#listenLater(writer));
+      await connection.script(`LISTEN ${changesChannel}`);
+      this.#heard();
+    } catch {
+      this.#connection?.cut();
+      this.#listenLater(writer);
+    }
+  }
+
+  #listenLater(writer: string): void {
+    if (!this.#isClosed) {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => void this.#listen(writer), pauseMs).unref();
+    }
+  }
 }

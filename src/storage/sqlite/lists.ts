@@ -1,8 +1,16 @@
-import { type InventoryItem, petStatuses } from "../../domain/pet.ts";
+import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
+import { type InventoryItem, type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
+import { minInt64 } from "../../domain/ranges.ts";
+import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type { InventoryQuery } from "../../domain/store/stock-store.ts";
-import { assertAscending, readEnumText, readInteger } from "./column-values.ts";
-import type { Connection } from "./connection.ts";
-import { createListClause } from "./list-clause.ts";
+import {
+  assertAscending,
+  type Connection,
+  readEnumText,
+  readInteger,
+  readStringArray,
+  type Value,
+} from "./connection.ts";
 import { unappliedOf } from "./unapplied-changes.ts";
 
 interface InventoryRow {
@@ -102,4 +110,112 @@ function inventoryFromRow(row: InventoryRow): InventoryItem {
     quantity: readInteger(row.quantity),
     status: readEnumText(row.status, petStatuses),
   };
+}
+
+interface PetRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly category: string;
+  readonly photo_urls: string;
+  readonly tags: string;
+  readonly status: string;
+}
+
+interface StockedPetRow extends PetRow {
+  readonly quantity: bigint;
+}
+
+/** Undefined when there is no such pet. */
+export function getPet(connection: Connection, id: bigint): Pet | undefined {
+  const row = connection.get<PetRow>(`SELECT pets.*, status FROM pets JOIN stock ON pet_id = id WHERE id = +?`, id);
+  return row && petFromRow(row);
+}
+
+export function countPets(connection: Connection): number {
+  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM stock`)?.count);
+}
+
+/** All pets by ascending id, one by one. */
+export function* iteratePets(connection: Connection): Generator<StockedPet> {
+  const rows = connection.iterate<StockedPetRow>(
+    `SELECT pets.*, status, quantity FROM pets CROSS JOIN current_stock ON pet_id = id ORDER BY id`,
+  );
+  for (const row of rows) {
+    yield { ...petFromRow(row), quantity: readInteger(row.quantity) };
+  }
+}
+
+function petFromRow(row: PetRow): Pet {
+  return {
+    id: row.id,
+    name: row.name,
+    category: row.category,
+    photoUrls: readStringArray(row.photo_urls),
+    tags: readStringArray(row.tags),
+    status: readEnumText(row.status, petStatuses),
+  };
+}
+
+interface OrderRow {
+  readonly id: bigint;
+  readonly pet_id: bigint;
+  readonly quantity: bigint;
+  readonly ship_date_ms: bigint;
+  readonly status: string;
+  readonly complete: bigint;
+}
+
+export function listOrders(connection: Connection, query: ListQuery<OrderStatus>): Order[] {
+  const clause = createListClause("id", query);
+  const rows = connection.all<OrderRow>(`SELECT * FROM orders ${clause.sql}`, ...clause.values);
+  assertAscending(rows);
+  return rows.map(orderFromRow);
+}
+
+export function countOrders(connection: Connection): number {
+  return Number(connection.get<{ count: bigint }>(`SELECT count(*) AS count FROM orders`)?.count);
+}
+
+/** All orders by ascending id, one by one. */
+export function* iterateOrders(connection: Connection): Generator<Order> {
+  for (const row of connection.iterate<OrderRow>(`SELECT * FROM orders ORDER BY id`)) {
+    yield orderFromRow(row);
+  }
+}
+
+function orderFromRow(row: OrderRow): Order {
+  return {
+    id: row.id,
+    petId: readInteger(row.pet_id),
+    quantity: readInteger(row.quantity),
+    shipDateMs: Number(readInteger(row.ship_date_ms)),
+    status: readEnumText(row.status, orderStatuses),
+    complete: row.complete === 1n,
+  };
+}
+
+/** The end of a SELECT, and its values. */
+interface ListClause {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** Turns a list query into SQL, for any table that has a `status`, and an id in the named column. */
+function createListClause(id: string, { statuses, after, limit }: ListQuery<string>): ListClause {
+  const wanted = [...new Set(statuses)];
+  return {
+    sql: `WHERE ${id} ${after === undefined ? ">=" : ">"} ? ${filterSql(wanted.length)} ORDER BY ${id} LIMIT ?`,
+    values: [after ?? minInt64, ...wanted, BigInt(limit ?? -1)],
+  };
+}
+
+/**
+ * For one status SQLite uses the index, which is sorted by id within a status. For several statuses it would have to
+ * sort all matches first: the `+` keeps it from the index, so that it goes through the ids in order.
+ */
+function filterSql(count: number): string {
+  if (count === 0) {
+    return "";
+  }
+  return count === 1 ? "AND status = ?" : `AND +status IN (${Array(count).fill("?").join(", ")})`;
 }
