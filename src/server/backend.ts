@@ -2,7 +2,7 @@ import manifest from "../../package.json" with { type: "json" };
 import type { KeyFinder } from "../domain/store/key-store.ts";
 import { isPostgresUrl, type Store } from "../domain/store/store.ts";
 import type { ReportProgress } from "../domain/store/store-maintenance.ts";
-import { throttle } from "../scheduling/throttle.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
 import { createKeyCache } from "../storage/key-cache.ts";

@@ -6,7 +6,7 @@ import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter } from "../rate-limit/anonymous-rate-limiter.ts";
 import { createKeyRateLimiter } from "../rate-limit/key-rate-limiter.ts";
 import type { SharedLimitsOptions } from "../rate-limit/redis/open.ts";
-import { throttle } from "../scheduling/throttle.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { inMemory, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, type Telemetry } from "./telemetry.ts";
