@@ -1,9 +1,8 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { Imports, RecordChange } from "../../domain/import.ts";
-import type { RecordFormat } from "../../records/record-format.ts";
-import { orderRecord, petRecord } from "../../records/record-kinds.ts";
-import { readRecords } from "../../records/record-reader.ts";
+import { orderRecord, petRecord, type RecordFormat } from "../../records/record-format.ts";
+import { readRecords } from "../../records/records.ts";
 
 /** Reads the pets and orders of a demo. */
 export function readSamples(): Imports {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RecordError } from "../../src/records/record-error.ts";
-import type { RecordFormat } from "../../src/records/record-format.ts";
-import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
-import { type FileFormat, readRecords } from "../../src/records/record-reader.ts";
+import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
+import { type FileFormat, readRecords } from "../../src/records/records.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 /** Returns the records, or `LINE: message`. The chunks are small, so that chunks end everywhere. */
