@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { newProgress, type Webhook } from "../../src/domain/webhook.ts";
+import { AttemptMetrics, type WatchedWebhook, WebhookGauges } from "../../src/observability/delivery-metrics.ts";
 import { Metrics } from "../../src/observability/instruments.ts";
-import { AttemptMetrics, type WatchedWebhook, WebhookGauges } from "../../src/observability/webhook-metrics.ts";
 import { createWebhook } from "../storage/samples.ts";
 
 const nowMs = 1_700_000_000_000;
