@@ -121,7 +121,7 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
     ["../../print/table.ts", "../../../server/server.ts"],
     ["../../../storage/sqlite/store.ts", "../../../server/api.ts", "node:http"],
   ],
-  ["src/reference/chapters/probe.ts", ["../html/elements.ts"], ["../../server/api.ts", "../../storage/key-cache.ts"]],
+  ["src/reference/chapters/probe.ts", ["../elements.ts"], ["../../server/api.ts", "../../storage/key-cache.ts"]],
   ["src/reference/assets/key/probe.js", ["../html.js"], ["../../asset.ts", "node:fs", "pino"]],
   ["client/src/watch/probe.ts", ["../timing.ts"], ["../../../src/domain/key.ts"]],
   ["client/src/probe.ts", ["./gen/api.ts", "@bufbuild/protobuf"], ["node:fs", "../../src/domain/key.ts"]],

@@ -1,4 +1,4 @@
-import { readReferenceFile } from "../reference-file.ts";
+import { readReferenceFile } from "./reference-file.ts";
 
 /** The URLs of the API, which end in `/v1`. Undefined for one that is not configured. */
 export interface BaseUrls {
@@ -59,12 +59,12 @@ export interface OpenApiDocument {
   };
 }
 
-export interface OpenApiServer {
+interface OpenApiServer {
   readonly url: string;
   readonly description?: string;
 }
 
-export interface OpenApiTag {
+interface OpenApiTag {
   readonly name: string;
   /** The tag's title, for people. */
   readonly "x-displayName": string;
@@ -104,7 +104,7 @@ export interface OpenApiParameter {
   readonly example?: unknown;
 }
 
-export interface OpenApiResponse {
+interface OpenApiResponse {
   readonly description: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<
@@ -121,7 +121,7 @@ export interface OpenApiResponse {
   >;
 }
 
-export interface OpenApiReference {
+interface OpenApiReference {
   readonly $ref: string;
 }
 

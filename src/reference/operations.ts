@@ -6,17 +6,17 @@ import {
   type DescService,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { type HttpRule, httpRules } from "../../gateway/routes/http-rule.ts";
-import { eventsOf, headerOf, operationOf, referenceAnchor } from "../../interceptors/operation.ts";
+import { type HttpRule, httpRules } from "../gateway/routes/http-rule.ts";
+import { eventsOf, headerOf, operationOf, referenceAnchor } from "../interceptors/operation.ts";
 import {
   type CallableOperation,
   type CallInput,
   type CallParameter,
   createCall,
   type SampleCall,
-} from "../assets/samples/call.js";
-import type { FieldShape, MessageShape } from "../assets/samples/message.js";
-import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from "./document.ts";
+} from "./assets/samples/call.js";
+import type { FieldShape, MessageShape } from "./assets/samples/message.js";
+import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from "./openapi.ts";
 
 /** An operation of the API, with its OpenAPI description and its descriptor. */
 export interface OperationEntry {

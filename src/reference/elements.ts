@@ -1,8 +1,8 @@
-import { highlight } from "../assets/highlight.js";
-import { escapeHtml } from "../assets/html.js";
-import type { SampleCall } from "../assets/samples/call.js";
-import { sampleLanguages } from "../assets/samples/languages.js";
-import type { OpenApiOperation } from "../openapi/document.ts";
+import { highlight } from "./assets/highlight.js";
+import { escapeHtml } from "./assets/html.js";
+import type { SampleCall } from "./assets/samples/call.js";
+import { sampleLanguages } from "./assets/samples/languages.js";
+import type { OpenApiOperation } from "./openapi.ts";
 
 /** A sentence of the OpenAPI description as HTML. Code is the only Markdown in it. */
 export function inline(text: string): string {
