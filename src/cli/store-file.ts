@@ -80,7 +80,7 @@ export async function showMigration<R>(file: string, open: (report?: ReportProgr
     return open();
   }
   // Loaded here only: it takes as long as a small command.
-  const { withProgress } = await import("./print/progress.ts");
+  const { withProgress } = await import("./long-work.ts");
   return withProgress("migrating the store", open);
 }
 

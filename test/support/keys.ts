@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
-import { parseDuration } from "../../src/cli/parse/number.ts";
+import { parseDuration } from "../../src/cli/arguments.ts";
 import { type Key, mintKeyId, newKey, type Plan, type Scope, scopes } from "../../src/domain/key.ts";
 import { hashSecret, mintSecret } from "../../src/domain/key-secret.ts";
 import { isPostgresUrl } from "../../src/domain/store/store.ts";

@@ -117,9 +117,9 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
   ["src/cli/store-file.ts", ["../storage/sqlite/store.ts", "../storage/copy.ts"], ["../server/server.ts"]],
   ["src/cli/ops-client.ts", ["node:http"], ["../storage/sqlite/store.ts"]],
   [
-    "src/cli/commands/keys/probe.ts",
-    ["../../print/table.ts", "../../../server/server.ts"],
-    ["../../../storage/sqlite/store.ts", "../../../server/api.ts", "node:http"],
+    "src/cli/commands/probe.ts",
+    ["../print/table.ts", "../../server/server.ts"],
+    ["../../storage/sqlite/store.ts", "../../server/api.ts", "node:http"],
   ],
   ["src/reference/chapters/probe.ts", ["../elements.ts"], ["../../server/api.ts", "../../storage/key-cache.ts"]],
   ["src/reference/assets/key/probe.js", ["../html.js"], ["../../asset.ts", "node:fs", "pino"]],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseByteSize, parseDuration, writeByteSize, writeDuration } from "../../../src/cli/parse/number.ts";
+import { parseByteSize, parseDuration, writeByteSize, writeDuration } from "../../src/cli/arguments.ts";
 
 it.each(["0s", "90s", "1m", "36h", "30d"])("writes a duration as it is read: %s", (text) => {
   expect(writeDuration(parseDuration(text) ?? -1)).toBe(text);

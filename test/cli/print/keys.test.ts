@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type KeyStatus, keyStatus } from "../../../src/cli/print/key.ts";
-import { formatKeys } from "../../../src/cli/print/key-table.ts";
+import { formatKeys, type KeyStatus, keyStatus } from "../../../src/cli/print/keys.ts";
 import { widthOf } from "../../../src/cli/print/terminal.ts";
 import { type Key, newKey } from "../../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../../src/domain/usage.ts";

@@ -1,8 +1,10 @@
+import { constants } from "node:os";
 import { SingleBar } from "cli-progress";
-import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+import { Failure } from "./failure.ts";
 
 /** The label of a progress bar, and the total, if it is known. */
-export interface Progress {
+interface Progress {
   readonly label: string;
   readonly totalBytes: number | undefined;
 }
@@ -36,6 +38,38 @@ export async function withProgress<R>(label: string, work: (report: ReportProgre
     });
   } finally {
     bar?.stop();
+  }
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Wraps a progress callback. It throws a `Failure` once a signal has arrived. */
+type Guard = (report: ReportProgress) => ReportProgress;
+
+/**
+ * Lets a signal end long work without leaving it half-done. The next progress report of the work throws, and the work
+ * cleans up as after any other error. The exit code is 128 plus the number of the signal, as in a shell. A second signal
+ * of the same kind ends the process at once.
+ */
+export async function interruptibly<R>(work: (guard: Guard) => Promise<R>): Promise<R> {
+  let received: NodeJS.Signals | undefined;
+  const listener = (signal: NodeJS.Signals) => {
+    received = signal;
+  };
+  for (const signal of signals) {
+    process.once(signal, listener);
+  }
+  try {
+    return await work((report) => (done, total) => {
+      if (received !== undefined) {
+        throw new Failure(`ended by ${received}, with nothing changed`, 128 + constants.signals[received]);
+      }
+      report(done, total);
+    });
+  } finally {
+    for (const signal of signals) {
+      process.off(signal, listener);
+    }
   }
 }
 
