@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
+import { writeByteSize } from "./arguments.ts";
 import { Failure, systemFailure } from "./failure.ts";
-import { writeByteSize } from "./parse/number.ts";
 
 /** The largest file of settings, certificates or keys, in bytes. */
 const maxBytes = 1024 * 1024;

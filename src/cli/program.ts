@@ -4,11 +4,15 @@ import { maskCredentials } from "../domain/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { printable } from "./print/terminal.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import { applySettingsFile, sourceOf } from "./settings/resolve.ts";
+import {
+  applySettingsFile,
+  chooseStore,
+  describeUnknownVariables,
+  dropEmptyVariables,
+  sourceOf,
+} from "./settings/resolve.ts";
 import { createOption, flagOf, variableOf } from "./settings/settings.ts";
 import { fileName } from "./settings/value-type.ts";
-import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
-import { chooseStore } from "./store-location.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 
@@ -17,8 +21,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).addServe,
   config: async () => (await import("./commands/config.ts")).addConfig,
   status: async () => (await import("./commands/status.ts")).addStatus,
-  keys: async () => (await import("./commands/keys/keys.ts")).addKeys,
-  webhooks: async () => (await import("./commands/webhooks/webhooks.ts")).addWebhooks,
+  keys: async () => (await import("./commands/keys.ts")).addKeys,
+  webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   history: async () => (await import("./commands/history.ts")).addHistory,
   import: async () => (await import("./commands/import.ts")).addImport,
   export: async () => (await import("./commands/export.ts")).addExport,

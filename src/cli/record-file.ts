@@ -5,9 +5,9 @@ import { extname, join } from "node:path";
 import type { RecordChange } from "../domain/import.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
-import { type FileFormat, FirstLines, readRecords } from "../records/record-reader.ts";
+import { type FileFormat, FirstLines, readRecords } from "../records/records.ts";
 import { Failure, isSystemError, systemFailure, usageFailure } from "./failure.ts";
-import { showProgress } from "./print/progress.ts";
+import { showProgress } from "./long-work.ts";
 
 const fileFormatOf: Partial<Record<string, FileFormat>> = {
   ".csv": "csv",

@@ -9,16 +9,16 @@ import {
   type CopySource,
   type CopyTarget,
   copyStore as copyBetween,
-} from "../storage/copy/copy-store.ts";
-import { DatabaseError } from "../storage/postgres/connection/database-error.ts";
+} from "../storage/copy.ts";
+import { DatabaseError } from "../storage/postgres/connection/database-url.ts";
 import { isOlderStore } from "../storage/sqlite/database.ts";
-import { acquireServerLock, StoreHeldError } from "../storage/sqlite/files/server-lock.ts";
-import { StoreFileError } from "../storage/sqlite/files/store-file.ts";
 import { SqliteMaintenance } from "../storage/sqlite/maintenance/maintenance.ts";
+import { acquireServerLock, StoreHeldError } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
+import { StoreFileError } from "../storage/sqlite/store-file.ts";
 import { printable } from "./print/terminal.ts";
 
-export type { CopiedCounts } from "../storage/copy/copy-store.ts";
+export type { CopiedCounts } from "../storage/copy.ts";
 
 /*
  * A store is in a file, or in a PostgreSQL database, whose URL takes the place of the file's name. The driver of that is
@@ -80,17 +80,17 @@ export async function showMigration<R>(file: string, open: (report?: ReportProgr
     return open();
   }
   // Loaded here only: it takes as long as a small command.
-  const { withProgress } = await import("./print/progress.ts");
+  const { withProgress } = await import("./long-work.ts");
   return withProgress("migrating the store", open);
 }
 
 /** Returns what an import into the store would do. Changes nothing, and creates no store. */
 export async function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
   if (isPostgresUrl(file)) {
-    const { previewImportInto: preview } = await import("../storage/postgres/import/import.ts");
+    const { previewImportInto: preview } = await import("../storage/postgres/import.ts");
     return preview(file, imports, { ifMissing });
   }
-  const { previewImportInto } = await import("../storage/sqlite/import/import.ts");
+  const { previewImportInto } = await import("../storage/sqlite/import.ts");
   return previewImportInto(file, imports, { ifMissing });
 }
 
@@ -114,7 +114,7 @@ export function maintenanceOf(file: string): StoreMaintenance | undefined {
   return isPostgresUrl(file) ? undefined : new SqliteMaintenance(file);
 }
 
-/** Copies a whole store to one that is missing or empty. See `storage/copy/copy-store.ts`. */
+/** Copies a whole store to one that is missing or empty. See `storage/copy.ts`. */
 export async function copyStore(from: string, to: string, report: ReportProgress): Promise<CopiedCounts> {
   await using source = await openCopySource(from);
   await using target = await openCopyTarget(to);
@@ -123,16 +123,16 @@ export async function copyStore(from: string, to: string, report: ReportProgress
 
 async function openCopySource(location: string): Promise<CopySource> {
   if (isPostgresUrl(location)) {
-    return (await import("../storage/postgres/copy/source.ts")).openPostgresSource(location);
+    return (await import("../storage/postgres/copy.ts")).openPostgresSource(location);
   }
-  return (await import("../storage/sqlite/copy/source.ts")).openSqliteSource(location);
+  return (await import("../storage/sqlite/copy.ts")).openSqliteSource(location);
 }
 
 async function openCopyTarget(location: string): Promise<CopyTarget> {
   if (isPostgresUrl(location)) {
-    return (await import("../storage/postgres/copy/target.ts")).openPostgresTarget(location);
+    return (await import("../storage/postgres/copy.ts")).openPostgresTarget(location);
   }
-  const { SqliteTarget } = await import("../storage/sqlite/copy/target.ts");
+  const { SqliteTarget } = await import("../storage/sqlite/copy.ts");
   return new SqliteTarget(location);
 }
 

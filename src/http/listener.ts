@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { settlesWithin } from "../scheduling/settles-within.ts";
+import { settlesWithin } from "../scheduling/timing.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { ParseFault } from "./http1/connection.ts";

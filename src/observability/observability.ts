@@ -3,14 +3,20 @@ import type { Logger } from "pino";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { CallMetrics, CallRate } from "./call-metrics.ts";
 import { type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
+import {
+  AttemptMetrics,
+  addStreamMetrics,
+  type StreamCounts,
+  StreamLagMetrics,
+  type WatchedWebhook,
+  WebhookGauges,
+} from "./delivery-metrics.ts";
 import { addCounter, addGauge, Metrics } from "./instruments.ts";
 import { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { type Readiness, readStatus, type StatusOptions, storeSilence } from "./status.ts";
 import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metrics.ts";
-import { addStreamMetrics, type StreamCounts, StreamLagMetrics } from "./stream-metrics.ts";
 import type { Tracing } from "./tracing.ts";
-import { AttemptMetrics, type WatchedWebhook, WebhookGauges } from "./webhook-metrics.ts";
 
 /** What is known before the store is open. */
 export interface ObservabilityOptions {

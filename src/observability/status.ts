@@ -2,10 +2,9 @@ import type { Logger } from "pino";
 import type { RegisteredServer } from "../domain/store/store.ts";
 import type { StoreMaintenance } from "../domain/store/store-maintenance.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
+import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
 import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
-import type { StreamCounts } from "./stream-metrics.ts";
-import type { WebhookGauges } from "./webhook-metrics.ts";
 
 /** Whether the server takes requests, and why it does not. */
 export type Readiness = "ready" | "stopping" | typeof storeSilence | typeof limitsSilence;

@@ -2,10 +2,9 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page, readAssetFolder } from "./asset.ts";
 import { readChapters } from "./chapters/chapter.ts";
 import { templateValues } from "./chapters/template-values.ts";
-import { foreignOrigins, listServers, type OpenApiDocument } from "./openapi/document.ts";
-import { listOperations } from "./openapi/operations.ts";
-import { groupOperations } from "./page/navigation.ts";
-import { writePage } from "./page/page.ts";
+import { foreignOrigins, listServers, type OpenApiDocument } from "./openapi.ts";
+import { listOperations } from "./operations.ts";
+import { groupOperations, writePage } from "./page.ts";
 
 /** The options of the reference. */
 export interface ReferenceOptions {

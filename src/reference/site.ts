@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { createAsset, type Page } from "./asset.ts";
-import { type BaseUrls, openApiDocument } from "./openapi/document.ts";
+import { type BaseUrls, openApiDocument } from "./openapi.ts";
 
 /** The public pages: the reference and the OpenAPI description. They need no key and count against no limit. */
 export interface Site {

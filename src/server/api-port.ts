@@ -5,7 +5,7 @@ import { listen } from "../http/listener.ts";
 import { createRequestIdReader } from "../http/request-id.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
-import { throttle } from "../scheduling/throttle.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { healthService } from "../services/health.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { Backend } from "./backend.ts";

@@ -1,4 +1,4 @@
-import type { BaseUrls } from "../reference/openapi/document.ts";
+import type { BaseUrls } from "../reference/openapi.ts";
 
 /**
  * What becomes of requests while Valkey is away: each server counts by itself from what it last knew, or all are refused

@@ -1,6 +1,6 @@
 import { maskCredentials } from "../domain/masking.ts";
 import type { ReportProgress } from "../domain/store/store-maintenance.ts";
-import { settlesWithin } from "../scheduling/settles-within.ts";
+import { settlesWithin } from "../scheduling/timing.ts";
 import { openApiPort } from "./api-port.ts";
 import { openBackend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";

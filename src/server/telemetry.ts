@@ -7,7 +7,7 @@ import { maskCredentials } from "../domain/masking.ts";
 import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
-import { throttle } from "../scheduling/throttle.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { apiServices } from "./api.ts";
 import type { ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";

@@ -2,7 +2,7 @@ import { create, createRegistry } from "@bufbuild/protobuf";
 import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
 import { keptSinceMs, type StockChange } from "../domain/history.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
-import { throttle } from "../scheduling/throttle.ts";
+import { throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/history.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { sendPost } from "../webhooks/post.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { expect, it } from "vitest";
-import { acquireServerLock } from "../../src/storage/sqlite/files/server-lock.ts";
+import { acquireServerLock } from "../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore, projectRoot } from "../support/petstore.ts";
 

@@ -2,9 +2,9 @@ import { closeSync, copyFileSync, openSync, readSync, statSync, writeSync } from
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
-import { StoreFileError } from "../../src/storage/sqlite/files/store-file.ts";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/store.ts";
+import { StoreFileError } from "../../src/storage/sqlite/store-file.ts";
 import { createKey, createOrder, createPet, everything, hashOf } from "../storage/samples.ts";
 import { createFolder } from "../support/folder.ts";
 import { amount, isLong } from "../support/long.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseDuration } from "../../src/cli/parse/number.ts";
+import { parseDuration } from "../../src/cli/arguments.ts";
 import { settings } from "../../src/cli/settings/settings.ts";
 import { heartbeatMs } from "../../src/domain/history.ts";
 import { isInstalled } from "../support/installed.ts";

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { orderStatuses, petStatuses } from "../../src/domain/pet.ts";
-import type { RecordFormat } from "../../src/records/record-format.ts";
-import { orderRecord, petRecord } from "../../src/records/record-kinds.ts";
-import { readRecords } from "../../src/records/record-reader.ts";
-import { type WrittenFormat, writeRecords } from "../../src/records/record-writer.ts";
+import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
+import { readRecords, type WrittenFormat, writeRecords } from "../../src/records/records.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Imports } from "../../src/domain/import.ts";
-import { previewImportInto } from "../../src/storage/sqlite/import/import.ts";
+import { previewImportInto } from "../../src/storage/sqlite/import.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createOrder, createPet } from "./samples.ts";

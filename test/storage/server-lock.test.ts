@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/files/server-lock.ts";
+import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../support/folder.ts";
 
-const module = new URL("../../src/storage/sqlite/files/server-lock.ts", import.meta.url).href;
+const module = new URL("../../src/storage/sqlite/server-lock.ts", import.meta.url).href;
 
 let folder: string;
 let children: ChildProcess[];

@@ -4,9 +4,9 @@ import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
-import { StoreFileError } from "../../src/storage/sqlite/files/store-file.ts";
 import { applicationId, migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { StoreFileError } from "../../src/storage/sqlite/store-file.ts";
 import { createFolder } from "../support/folder.ts";
 import { createOrder, createPet, everything, setStock } from "./samples.ts";
 

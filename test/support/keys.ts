@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
-import { parseDuration } from "../../src/cli/parse/number.ts";
+import { parseDuration } from "../../src/cli/arguments.ts";
 import {
   hashSecret,
   type Key,

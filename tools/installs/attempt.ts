@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** A few tests, which run in their process, start commands and call servers. */
-const someTests = ["test/domain", "test/cli/parse/duration.test.ts", "test/api/inventory-update.test.ts"];
+const someTests = ["test/domain", "test/cli/arguments.test.ts", "test/api/inventory-update.test.ts"];
 
 /** `npm ci`, then `npm start` until it answers an update, then some of `npm test`. */
 export function tryCheckout(machine: Machine, root: string): Promise<Attempt> {

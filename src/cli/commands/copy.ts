@@ -1,12 +1,11 @@
 import { type Command, Option } from "commander";
 import { maskCredentials } from "../../domain/masking.ts";
 import { usageFailure } from "../failure.ts";
-import { interruptibly } from "../interruption.ts";
-import { withProgress } from "../print/progress.ts";
+import { interruptibly, withProgress } from "../long-work.ts";
 import { printable } from "../print/terminal.ts";
+import { locationOf } from "../settings/resolve.ts";
 import { databaseUrl } from "../settings/value-type.ts";
 import { type CopiedCounts, copyStore } from "../store-file.ts";
-import { locationOf } from "../store-location.ts";
 
 /** `petstore copy --from URL --to URL`: the whole store, in another place or another kind of database. */
 export function addCopy(program: Command): void {

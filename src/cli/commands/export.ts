@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Store } from "../../domain/store/store.ts";
-import { orderRecord, petRecord } from "../../records/record-kinds.ts";
-import { type WrittenFormat, writeRecords, writtenFormats } from "../../records/record-writer.ts";
-import { withProgress } from "../print/progress.ts";
+import { orderRecord, petRecord } from "../../records/record-format.ts";
+import { type WrittenFormat, writeRecords, writtenFormats } from "../../records/records.ts";
+import { withProgress } from "../long-work.ts";
 import { withExistingStore } from "../store-file.ts";
 
 /** `petstore export`: all pets, or all orders, on stdout. */

@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
 import { type ImportResult, type Imports, type StrayOrders, UnknownRecordError } from "../../domain/import.ts";
 import type { Order, StockedPet } from "../../domain/pet.ts";
-import { columnNames, formatCount, isWhole } from "../../records/record-format.ts";
-import { orderRecord, petRecord } from "../../records/record-kinds.ts";
-import { type FileFormat, fileFormats } from "../../records/record-reader.ts";
+import { columnNames, formatCount, isWhole, orderRecord, petRecord } from "../../records/record-format.ts";
+import { type FileFormat, fileFormats } from "../../records/records.ts";
 import { usageFailure } from "../failure.ts";
 import { openRecordFile, type RecordFile } from "../record-file.ts";
 import { fileName } from "../settings/value-type.ts";

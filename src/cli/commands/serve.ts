@@ -1,15 +1,17 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
+import { createSecureContext } from "node:tls";
 import type { Command } from "commander";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
+import { readSmallFile } from "../bounded-file.ts";
 import { prepareDemo } from "../demo/demo.ts";
-import { Failure, listenFailure } from "../failure.ts";
+import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
+import type { SettingValues } from "../settings/settings.ts";
 import { showMigration } from "../store-file.ts";
 import { keepUndiciUnloaded } from "../undici-by-import.ts";
-import { readServerConfig } from "./serve-config.ts";
 
 /** `petstore serve`. */
 export function addServe(program: Command, signals: ServerSignals): void {
@@ -125,3 +127,45 @@ Examples:
   $ petstore serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
   $ petstore serve --config /etc/petstore.yaml
   $ PETSTORE_PORT=80 PETSTORE_TRUSTED_PROXY=10.0.0.0/8 petstore serve`;
+
+/** Creates the configuration of the server from the settings. Throws a `Failure` for a bad certificate or key. */
+function readServerConfig(values: SettingValues): ServerConfig {
+  return {
+    db: values.db,
+    host: values.host,
+    port: values.port,
+    opsHost: values.opsHost,
+    opsPort: values.opsPort,
+    tls: readTls(values.tlsCert, values.tlsKey),
+    reflection: !values.noReflection,
+    baseUrls: { production: values.baseUrl, staging: values.stagingBaseUrl },
+    corsOrigins: values.corsOrigin,
+    maxBodyBytes: values.maxBody,
+    requestTimeoutMs: values.requestTimeout,
+    shutdownGraceMs: values.shutdownGrace,
+    trustedProxies: values.trustedProxy,
+    limits: values.limits,
+    limitsFallback: values.limitsFallback,
+    enforceSunset: values.enforceSunset,
+    historyRetentionMs: values.historyRetention,
+    allowPrivateWebhooks: values.allowPrivate,
+    secretKey: values.secretKey,
+    logLevel: values.logLevel,
+  };
+}
+
+function readTls(certFile: string | undefined, keyFile: string | undefined): ServerConfig["tls"] {
+  if (certFile === undefined && keyFile === undefined) {
+    return undefined;
+  }
+  if (certFile === undefined || keyFile === undefined) {
+    throw usageFailure("--tls-cert and --tls-key go together");
+  }
+  const tls = { cert: readSmallFile(certFile), key: readSmallFile(keyFile) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw systemFailure(`use ${certFile} with ${keyFile} for TLS`, error);
+  }
+  return tls;
+}

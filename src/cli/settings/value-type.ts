@@ -1,15 +1,21 @@
 import { InvalidArgumentError } from "commander";
 import { maskCredentials } from "../../domain/masking.ts";
-import { limitsUrlForm, parseBaseUrl, parseCidr, parseLimitsUrl, parseOrigin, parsePort } from "../parse/address.ts";
-import { argument, listArgument } from "../parse/argument.ts";
 import {
+  argument,
   durationForm,
+  limitsUrlForm,
+  listArgument,
+  parseBaseUrl,
   parseByteSize,
+  parseCidr,
   parseDuration,
+  parseLimitsUrl,
+  parseOrigin,
+  parsePort,
   parseTimerDuration,
   writeByteSize,
   writeDuration,
-} from "../parse/number.ts";
+} from "../arguments.ts";
 
 /** A value as it is written in the configuration file. */
 export type FileValue = string | number | boolean | readonly string[];

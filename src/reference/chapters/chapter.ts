@@ -1,6 +1,6 @@
-import { toAnchor } from "../html/elements.ts";
-import { createMarkdownRenderer, type MarkdownBlock, type MarkdownRenderer, parseMarkdown } from "../html/markdown.ts";
+import { toAnchor } from "../elements.ts";
 import { readReferenceFile } from "../reference-file.ts";
+import { createMarkdownRenderer, type MarkdownBlock, type MarkdownRenderer, parseMarkdown } from "./markdown.ts";
 
 /** A chapter of the reference. */
 export interface Chapter {

@@ -15,8 +15,8 @@ import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { appendLimits, limitError } from "../../interceptors/limits.ts";
 import type { SampleCall } from "../assets/samples/call.js";
 import { authorization, joinLines } from "../assets/samples/shell.js";
-import type { OpenApiDocument } from "../openapi/document.ts";
-import { writeLength, writeNumber, writeTable } from "./markdown-text.ts";
+import type { OpenApiDocument } from "../openapi.ts";
+import { writeLength, writeNumber, writeTable } from "./markdown.ts";
 
 /** The plans and their quotas, as a Markdown table. */
 export function planTable(): string {

@@ -15,17 +15,10 @@ import { maxStreamsOfKey } from "../../interceptors/streams.ts";
 import { type CallInput, createCall } from "../assets/samples/call.js";
 import { writeCurl } from "../assets/samples/curl.js";
 import { writeTypeScript } from "../assets/samples/typescript.js";
-import { codeBlock, codeBlocks } from "../html/elements.ts";
-import {
-  contentExample,
-  enumMeanings,
-  type OpenApiDocument,
-  type OpenApiSchema,
-  responseOf,
-} from "../openapi/document.ts";
-import { callableOf, entryOf, exampleInput, type OperationEntry } from "../openapi/operations.ts";
-import { operationLink } from "./api-samples.ts";
-import { writeLength, writeNumber, writeTable } from "./markdown-text.ts";
+import { codeBlock, codeBlocks } from "../elements.ts";
+import { contentExample, enumMeanings, type OpenApiDocument, type OpenApiSchema, responseOf } from "../openapi.ts";
+import { callableOf, entryOf, exampleInput, type OperationEntry } from "../operations.ts";
+import { operationLink, writeLength, writeNumber, writeTable } from "./markdown.ts";
 import type { DocsInput } from "./template-values.ts";
 
 /** A cursor for samples. */

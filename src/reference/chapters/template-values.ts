@@ -1,20 +1,15 @@
+import { petNotFound } from "../../domain/errors.ts";
 import { decideAnonymous } from "../../domain/limits.ts";
+import { deprecationHeaders } from "../../interceptors/deprecation.ts";
+import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
+import { isFree, operationOf } from "../../interceptors/operation.ts";
 import { keyVariable, type SampleCall } from "../assets/samples/call.js";
 import { writeConnectGet, writeConnectPost } from "../assets/samples/connect.js";
 import { writeCurl } from "../assets/samples/curl.js";
 import { writeGrpcurl, writeReflection } from "../assets/samples/grpc.js";
-import { codeBlock, codeBlocks } from "../html/elements.ts";
-import type { ApiServer, OpenApiDocument } from "../openapi/document.ts";
-import { entryOf, exampleCall, type OperationEntry } from "../openapi/operations.ts";
-import {
-  deprecationExample,
-  errorExample,
-  errorList,
-  freeOperations,
-  rpcTable,
-  scopeTable,
-  stabilityTable,
-} from "./api-samples.ts";
+import { codeBlock, codeBlocks, inline, operationBadge, statusBadge } from "../elements.ts";
+import type { ApiServer, OpenApiDocument, OpenApiErrorReason } from "../openapi.ts";
+import { entryOf, exampleCall, type OperationEntry } from "../operations.ts";
 import type { TemplateValues } from "./chapter.ts";
 import {
   banTable,
@@ -24,6 +19,7 @@ import {
   planTable,
   refusalExample,
 } from "./limit-samples.ts";
+import { operationLink, writeTable } from "./markdown.ts";
 import { stockFacts, stockSamples } from "./stock-samples.ts";
 
 /** The data from which the chapters are filled in. */
@@ -97,4 +93,73 @@ function quickStart(call: SampleCall, { operation }: OperationEntry): string {
     [{ label: "In your shell", code: `export ${keyVariable}=psk_…\n\n${writeCurl(call)}` }],
     "sh",
   ).concat(codeBlocks([{ label: "The answer", code: JSON.stringify(example, undefined, 2) }], "json"));
+}
+
+/** The operations and their stability, as a Markdown table. */
+function stabilityTable(entries: readonly OperationEntry[]): string {
+  return writeTable(
+    ["Operation", "Stability"],
+    entries.map((entry) => [operationLink(entry), operationBadge(entry.operation)]),
+  );
+}
+
+/** The operations and the scopes that they need, as a Markdown table. */
+function scopeTable(entries: readonly OperationEntry[]): string {
+  return writeTable(
+    ["Operation", "Scope"],
+    entries.map((entry) => [operationLink(entry), scopeOf(entry)]),
+  );
+}
+
+function scopeOf({ operation: { "x-scope": scope } }: OperationEntry): string {
+  return scope === undefined ? "none" : `\`${scope}\``;
+}
+
+/** The operations and the paths of their RPCs, as a Markdown table. */
+function rpcTable(entries: readonly OperationEntry[]): string {
+  return writeTable(
+    ["REST", "RPC"],
+    entries.map((entry) => [
+      operationLink(entry),
+      `<code>${entry.operation["x-rpc"].replace(/[./]/g, "$&<wbr>")}</code>`,
+    ]),
+  );
+}
+
+/** The operations that do not count against limits, as Markdown links. */
+function freeOperations(entries: readonly OperationEntry[]): string {
+  return entries
+    .filter(({ rpc }) => isFree(rpc))
+    .map(operationLink)
+    .join(", ");
+}
+
+/** All error codes with their meaning and remedy, as HTML. Each has its name as an anchor. */
+function errorList(document: OpenApiDocument): string {
+  return `<div class="errors">${document["x-error-reasons"].map(writeReason).join("\n")}</div>`;
+}
+
+function writeReason({ code, status, canonical, meaning, remedy }: OpenApiErrorReason): string {
+  return (
+    `<div class="error" id="${code}"><h4><a class="anchor" href="#${code}">${code}</a></h4>` +
+    `<p class="statuses">${statusBadge(status)} <span class="canonical">${canonical}</span></p>` +
+    `<p>${inline(meaning)}</p><p>${inline(remedy)}</p></div>`
+  );
+}
+
+/** The body of an error answer, as the service writes it, indented. */
+function errorExample(): string {
+  return JSON.stringify(errorToRest(toConnectError(petNotFound(7n))).body, undefined, 2);
+}
+
+/** The headers of the first deprecated operation, as HTML; or a sentence that there is none. */
+function deprecationExample(entries: readonly OperationEntry[]): string {
+  for (const { rpc } of entries) {
+    const deprecation = operationOf(rpc)?.deprecation;
+    if (deprecation !== undefined) {
+      const lines = Object.entries(deprecationHeaders(rpc, deprecation)).map(([name, value]) => `${name}: ${value}`);
+      return codeBlock(lines.join("\n"), "http");
+    }
+  }
+  return "<p>No operation is deprecated at present.</p>";
 }

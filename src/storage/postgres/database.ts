@@ -1,6 +1,5 @@
 import { Connection, LostConnectionError, sqlStateOf } from "./connection/connection.ts";
-import { DatabaseError } from "./connection/database-error.ts";
-import type { DatabaseAddress } from "./connection/database-url.ts";
+import { type DatabaseAddress, DatabaseError } from "./connection/database-url.ts";
 import { migrate, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 /** PostgreSQL's `server_version_num` of the oldest version that is taken. */

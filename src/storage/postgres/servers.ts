@@ -1,10 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/store.ts";
-import { retireForgottenWriters } from "./change-counts.ts";
+import { retireForgottenWriters } from "./change-tokens.ts";
 import type { Connection, Queryable, Value } from "./connection/connection.ts";
-import { DatabaseClock } from "./connection/database-clock.ts";
-import { DatabaseError } from "./connection/database-error.ts";
-import { parseDatabaseUrl } from "./connection/database-url.ts";
+import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import type { Pool } from "./connection/pool.ts";
 import { identify, withConnection } from "./database.ts";
 import { registrationLock } from "./locks.ts";
@@ -185,4 +183,25 @@ function serverFromRow(row: ServerRow): RegisteredServer {
     startedAtMs: Number(row.started_at_ms),
     lastSeenAtMs: Number(row.last_seen_at_ms),
   };
+}
+
+/**
+ * The database's clock, as a server knows it from the answers to its questions. All servers go by it, so that each
+ * judges alike whether a hold or a key is over, whatever its own machine's clock shows.
+ *
+ * An answer tells the time no better than its round trip was short. So it moves the clock only as far as it proves it
+ * wrong, and a late one proves little.
+ */
+export class DatabaseClock {
+  /** How far it is ahead of `performance.now()`, in milliseconds. */
+  #aheadMs: number | undefined;
+
+  /** The time in milliseconds of the Unix epoch. */
+  readonly now = (): number => Math.round(performance.now() + (this.#aheadMs ?? performance.timeOrigin));
+
+  /** Is told what the database's clock has shown between a question and its answer, by `performance.now()`. */
+  learn(shownMs: number, askedAtMs: number, answeredAtMs: number): void {
+    const [least, most] = [shownMs - answeredAtMs, shownMs - askedAtMs];
+    this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? (least + most) / 2, least), most);
+  }
 }

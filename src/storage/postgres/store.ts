@@ -32,22 +32,38 @@ import type { ProgressStep } from "../../domain/store/webhook-store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../abortable.ts";
-import { anyWriter, countChanges, readChangeTokens, retireWriter } from "./change-counts.ts";
+import { anyWriter, ChangeListener, countChanges, readChangeTokens, retireWriter } from "./change-tokens.ts";
 import { type Connection, sqlStateOf, uniqueViolation } from "./connection/connection.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
 import { Pool } from "./connection/pool.ts";
 import { type PrepareOptions, prepareDatabase } from "./database.ts";
-import { exportRows } from "./export.ts";
-import { historyBounds, listChanges } from "./history.ts";
+import { deleteOutdated, hasOutdated, historyBounds, listChanges } from "./history.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
-import { importAll } from "./import/import.ts";
-import { listInventory } from "./inventory.ts";
-import { revokeKey, rotateKey, unbanKey, updateKey } from "./key-changes.ts";
-import { countKeys, createKey, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
-import { ChangeListener } from "./listener.ts";
-import { allOrders, countOrders, listOrders, orderFromRow } from "./orders.ts";
-import { allPets, countPets, getPet, stockedPetFromRow } from "./pets.ts";
-import { deleteOutdated, hasOutdated } from "./retention.ts";
+import { importAll } from "./import.ts";
+import {
+  countKeys,
+  createKey,
+  findKey,
+  getKey,
+  listKeys,
+  listOldSecretEnds,
+  revokeKey,
+  rotateKey,
+  unbanKey,
+  updateKey,
+} from "./keys.ts";
+import {
+  allOrders,
+  allPets,
+  countOrders,
+  countPets,
+  exportRows,
+  getPet,
+  listInventory,
+  listOrders,
+  orderFromRow,
+  stockedPetFromRow,
+} from "./lists.ts";
 import { listServers, registerServer } from "./servers.ts";
 import { getUsage, listUsage, loadUsage, saveUsage } from "./usage.ts";
 import {

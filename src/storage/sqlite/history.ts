@@ -1,9 +1,12 @@
+import { petNotFound } from "../../domain/errors.ts";
 import { type ChangePage, type ChangeQuery, changeKinds, type StockChange } from "../../domain/history.ts";
+import { idempotencyMs } from "../../domain/idempotency.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
-import { searchPets, searchRevisions } from "./change-search.ts";
-import { readEnumText, readInteger } from "./column-values.ts";
-import type { Connection } from "./connection.ts";
-import { headOf, oldestRevision } from "./history-bounds.ts";
+import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
+import { appliedRevision, findOldest, headOf, oldestRevision } from "./history-bounds.ts";
+import { noteExpired } from "./holds.ts";
+import { changesPerMark, findStock } from "./stock.ts";
+import { applyAll } from "./unapplied-changes.ts";
 
 interface ChangeRow {
   readonly revision: bigint;
@@ -57,4 +60,256 @@ function changeFromRow(row: ChangeRow): StockChange {
     requestId: row.request_id ?? undefined,
     occurredAtMs: Number(readInteger(row.occurred_at_ms)),
   };
+}
+
+/** The most revisions that one call goes through: a millisecond or two. */
+const maxSearched = 10_000n;
+
+/** The revisions above `low`, and up to `high`. */
+interface RevisionRange {
+  readonly low: bigint;
+  readonly high: bigint;
+}
+
+/** What a search of the history has found. */
+interface Search {
+  /** Of the changes, in the order asked for. */
+  readonly revisions: readonly bigint[];
+  /** The last revision that was searched, in this order. */
+  readonly reached: bigint;
+}
+
+/** A condition on rows of `changes`, and its values. */
+interface Condition {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** Which changes match, as far as their counts tell. */
+function matchesOf(crossing: bigint | undefined): Condition {
+  return crossing === undefined
+    ? { sql: "true", values: [] }
+    : { sql: "(before > ? AND after <= ?)", values: [crossing, crossing] };
+}
+
+/** Goes through the next revisions, which have no gap: without a filter through no more than are wanted. */
+function searchRevisions(
+  connection: Connection,
+  { petIds, crossing, limit, newestFirst }: ChangeQuery,
+  range: RevisionRange,
+): Search {
+  const isFiltered = crossing !== undefined || petIds.length > 0;
+  const count = isFiltered ? maxSearched : lesserOf(BigInt(limit), maxSearched);
+  const low = newestFirst ? greaterOf(range.low, range.high - count) : range.low;
+  const high = newestFirst ? range.high : lesserOf(range.high, range.low + count);
+  const matches = matchesOf(crossing);
+  const ofPets = petIds.length === 0 ? "true" : "pet_id IN (SELECT value FROM json_each(?))";
+  const rows = connection.all<{ revision: bigint }>(
+    `SELECT revision FROM changes WHERE revision > ? AND revision <= ? AND ${matches.sql} AND ${ofPets}
+     ORDER BY revision ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+    low,
+    high,
+    ...matches.values,
+    ...(petIds.length === 0 ? [] : [`[${petIds.join(",")}]`]),
+    BigInt(limit),
+  );
+  return { revisions: rows.map(({ revision }) => revision), reached: newestFirst ? low + 1n : high };
+}
+
+/*
+ * Each change names the pet's change before it, so a pet's history can only be walked backwards. To go forwards, a search
+ * jumps to the pet's next mark, or to its last change, and walks back to where it was: at most `changesPerMark` steps.
+ */
+
+/** After so many steps a search ends with what it has found. They take a few milliseconds, and fill a whole page. */
+const maxSteps = 1_000;
+
+/** The most pets that are walked one by one. For more, going through all changes is quicker. */
+const maxWalked = 8;
+
+/** Finds the next changes of some pets in a range. Throws `PET_NOT_FOUND`. To be called in a transaction. */
+function searchPets(connection: Connection, query: ChangeQuery, range: RevisionRange): Search {
+  const pets = [...new Set(query.petIds)].map((petId) => ({ petId, head: lastChangeOf(connection, petId) }));
+  const placed = query.newestFirst ? range.high : range.low;
+  if (pets.filter(({ head }) => head > placed).length > maxWalked) {
+    return searchRevisions(connection, query, range);
+  }
+  const revisions = new PetRevisions(connection, query.crossing);
+  return query.newestFirst
+    ? searchBackwards(revisions, pets, { ...range, limit: query.limit })
+    : searchForwards(revisions, pets, { ...range, limit: query.limit });
+}
+
+interface PetHead {
+  readonly petId: bigint;
+  /** The revision of the pet's last change; 0 for none. */
+  readonly head: bigint;
+}
+
+interface Wanted extends RevisionRange {
+  readonly limit: number;
+}
+
+function searchForwards(revisions: PetRevisions, pets: readonly PetHead[], { low, high, limit }: Wanted): Search {
+  const searches = pets.map((pet) => ({ ...pet, reached: low }));
+  const found: bigint[] = [];
+  for (;;) {
+    const open = searches.filter(({ head, reached }) => reached < head && reached < high);
+    const reached = open.map((search) => search.reached).reduce(lesserOf, high);
+    const known = found.filter((revision) => revision <= reached);
+    if (open.length === 0 || known.length >= limit || revisions.steps >= maxSteps) {
+      return { revisions: known.sort(ascending).slice(0, limit), reached };
+    }
+    for (const search of open.filter((each) => each.reached === reached)) {
+      const start = revisions.markFrom(search.petId, reached + 1n) ?? search.head;
+      found.push(...revisions.walk(start, { low: reached }).matches);
+      search.reached = start;
+    }
+  }
+}
+
+function searchBackwards(revisions: PetRevisions, pets: readonly PetHead[], { low, high, limit }: Wanted): Search {
+  const searches = pets.map(({ petId, head }) => ({
+    next: head <= high ? head : (revisions.markFrom(petId, high) ?? head),
+  }));
+  const found: bigint[] = [];
+  for (;;) {
+    const [newest, next] = searches.reduce<[{ next: bigint } | undefined, bigint]>(
+      (best, search) => (search.next > best[1] ? [search, search.next] : best),
+      [undefined, low],
+    );
+    const known = found.filter((revision) => revision > next && revision <= high);
+    if (newest === undefined || known.length >= limit || revisions.steps >= maxSteps) {
+      return { revisions: known.sort(ascending).reverse().slice(0, limit), reached: next + 1n };
+    }
+    const walked = revisions.walk(next, { low, maxSteps: changesPerMark });
+    found.push(...walked.matches);
+    newest.next = walked.next;
+  }
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : 1;
+}
+
+function lastChangeOf(connection: Connection, petId: bigint): bigint {
+  const stock = findStock(connection, petId);
+  if (stock === undefined) {
+    throw petNotFound(petId);
+  }
+  return stock.revision;
+}
+
+interface StepRow {
+  readonly revision: bigint;
+  readonly previous: bigint;
+  readonly matches: bigint | null;
+}
+
+/** Walks from one change of a pet to the one before, and counts the steps. */
+class PetRevisions {
+  readonly #connection: Connection;
+  readonly #matches: Condition;
+  steps = 0;
+
+  constructor(connection: Connection, crossing: bigint | undefined) {
+    this.#connection = connection;
+    this.#matches = matchesOf(crossing);
+  }
+
+  /** The first mark of a pet from a revision on. */
+  markFrom(petId: bigint, revision: bigint): bigint | undefined {
+    return this.#connection.get<{ revision: bigint }>(
+      `SELECT revision FROM change_marks WHERE pet_id = ? AND revision >= ? ORDER BY revision LIMIT 1`,
+      petId,
+      revision,
+    )?.revision;
+  }
+
+  /**
+   * Walks from a change back to those above `low`. Returns the revisions of the changes that match, and where the walk
+   * would go on: at `low` where the changes before are no longer kept.
+   */
+  walk(
+    start: bigint,
+    { low, maxSteps: limit = -1 }: { readonly low: bigint; readonly maxSteps?: number },
+  ): { readonly matches: readonly bigint[]; readonly next: bigint } {
+    const { sql, values } = this.#matches;
+    const rows = this.#connection.all<StepRow>(
+      `WITH RECURSIVE walk (revision, previous, matches) AS (
+         SELECT revision, previous, ${sql} FROM changes WHERE revision = ?
+         UNION ALL
+         SELECT changes.revision, changes.previous, ${sql}
+         FROM walk CROSS JOIN changes ON changes.revision = walk.previous WHERE walk.previous > ?
+         LIMIT ?
+       )
+       SELECT * FROM walk`,
+      ...values,
+      start,
+      ...values,
+      low,
+      BigInt(limit),
+    );
+    this.steps += rows.length;
+    const isCut = rows.length === limit;
+    return {
+      matches: rows.filter(({ matches }) => matches === 1n).map(({ revision }) => revision),
+      next: isCut ? (rows.at(-1)?.previous ?? low) : low,
+    };
+  }
+}
+
+/** The most rows of a kind that one step deletes: twice what a batch may write, in some 10 ms. */
+const rowsPerStep = 2_000n;
+
+/** Whether `deleteOutdated` has anything to do. To be called in a transaction. */
+export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
+  const row = connection.get<{ found: bigint }>(
+    `SELECT EXISTS (SELECT 1 FROM holds WHERE state = 'held' AND expires_at_ms <= ?)
+       OR EXISTS (SELECT 1 FROM holds WHERE ended_at_ms < ?)
+       OR EXISTS (SELECT 1 FROM idempotency_records WHERE created_at_ms <= ?) AS found`,
+    nowMs,
+    keptSinceMs,
+    nowMs - idempotencyMs,
+  );
+  return row?.found === 1n || oldestWanted(connection, keptSinceMs) > oldestRevision(connection);
+}
+
+/** See `StockStore.deleteOutdated`. Notes which holds have expired, too, so that these are deleted when it is time. */
+export function deleteOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
+  return connection.atomically(() => {
+    noteExpired(connection, nowMs, Number(rowsPerStep));
+    connection.run(
+      `DELETE FROM holds WHERE position IN (SELECT position FROM holds WHERE ended_at_ms < ? ORDER BY ended_at_ms LIMIT ?)`,
+      keptSinceMs,
+      rowsPerStep,
+    );
+    connection.run(
+      `DELETE FROM idempotency_records WHERE (key_id, idempotency_key) IN (
+         SELECT key_id, idempotency_key FROM idempotency_records WHERE created_at_ms <= ?
+         ORDER BY created_at_ms LIMIT ?)`,
+      nowMs - idempotencyMs,
+      rowsPerStep,
+    );
+    deleteChanges(connection, keptSinceMs);
+    return hasOutdated(connection, keptSinceMs, nowMs);
+  });
+}
+
+function deleteChanges(connection: Connection, keptSinceMs: number): void {
+  const oldest = oldestRevision(connection);
+  const end = lesserOf(oldestWanted(connection, keptSinceMs), oldest + rowsPerStep);
+  if (end > oldest && end > appliedRevision(connection)) {
+    applyAll(connection);
+  }
+  connection.run(
+    `DELETE FROM change_marks WHERE (pet_id, revision) IN (SELECT pet_id, revision FROM changes WHERE revision < ?)`,
+    end,
+  );
+  connection.run(`DELETE FROM changes WHERE revision < ?`, end);
+}
+
+/** The first revision to keep. The newest change is kept for ever: the next revision is counted from it. */
+function oldestWanted(connection: Connection, keptSinceMs: number): bigint {
+  return lesserOf(findOldest(connection, keptSinceMs), headOf(connection));
 }

@@ -11,8 +11,7 @@ import {
 import type { Quota } from "../../domain/limits.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
-import { readEnumText, readStringArray } from "./column-values.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, readEnumText, readStringArray } from "./connection.ts";
 
 interface KeyRow {
   readonly id: string;

@@ -26,15 +26,12 @@ import { abortable, abortableItems } from "../abortable.ts";
 import { entryOf } from "../stored-stock.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
-import { listChanges } from "./history.ts";
+import { hasOutdated, listChanges } from "./history.ts";
 import { historyBounds } from "./history-bounds.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
-import { listInventory } from "./inventory.ts";
 import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
+import { countOrders, countPets, getPet, iterateOrders, iteratePets, listInventory, listOrders } from "./lists.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
-import { countOrders, iterateOrders, listOrders } from "./orders.ts";
-import { countPets, getPet, iteratePets } from "./pets.ts";
-import { hasOutdated } from "./retention.ts";
 import { findStock } from "./stock.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
@@ -192,7 +189,7 @@ export class SqliteStore implements Store {
 
   async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
     // A server imports nothing, and starts sooner without.
-    const { importAll } = await import("./import/import.ts");
+    const { importAll } = await import("./import.ts");
     const connection = openDatabase(this.#path, this.#options);
     try {
       return await importAll(connection, imports, nowMs);

@@ -8,8 +8,7 @@ import {
   type WebhookProgress,
 } from "../../domain/webhook.ts";
 import { type AttemptRow, attemptFromRow, toNullable, type WebhookColumns, webhookFromColumns } from "../rows.ts";
-import { readEnumText, readStringArray } from "./column-values.ts";
-import type { Connection, Value } from "./connection.ts";
+import { type Connection, readEnumText, readStringArray, type Value } from "./connection.ts";
 
 interface WebhookRow extends WebhookColumns {
   readonly pet_ids: string;

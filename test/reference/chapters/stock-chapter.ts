@@ -1,7 +1,7 @@
 import { readChapters } from "../../../src/reference/chapters/chapter.ts";
 import { templateValues } from "../../../src/reference/chapters/template-values.ts";
-import { openApiDocument } from "../../../src/reference/openapi/document.ts";
-import { listOperations } from "../../../src/reference/openapi/operations.ts";
+import { openApiDocument } from "../../../src/reference/openapi.ts";
+import { listOperations } from "../../../src/reference/operations.ts";
 import { apiServices } from "../../../src/server/api.ts";
 
 const document = JSON.parse(openApiDocument({ production: undefined, staging: undefined }));

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openApiDocument } from "../../../src/reference/openapi/document.ts";
+import { openApiDocument } from "../../../src/reference/openapi.ts";
 import { expectErrorBody } from "../../support/expectations.ts";
 import { createHttp1Client, createHttp2Client, type HttpClient } from "../../support/http.ts";
 import { serve, type TestServer, TestStore } from "../../support/server.ts";

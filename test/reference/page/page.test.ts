@@ -7,7 +7,7 @@ import {
   openApiDocument,
   responseOf,
   schemaOf,
-} from "../../../src/reference/openapi/document.ts";
+} from "../../../src/reference/openapi.ts";
 import { createHttp1Client, type HttpAnswer, type HttpClient } from "../../support/http.ts";
 import { serve, type TestServer, TestStore } from "../../support/server.ts";
 

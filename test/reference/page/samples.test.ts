@@ -12,13 +12,8 @@ import { writeBufCurl, writeGrpcurl } from "../../../src/reference/assets/sample
 import { writePython } from "../../../src/reference/assets/samples/python.js";
 import { writeTypeScript } from "../../../src/reference/assets/samples/typescript.js";
 import { exceedingSample } from "../../../src/reference/chapters/limit-samples.ts";
-import { openApiDocument } from "../../../src/reference/openapi/document.ts";
-import {
-  callableOf,
-  exampleCall,
-  listOperations,
-  type OperationEntry,
-} from "../../../src/reference/openapi/operations.ts";
+import { openApiDocument } from "../../../src/reference/openapi.ts";
+import { callableOf, exampleCall, listOperations, type OperationEntry } from "../../../src/reference/operations.ts";
 import { apiServices } from "../../../src/server/api.ts";
 import { beyondDouble } from "../../support/fixture.ts";
 import { createFolder } from "../../support/folder.ts";

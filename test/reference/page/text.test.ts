@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { highlight } from "../../../src/reference/assets/highlight.js";
 import { renderChapter } from "../../../src/reference/chapters/chapter.ts";
-import { operationBadge } from "../../../src/reference/html/elements.ts";
-import { listServers } from "../../../src/reference/openapi/document.ts";
+import { operationBadge } from "../../../src/reference/elements.ts";
+import { listServers } from "../../../src/reference/openapi.ts";
 
 const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type CopySource, type CopyTarget, copyStore } from "../../../src/storage/copy/copy-store.ts";
-import type { CopiedRow, CopiedTable, StoreHead } from "../../../src/storage/copy/tables.ts";
+import {
+  type CopiedRow,
+  type CopiedTable,
+  type CopySource,
+  type CopyTarget,
+  copyStore,
+  type StoreHead,
+} from "../../../src/storage/copy.ts";
 
 type Content = Readonly<Record<string, readonly CopiedRow[]>>;
 

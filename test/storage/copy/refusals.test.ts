@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { describeError } from "../../../src/cli/failure.ts";
 import { copyStore } from "../../../src/cli/store-file.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
-import { acquireServerLock } from "../../../src/storage/sqlite/files/server-lock.ts";
+import { acquireServerLock } from "../../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../../support/folder.ts";
 import { mintKey } from "../../support/keys.ts";
 import { guarded } from "../../support/postgres/cluster.ts";

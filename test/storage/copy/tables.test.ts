@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { copiedTables } from "../../../src/storage/copy/tables.ts";
+import { copiedTables } from "../../../src/storage/copy.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";

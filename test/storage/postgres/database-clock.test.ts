@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DatabaseClock } from "../../../src/storage/postgres/connection/database-clock.ts";
+import { DatabaseClock } from "../../../src/storage/postgres/servers.ts";
 
 const hourMs = 3_600_000;
 

@@ -2,7 +2,6 @@ import type { Duplex } from "node:stream";
 import pg from "pg";
 import { storeUnavailable } from "../../../domain/errors.ts";
 import type { DatabaseAddress } from "./database-url.ts";
-import { decodeText, decodeTexts, encodeText } from "./text.ts";
 
 /** A value of a statement. Integers of 64 bits are read as bigint. */
 export type Value =
@@ -317,3 +316,26 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 /** PostgreSQL's code of the error that a value is there already, which must be unique. */
 export const uniqueViolation = "23505";
+
+/*
+ * PostgreSQL's texts have no U+0000, and those of the store may have one. So U+0000 is written as U+E000 and `0`, and
+ * U+E000, a private character that hardly anybody uses, as itself and `1`.
+ */
+
+/** Writes a text as PostgreSQL can keep it. */
+export function encodeText(text: string): string {
+  return text.includes("\0") || text.includes("\uE000")
+    ? text.replaceAll("\uE000", "\uE0001").replaceAll("\0", "\uE0000")
+    : text;
+}
+
+/** Reads what `encodeText` has written. */
+function decodeText(text: string): string {
+  return text.includes("\uE000")
+    ? text.replace(/\uE000([01])/g, (_, digit) => (digit === "0" ? "\0" : "\uE000"))
+    : text;
+}
+
+function decodeTexts(texts: readonly string[]): string[] {
+  return texts.map(decodeText);
+}

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { maskCredentials } from "../../../domain/masking.ts";
 import { isPostgresUrl } from "../../../domain/store/store.ts";
-import { DatabaseError } from "./database-error.ts";
 
 /** Where a database is, and how to connect to it. */
 export interface DatabaseAddress {
@@ -120,4 +119,9 @@ function readCertificate(file: string, shown: string): string {
   } catch (error) {
     throw new DatabaseError(`${shown}: sslrootcert cannot be read: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Why a database cannot be used as the store. The message is one line for the operator, without any password. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
 }

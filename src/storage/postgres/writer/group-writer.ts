@@ -10,9 +10,8 @@ import {
   LostConnectionError,
 } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
-import { flush, isDirty } from "./flush.ts";
-import { gather } from "./gather.ts";
 import { arePlain, writePlainChanges } from "./plain-changes.ts";
+import { flush, gather, isDirty } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
 import type { Head, WorkingSet } from "./working-set.ts";
 

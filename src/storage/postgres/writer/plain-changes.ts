@@ -1,8 +1,8 @@
 import { maxInt64, minInt64 } from "../../../domain/ranges.ts";
 import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
-import { changesChannel } from "../change-counts.ts";
+import { changesChannel } from "../change-tokens.ts";
 import type { Queryable } from "../connection/connection.ts";
-import { type StockRow, stockFromRow } from "./gather.ts";
+import { type StockRow, stockFromRow } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
 import { type Head, WorkingSet } from "./working-set.ts";
 

@@ -9,6 +9,7 @@ import {
   holdAt,
   holdStateAt,
 } from "../../../domain/hold.ts";
+import { isReplay } from "../../../domain/idempotency.ts";
 import {
   batchRefusalError,
   decideStock,
@@ -19,13 +20,12 @@ import {
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store/stock-store.ts";
-import { entryOf } from "../../stored-stock.ts";
-import { findStillHeld, noteExpiredHold } from "./hold-expiry.ts";
-import { doOnce } from "./idempotency.ts";
-import type { StoredStock, WorkingSet } from "./working-set.ts";
+import { parseResult, writeResult } from "../../rows.ts";
+import { entryOf, type HoldQuestion } from "../../stored-stock.ts";
+import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 
 /** The rows that a write reads. */
-export interface Needs {
+interface Needs {
   readonly petIds: readonly bigint[];
   /** The pets whose overdue holds it judges by. */
   readonly judgedPetIds: readonly bigint[];
@@ -189,4 +189,53 @@ function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext)
     outcome: "done",
     entry: entryOf(set.writeStock(present, { kind, quantity: decision.quantity, reason, reference }, context)),
   };
+}
+
+/*
+ * A hold is over at its expiry, whether it has been noted or not. What was found to be over once is noted, so that
+ * it stays over when a clock is set back.
+ */
+
+/**
+ * Finds what is held of a pet: returns what those holds hold that are not over. Notes the oldest of the others, which
+ * the group has read; and all that it has not read only where the answer to the question rests on them.
+ */
+function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, heldAtMost }: HoldQuestion): bigint {
+  const { oldest, rest } = set.overdueOf(petId);
+  const over = oldest.filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
+  const known = over.reduce((sum, { quantity }) => sum + quantity, 0n);
+  const stillHeld = held - known - rest;
+  for (const hold of over) {
+    noteExpiredHold(set, petId, hold);
+  }
+  if (rest > 0n && stillHeld <= heldAtMost && held - known > heldAtMost) {
+    for (const hold of set.overdueOf(petId).oldest.filter(({ expiresAtMs }) => expiresAtMs <= set.nowMs)) {
+      noteExpiredHold(set, petId, hold);
+    }
+    set.noteRest(petId);
+  }
+  return stillHeld;
+}
+
+/** Notes that one hold is over. */
+function noteExpiredHold(set: WorkingSet, petId: bigint, hold: OpenHold): void {
+  set.endHold(petId, hold, { state: "expired", endedAtMs: hold.expiresAtMs });
+}
+
+/**
+ * Does a write once: where it was done before under the same idempotency key, returns what was the result then. What
+ * `work` throws is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`.
+ */
+function doOnce<T>(set: WorkingSet, { keyId, nowMs, idempotency }: WriteContext, work: () => T): Written<T> {
+  if (idempotency === undefined) {
+    return { value: work(), isReplayed: false };
+  }
+  const record = set.recordOf(keyId, idempotency.key);
+  if (record !== undefined && isReplay(record, idempotency, nowMs)) {
+    return { value: parseResult(record.result), isReplayed: true };
+  }
+  const value = work();
+  const { key, fingerprint } = idempotency;
+  set.remember({ keyId, key, fingerprint, result: writeResult(value), createdAtMs: nowMs });
+  return { value, isReplayed: false };
 }

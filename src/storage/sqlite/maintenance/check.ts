@@ -1,11 +1,14 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
+import { scopes } from "../../../domain/key.ts";
+import { lastBanStep } from "../../../domain/limits.ts";
+import { maxTimestampMs, minTimestampMs } from "../../../domain/ranges.ts";
 import type { CheckDepth, ReportProgress } from "../../../domain/store/store-maintenance.ts";
-import { Connection } from "../connection.ts";
-import { identify } from "../database.ts";
-import { resolveDatabase, StoreFileError, toStoreFileError } from "../files/store-file.ts";
-import { findSchemaFaults } from "../schema.ts";
-import { type Invariant, invariants } from "./invariants.ts";
+import { keptAttempts } from "../../../domain/webhook.ts";
+import { Connection, type Value } from "../connection.ts";
+import { findSchemaFaults, identify } from "../database.ts";
+import { changesPerMark } from "../stock.ts";
+import { resolveDatabase, StoreFileError, toStoreFileError } from "../store-file.ts";
 
 /** The first version of the schema whose stock may lack changes. */
 const currentStockSince = 7;
@@ -127,4 +130,211 @@ interface BrokenReference {
 function findBrokenReferences(connection: Connection): string[] {
   const rows = connection.all<BrokenReference>("PRAGMA foreign_key_check");
   return rows.slice(0, maxFaults).map(({ table, parent }) => `${table}: a row is of nothing that ${parent} has`);
+}
+
+/** A rule for rows that the schema cannot express. */
+interface Invariant {
+  /** What the rule is about, for error messages. */
+  readonly subject: string;
+  /** Selects a `fault` for each row that breaks the rule. */
+  readonly sql: string;
+  /** The first version of the schema that has what the rule is about; 1 by default. */
+  readonly since?: number;
+  readonly values?: readonly Value[];
+}
+
+/** The first version of the schema that has stock, holds and history. */
+const stockSince = 5;
+
+/** The first version of the schema that has webhooks. */
+const webhooksSince = 6;
+
+/** The rules that the service relies on. */
+const invariants: readonly Invariant[] = [
+  {
+    subject: "the pets' lists",
+    sql: `SELECT 'pet ' || id || ': its photoUrls and tags must be lists of texts' AS fault FROM pets
+          WHERE NOT (${isListOfTexts("photo_urls")} AND ${isListOfTexts("tags")})`,
+  },
+  {
+    subject: "the orders' dates",
+    sql: `SELECT 'order ' || id || ': its shipDate must be in the years 1 to 9999' AS fault FROM orders
+          WHERE ${isImpossibleTime("ship_date_ms")}`,
+  },
+  {
+    subject: "the keys",
+    sql: `SELECT 'key ' || id || ': its scopes must be a list of scopes that there are' AS fault FROM keys
+          WHERE NOT (${isListOfTexts("scopes")})
+             OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?)))
+          UNION ALL
+          SELECT 'key ' || id || ': its limits must be 1 at least' FROM keys WHERE min(per_minute, per_day) < 1
+          UNION ALL
+          SELECT 'key ' || id || ': its times must be in the years 1 to 9999' FROM keys
+          WHERE ${isImpossibleTime("created_at_ms")} OR ${isImpossibleTime("expires_at_ms")} OR ${isImpossibleTime("revoked_at_ms")}
+          UNION ALL
+          SELECT 'key ' || id || ': it has no secret' FROM keys
+          WHERE NOT EXISTS (SELECT 1 FROM secrets WHERE key_id = keys.id)`,
+    values: [JSON.stringify(scopes)],
+  },
+  {
+    subject: "the secrets",
+    sql: `SELECT 'key ' || key_id || ': the hash of a secret must have 32 bytes' AS fault FROM secrets
+          WHERE length(hash) <> 32`,
+  },
+  {
+    subject: "the counters",
+    sql: `SELECT 'key ' || key_id || ': a window must have a beginning and a count from 1 on, or neither' AS fault
+          FROM usage
+          WHERE NOT (${isWindow("minute")} AND ${isWindow("day")} AND ${isWindow("refusals")})
+          UNION ALL
+          SELECT 'key ' || key_id || ': a ban must have an end and a step from 1 to ${lastBanStep}, or neither' FROM usage
+          WHERE (ban_step IS NULL) <> (ban_ends_at_ms IS NULL) OR ban_step NOT BETWEEN 1 AND ${lastBanStep}
+          UNION ALL
+          SELECT 'key ' || key_id || ': its counters know of more unbans than the key' FROM usage
+          JOIN keys ON keys.id = usage.key_id WHERE usage.unbans > keys.unbans`,
+  },
+  // The oldest changes may have been deleted, with their marks. The newest one never is. A link to a deleted change leads
+  // below the oldest one that is left.
+  {
+    subject: "the pets' stock",
+    since: stockSince,
+    sql: `SELECT 'pet ' || id || ': it has no stock' AS fault FROM pets
+          WHERE id NOT IN (SELECT pet_id FROM stock)
+          UNION ALL
+          SELECT 'pet ' || pet_id || ': it has stock, and is none of the pets' FROM stock
+          WHERE pet_id NOT IN (SELECT id FROM pets)
+          UNION ALL
+          SELECT 'pet ' || pet_id || ': its stock must have a revision if it has changes, and only then' FROM current_stock
+          WHERE NOT (revision >= changes AND changes >= 0 AND (revision = 0) = (changes = 0))
+          UNION ALL
+          SELECT 'pet ' || pet_id || ': its stock says that ' || held || ' are held, and its holds say ' || sum
+          FROM (SELECT pet_id, held,
+                  ifnull((SELECT sum(quantity) FROM holds WHERE holds.pet_id = stock.pet_id AND state = 'held'), 0) AS sum
+                FROM stock)
+          WHERE held <> sum`,
+  },
+  {
+    subject: "the history",
+    since: stockSince,
+    sql: `SELECT 'the history has no lineage of twelve hexadecimal digits' AS fault
+          WHERE NOT EXISTS (SELECT 1 FROM history WHERE length(lineage) = 12 AND lineage NOT GLOB '*[^0-9a-f]*')
+          UNION ALL
+          SELECT 'the history has gaps between its changes ' || min(revision) || ' and ' || max(revision) FROM changes
+          HAVING count(*) <> max(revision) - min(revision) + 1
+          UNION ALL
+          SELECT 'the history begins with change ' || min(revision) || ', and must begin with 1 at least' FROM changes
+          HAVING min(revision) < 1`,
+  },
+  {
+    subject: "the changes that the stock lacks",
+    since: 7,
+    sql: `SELECT 'the stock cannot have all changes up to ' || applied_revision AS fault FROM history
+          WHERE applied_revision NOT BETWEEN (SELECT ifnull(min(revision), 1) FROM changes) - 1
+            AND (SELECT ifnull(max(revision), 0) FROM changes)
+          UNION ALL
+          SELECT 'change ' || revision || ': it must have a number, because the stock may lack it' FROM changes
+          WHERE revision > (SELECT applied_revision FROM history) AND number < 1
+          UNION ALL
+          SELECT 'change ' || revision || ': its number is ' || number || ', and it is the pet''s ' || place FROM (
+            SELECT changes.revision, number,
+              stock.changes + 1 - row_number() OVER (PARTITION BY pet_id ORDER BY changes.revision DESC) AS place
+            FROM changes JOIN current_stock AS stock USING (pet_id))
+          WHERE number NOT IN (0, place)`,
+  },
+  {
+    subject: "the changes",
+    since: stockSince,
+    // Each change beside the pet's change before it, and numbered from the pet's last one on.
+    sql: `WITH linked AS (
+            SELECT revision, pet_id, previous, before, after,
+              row_number() OVER pet AS place, lead(revision) OVER pet AS former, lead(after) OVER pet AS former_after
+            FROM changes WINDOW pet AS (PARTITION BY pet_id ORDER BY revision DESC)
+          )
+          SELECT 'change ' || linked.revision || ': ' || CASE
+              WHEN stock.pet_id IS NULL THEN 'it is of a pet that there is not'
+              WHEN place = 1 AND stock.revision <> linked.revision THEN 'the stock knows of another last change of the pet'
+              WHEN place = 1 AND stock.quantity <> after THEN 'it is the last of the pet, whose stock is another'
+              WHEN former IS NULL AND previous >= (SELECT min(revision) FROM changes)
+                THEN 'it names a change before it that there is not'
+              WHEN former IS NOT NULL AND previous <> former THEN 'it does not name the change of the pet before it'
+              WHEN former IS NOT NULL AND before IS NOT former_after THEN 'it does not go on where the one before has ended'
+              ELSE 'it must have a mark if it is the ${changesPerMark}th of the pet, and only then'
+            END AS fault
+          FROM linked LEFT JOIN current_stock AS stock ON stock.pet_id = linked.pet_id
+          WHERE stock.pet_id IS NULL
+            OR (place = 1 AND (stock.revision <> linked.revision OR stock.quantity <> after))
+            OR (former IS NULL AND previous >= (SELECT min(revision) FROM changes))
+            OR (former IS NOT NULL AND (previous <> former OR before IS NOT former_after))
+            OR ((stock.changes - place + 1) % ${changesPerMark} = 0) <> EXISTS (
+              SELECT 1 FROM change_marks AS mark
+              WHERE mark.pet_id = linked.pet_id AND mark.revision = linked.revision)`,
+  },
+  {
+    subject: "the links into the history",
+    since: stockSince,
+    sql: `SELECT 'pet ' || pet_id || ': its last change, ' || revision || ', is not in the history' AS fault FROM current_stock
+          WHERE revision >= (SELECT ifnull(min(revision), 1) FROM changes)
+            AND revision NOT IN (SELECT revision FROM changes)
+          UNION ALL
+          SELECT 'pet ' || pet_id || ': it has a mark of change ' || revision || ', which is none of its changes'
+          FROM change_marks AS mark
+          WHERE NOT EXISTS (SELECT 1 FROM changes WHERE revision = mark.revision AND pet_id = mark.pet_id)`,
+  },
+  {
+    subject: "the holds",
+    since: stockSince,
+    sql: `SELECT 'hold ' || id || ': it is of a pet that there is not' AS fault FROM holds
+          WHERE pet_id NOT IN (SELECT pet_id FROM stock)
+          UNION ALL
+          SELECT 'hold ' || id || ': it must expire after it was made' FROM holds WHERE expires_at_ms <= created_at_ms`,
+  },
+  {
+    subject: "the idempotency records",
+    since: stockSince,
+    sql: `SELECT 'idempotency key ' || idempotency_key || ' of ' || key_id || ': it must have a fingerprint and a result'
+            AS fault
+          FROM idempotency_records
+          WHERE length(fingerprint) <> 32 OR NOT json_valid(result)`,
+  },
+  {
+    subject: "the webhooks",
+    since: webhooksSince,
+    sql: `WITH head (head) AS (SELECT ifnull(max(revision), 0) FROM changes)
+          SELECT 'webhook ' || id || ': its position, ' || position || ', is none of the history, which ends with ' || head
+            AS fault
+          FROM webhooks, head WHERE position NOT BETWEEN 0 AND head
+          UNION ALL
+          SELECT 'webhook ' || id || ': its delivery must end after its position, and with a change that there is'
+          FROM webhooks, head WHERE delivering_up_to <= position OR delivering_up_to > head
+          UNION ALL
+          SELECT 'webhook ' || id || ': it must have failures, since when, and its next attempt; or none of them'
+          FROM webhooks
+          WHERE failures < 0 OR (failures = 0) <> (failing_since_ms IS NULL)
+            OR (failures = 0) <> (next_attempt_at_ms IS NULL)
+          UNION ALL
+          SELECT 'webhook ' || id || ': its pets must be a list of texts' FROM webhooks
+          WHERE NOT ${isListOfTexts("pet_ids")}`,
+  },
+  {
+    subject: "the attempts of webhooks",
+    since: webhooksSince,
+    sql: `SELECT 'webhook ' || webhook_id || ': it has ' || count(*) || ' attempts, and ${keptAttempts} are kept' AS fault
+          FROM webhook_attempts GROUP BY webhook_id HAVING count(*) > ${keptAttempts}`,
+  },
+];
+
+/** Whether a column has a JSON list of texts. The JSON functions throw for invalid JSON, so `json_valid` comes first. */
+function isListOfTexts(column: string): string {
+  return `CASE WHEN json_valid(${column})
+            THEN json_type(${column}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE type <> 'text')
+            ELSE false END`;
+}
+
+/** Whether a time is outside of the years that a timestamp may have. NULL is inside. */
+function isImpossibleTime(column: string): string {
+  return `ifnull(${column} NOT BETWEEN ${minTimestampMs} AND ${maxTimestampMs}, false)`;
+}
+
+function isWindow(name: string): string {
+  return `(${name}_opened_at_ms IS NULL) = (${name}_count IS NULL) AND ifnull(${name}_count >= 1, true)`;
 }

@@ -100,7 +100,7 @@ export class SqliteMaintenance implements StoreMaintenance {
   }
 
   async restore(backup: string, report?: ReportProgress): Promise<string | undefined> {
-    const { restoreDatabase } = await import("./restore.ts");
+    const { restoreDatabase } = await import("./backup.ts");
     return restoreDatabase(backup, this.#file, report);
   }
 

@@ -1,9 +1,8 @@
 import { DomainError } from "../../../domain/errors.ts";
-import { DamagedRowError } from "../column-values.ts";
-import { type Connection, isMediumFailure } from "../connection.ts";
-import { type FileIdentity, StoreFileError } from "../files/store-file.ts";
+import { type Connection, DamagedRowError, isMediumFailure } from "../connection.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
-import { StockWrites } from "../stock-writes.ts";
+import { StockWrites } from "../stock.ts";
+import { type FileIdentity, StoreFileError } from "../store-file.ts";
 import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
 import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";

@@ -11,10 +11,9 @@ import {
 import type { BatchOutcome, WriteContext, Written } from "../../../domain/store/stock-store.ts";
 import { entryOf } from "../../stored-stock.ts";
 import type { Connection } from "../connection.ts";
-import { findStillHeld } from "../hold-expiry.ts";
+import { findStillHeld } from "../holds.ts";
 import { doOnce, recall, remember } from "../idempotency.ts";
-import type { StoredStock } from "../stock.ts";
-import { StockWrites } from "../stock-writes.ts";
+import { StockWrites, type StoredStock } from "../stock.ts";
 
 /** What becomes of a command: `replayed` is what became of it before. */
 export type CommandResult =

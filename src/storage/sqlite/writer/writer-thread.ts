@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { ConnectionOptions } from "../connection.ts";
 import { openDatabase } from "../database.ts";
-import { FileIdentity } from "../files/store-file.ts";
+import { FileIdentity } from "../store-file.ts";
 import { CommandQueue, type QueuedCommand } from "./command-queue.ts";
 import { GroupWriter, toFailure } from "./group-writer.ts";
 import type { GroupOutcome, Task } from "./writes.ts";

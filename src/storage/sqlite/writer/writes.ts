@@ -1,9 +1,9 @@
 import type { ErrorCode } from "../../../domain/errors.ts";
 import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
 import type { Connection } from "../connection.ts";
+import { deleteOutdated } from "../history.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
 import { createKey, revokeKey, rotateKey, unbanKey, updateKey } from "../keys.ts";
-import { deleteOutdated } from "../retention.ts";
 import { saveUsage } from "../usage.ts";
 import {
   createWebhook,

@@ -1,0 +1,339 @@
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+
+/** Why a store was not copied. The message is one line for the operator, without any password. */
+export class CopyError extends Error {
+  override readonly name = "CopyError";
+}
+
+/**
+ * A store, as of one moment. To dispose of it leaves it as it was, unless it was committed. Its errors name the store in
+ * one line for the operator: `StoreFileError` of a file, `DatabaseError` of a database.
+ */
+export interface CopySide extends AsyncDisposable {
+  /** The store's name, without any password. */
+  readonly shown: string;
+  /** Tells whether two names lead to the same store. Undefined for a file that there is not yet. */
+  readonly identity: string | undefined;
+  /** The rows of a table by ascending key, some at a time. */
+  read(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
+  readHead(): Promise<StoreHead>;
+}
+
+/** The store that is copied. Nobody can write to it meanwhile. */
+export interface CopySource extends CopySide {
+  /** How many rows all tables have. */
+  countRows(): Promise<number>;
+}
+
+/** The store that is made, in one transaction. */
+export interface CopyTarget extends CopySide {
+  /** Makes the tables where they are missing. Throws for a store that is not empty, or that a server uses. */
+  begin(): Promise<void>;
+  /** Writes the rows of a table. An error of `pieces` is thrown on. */
+  write(table: CopiedTable, pieces: AsyncIterable<readonly CopiedRow[]>): Promise<void>;
+  /** Writes the head, and what follows from the rows. It comes after the last table. */
+  finish(head: StoreHead): Promise<void>;
+  /** Makes the copy durable. */
+  commit(): Promise<void>;
+}
+
+/** How many rows of each table were copied. */
+export type CopiedCounts = Readonly<Record<string, number>>;
+
+/**
+ * Copies a whole store to an empty one, compares both sides, and commits. A copy that ends before it commits leaves the
+ * target as it was. Throws `CopyError`, and the errors of both sides.
+ */
+export async function copyStore(
+  source: CopySource,
+  target: CopyTarget,
+  report: ReportProgress = () => {},
+): Promise<CopiedCounts> {
+  if (source.identity === target.identity) {
+    throw new CopyError(`${source.shown} and ${target.shown} are the same store; name another one to copy it to`);
+  }
+  await target.begin();
+  // Each row is copied, and then compared.
+  const progress = new Progress(2 * (await source.countRows()), report);
+  const copied = new Map<CopiedTable, TableDigest>();
+  for (const table of copiedTables) {
+    const digest = new TableDigest();
+    await target.write(table, watch(source.read(table), digest, progress));
+    copied.set(table, digest);
+  }
+  const head = await source.readHead();
+  await target.finish(head);
+  await compare(target, head, copied, progress);
+  await target.commit();
+  return Object.fromEntries([...copied].map(([{ name }, { count }]) => [name, count]));
+}
+
+/** Throws `CopyError` where the target has anything but what was read from the source. */
+async function compare(
+  target: CopySide,
+  head: StoreHead,
+  copied: ReadonlyMap<CopiedTable, TableDigest>,
+  progress: Progress,
+): Promise<void> {
+  for (const [table, expected] of copied) {
+    const present = new TableDigest();
+    for await (const _ of watch(target.read(table), present, progress)) {
+      // Only the digest is wanted.
+    }
+    if (present.count !== expected.count || present.finish() !== expected.finish()) {
+      const counts = present.count === expected.count ? "" : ` (${expected.count} rows and ${present.count})`;
+      throw different(target, `the rows of ${table.name}${counts}`);
+    }
+  }
+  const { lineage, holdPosition } = await target.readHead();
+  if (lineage !== head.lineage || holdPosition !== head.holdPosition) {
+    throw different(target, "the heads of the history");
+  }
+}
+
+function different({ shown }: CopySide, what: string): CopyError {
+  return new CopyError(`${shown}: ${what} differ from those that were copied; nothing has been changed`);
+}
+
+/** Hands on rows, adds them to a digest, and reports them. */
+async function* watch(
+  pieces: AsyncIterable<readonly CopiedRow[]>,
+  digest: TableDigest,
+  progress: Progress,
+): AsyncGenerator<readonly CopiedRow[]> {
+  for await (const rows of pieces) {
+    digest.add(rows);
+    yield rows;
+    await progress.advance(rows.length);
+  }
+}
+
+/** How many rows are done. */
+class Progress {
+  readonly #total: number;
+  readonly #report: ReportProgress;
+  #done = 0;
+
+  constructor(total: number, report: ReportProgress) {
+    this.#total = total;
+    this.#report = report;
+    report(0, total);
+  }
+
+  async advance(rows: number): Promise<void> {
+    // SQLite keeps the thread to itself: signals arrive in between.
+    await setImmediate();
+    this.#done += rows;
+    this.#report(this.#done, this.#total);
+  }
+}
+
+/** The number of a table's rows, and a digest of them in their order. The two sides of a copy are compared by it. */
+class TableDigest {
+  readonly #hash = createHash("sha256");
+  #count = 0;
+
+  add(rows: readonly CopiedRow[]): void {
+    this.#hash.update(rows.map((row) => `${row.map(writeValue).join(",")}\n`).join(""));
+    this.#count += rows.length;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** It is the last call. */
+  finish(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+/** Two different values of a type are never written alike. */
+function writeValue(value: CopiedValue): string {
+  if (typeof value === "string") {
+    return JSON.stringify(value);
+  }
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
+  }
+  return Array.isArray(value) ? `[${value.map(writeValue).join(",")}]` : String(value);
+}
+
+/** The type of a column, whatever a backend makes of it. */
+export type ColumnType = "integer" | "boolean" | "text" | "bytes" | "texts" | "integers";
+
+/** A value of such a column. */
+export type CopiedValue = bigint | boolean | string | Uint8Array | readonly string[] | readonly bigint[] | null;
+
+/** The values of a table's columns, in their order. */
+export type CopiedRow = readonly CopiedValue[];
+
+/** A table that every backend has, with the columns that mean the same in all of them. */
+export interface CopiedTable {
+  readonly name: string;
+  /** The columns that tell rows apart, in whose order they are read. */
+  readonly key: readonly string[];
+  readonly columns: Readonly<Record<string, ColumnType>>;
+}
+
+/** What a store keeps besides its tables. */
+export interface StoreHead {
+  readonly lineage: string;
+  /** The position of the newest hold that there has ever been; 0 before the first one. */
+  readonly holdPosition: bigint;
+}
+
+/**
+ * What a copy moves, in an order in which no row names another one that is still missing. Left out is what follows from
+ * the rest, and what concerns servers that run, because none does: their registrations, claims and counts of changes,
+ * and which of their saves of usage they repeat. The record of the last backup stays with the store that it is of.
+ */
+export const copiedTables: readonly CopiedTable[] = [
+  {
+    name: "pets",
+    key: ["id"],
+    columns: { id: "integer", name: "text", category: "text", photo_urls: "texts", tags: "texts" },
+  },
+  {
+    name: "stock",
+    key: ["pet_id"],
+    columns: { pet_id: "integer", quantity: "integer", revision: "integer", held: "integer", status: "text" },
+  },
+  {
+    name: "changes",
+    key: ["revision"],
+    columns: {
+      revision: "integer",
+      pet_id: "integer",
+      before: "integer",
+      after: "integer",
+      kind: "text",
+      reason: "text",
+      reference: "text",
+      key_id: "text",
+      request_id: "text",
+      occurred_at_ms: "integer",
+    },
+  },
+  {
+    name: "holds",
+    key: ["position"],
+    columns: {
+      position: "integer",
+      id: "text",
+      pet_id: "integer",
+      quantity: "integer",
+      reference: "text",
+      state: "text",
+      created_at_ms: "integer",
+      expires_at_ms: "integer",
+      ended_at_ms: "integer",
+      key_id: "text",
+    },
+  },
+  {
+    name: "idempotency_records",
+    key: ["key_id", "idempotency_key"],
+    columns: {
+      key_id: "text",
+      idempotency_key: "text",
+      fingerprint: "bytes",
+      result: "text",
+      created_at_ms: "integer",
+    },
+  },
+  {
+    name: "orders",
+    key: ["id"],
+    columns: {
+      id: "integer",
+      pet_id: "integer",
+      quantity: "integer",
+      ship_date_ms: "integer",
+      status: "text",
+      complete: "boolean",
+    },
+  },
+  {
+    name: "keys",
+    key: ["number"],
+    columns: {
+      number: "integer",
+      id: "text",
+      name: "text",
+      plan: "text",
+      per_minute: "integer",
+      per_day: "integer",
+      scopes: "texts",
+      created_at_ms: "integer",
+      expires_at_ms: "integer",
+      revoked_at_ms: "integer",
+      unbans: "integer",
+    },
+  },
+  {
+    name: "secrets",
+    key: ["hash"],
+    columns: { hash: "bytes", key_id: "text", expires_at_ms: "integer" },
+  },
+  {
+    name: "usage",
+    key: ["key_id"],
+    columns: {
+      key_id: "text",
+      minute_opened_at_ms: "integer",
+      minute_count: "integer",
+      day_opened_at_ms: "integer",
+      day_count: "integer",
+      refusals_opened_at_ms: "integer",
+      refusals_count: "integer",
+      ban_step: "integer",
+      ban_ends_at_ms: "integer",
+      unbans: "integer",
+      last_used_at_ms: "integer",
+    },
+  },
+  {
+    name: "deprecated_calls",
+    key: ["key_id", "method"],
+    columns: { key_id: "text", method: "text", last_called_at_ms: "integer" },
+  },
+  {
+    name: "webhooks",
+    key: ["number"],
+    columns: {
+      number: "integer",
+      id: "text",
+      url: "text",
+      pet_ids: "integers",
+      crossing: "integer",
+      created_at_ms: "integer",
+      secret: "text",
+      former_secret: "text",
+      former_secret_ends_ms: "integer",
+      paused: "text",
+      paused_at_ms: "integer",
+      position: "integer",
+      delivering_up_to: "integer",
+      failures: "integer",
+      failing_since_ms: "integer",
+      next_attempt_at_ms: "integer",
+    },
+  },
+  {
+    name: "webhook_attempts",
+    key: ["number"],
+    columns: {
+      number: "integer",
+      webhook_id: "text",
+      delivery_id: "text",
+      at_ms: "integer",
+      duration_ms: "integer",
+      changes: "integer",
+      status: "integer",
+      fault: "text",
+    },
+  },
+];

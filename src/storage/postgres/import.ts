@@ -1,0 +1,282 @@
+import {
+  type ImportCounts,
+  type ImportResult,
+  type Imports,
+  maxStrayPets,
+  type RecordChange,
+  type StrayOrders,
+  UnknownRecordError,
+} from "../../domain/import.ts";
+import type { Order, StockedPet } from "../../domain/pet.ts";
+import { anyWriter, countChanges } from "./change-tokens.ts";
+import { Connection, fromDriverError, type Queryable } from "./connection/connection.ts";
+import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
+import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
+import { identify, type PrepareOptions, withConnection } from "./database.ts";
+import { importLock } from "./locks.ts";
+import { takeSteps } from "./migrations.ts";
+import { lockHead } from "./writer/round-trips.ts";
+
+/**
+ * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
+ * records are gathered in temporary tables. Then imports wait for one another, because they alone write pets and orders;
+ * other writers wait only while the stock is merged.
+ */
+export function importAll(address: DatabaseAddress, imports: Imports, nowMs: number): Promise<ImportResult> {
+  return staging(address, imports, async (connection) => {
+    await connection.query(`SELECT pg_advisory_xact_lock($1)`, importLock);
+    const result = await describe(connection);
+    await mergeStaged(connection, petImport);
+    await mergeStaged(connection, orderImport);
+    await mergeStock(connection, nowMs);
+    if (hasChanges(result)) {
+      await countChanges(connection, anyWriter, "stock", 1);
+    }
+    await connection.commit();
+    return result;
+  });
+}
+
+/**
+ * Returns what an import into a database would do, and changes nothing: makes no store, and migrates none. Throws what
+ * the import would throw, and `DatabaseError`.
+ */
+export async function previewImportInto(
+  url: string,
+  imports: Imports,
+  { ifMissing = "create" }: Pick<PrepareOptions, "ifMissing"> = {},
+): Promise<ImportResult> {
+  const address = parseDatabaseUrl(url);
+  const version = await withConnection(address, (connection) => identify(connection, address));
+  if (version === 0 && ifMissing === "refuse") {
+    throw new DatabaseError(`${address.shown}: there is no such store`);
+  }
+  return staging(address, imports, async (connection) => {
+    // Where there is no store, one is made in the transaction, which is not committed.
+    await takeSteps(connection, version);
+    return describe(connection);
+  });
+}
+
+function hasChanges({ pets, orders }: ImportResult): boolean {
+  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
+}
+
+/** Gathers the records in a transaction, which the work may commit. */
+async function staging<T>(
+  address: DatabaseAddress,
+  { pets = [], orders = [] }: Imports,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    // `COPY` needs a connection that sends one statement at a time.
+    const connection = await Connection.open(address, { isPipelined: false });
+    try {
+      await connection.script(
+        `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '60s'`,
+      );
+      await stageAll(connection, petImport, pets);
+      await stageAll(connection, orderImport, orders);
+      return await work(connection);
+    } finally {
+      // A transaction that was not committed is rolled back with the connection.
+      await connection.close();
+    }
+  } catch (error) {
+    throw fromDriverError(error);
+  }
+}
+
+/** Throws `UnknownRecordError`. */
+async function describe(connection: Connection): Promise<ImportResult> {
+  return {
+    pets: await countStaged(connection, petImport),
+    orders: await countStaged(connection, orderImport),
+    strays: await findStrays(connection),
+  };
+}
+
+/** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
+async function findStrays(connection: Connection): Promise<StrayOrders> {
+  const rows = await connection.query<{ pet_id: bigint; orders: bigint }>(
+    `SELECT pet_id, count(*) AS orders FROM staged_orders
+     WHERE pet_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pets WHERE id = pet_id)
+       AND NOT EXISTS (SELECT 1 FROM staged_pets WHERE staged_pets.id = pet_id)
+     GROUP BY pet_id ORDER BY pet_id`,
+  );
+  return {
+    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
+    petCount: rows.length,
+    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
+  };
+}
+
+/**
+ * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the
+ * order of their ids, under the lock of the head. Each statement works on a whole set of rows, because an import may be
+ * of a million pets.
+ */
+async function mergeStock(connection: Queryable, nowMs: number): Promise<void> {
+  const { revision: head } = await lockHead(connection);
+  await connection.query(
+    `INSERT INTO changes (revision, pet_id, before, after, kind, occurred_at_ms)
+     SELECT $1 + row_number() OVER (ORDER BY id), id, stock.quantity, coalesce(staged.quantity, stock.quantity),
+       'import', $2
+     FROM staged_pets AS staged LEFT JOIN stock ON pet_id = id
+     WHERE staged.quantity IS NOT NULL OR staged.status IS NOT NULL
+     ORDER BY id`,
+    head,
+    BigInt(nowMs),
+  );
+  await connection.query(
+    `UPDATE stock SET quantity = changes.after, revision = changes.revision,
+       status = coalesce(staged.status, stock.status)
+     FROM changes JOIN staged_pets AS staged ON id = changes.pet_id
+     WHERE changes.revision > $1 AND changes.before IS NOT NULL AND stock.pet_id = changes.pet_id`,
+    head,
+  );
+  // Only a new pet has had no stock before.
+  await connection.query(
+    `INSERT INTO stock (pet_id, quantity, revision, status)
+     SELECT pet_id, after, revision, status FROM changes JOIN staged_pets ON id = pet_id
+     WHERE revision > $1 AND before IS NULL ORDER BY pet_id`,
+    head,
+  );
+  await connection.query(
+    `UPDATE head SET revision = greatest(revision, (SELECT coalesce(max(revision), 0) FROM changes))`,
+  );
+}
+
+/** The table of one kind of records, for imports. */
+interface ImportTable<Item> {
+  readonly table: "pets" | "orders";
+  /** All columns of the table but the id, with their types. None of them is ever null in the store. */
+  readonly columns: ColumnTypes;
+  /** What the records have besides, and other tables keep. */
+  readonly otherColumns: ColumnTypes;
+  /** The values of all these columns, in their order; null for a field that the record does not change. */
+  readonly toValues: (item: Item) => CopiedValue[];
+}
+
+type ColumnTypes = Readonly<Record<string, "text" | "text[]" | "bigint" | "boolean">>;
+
+/** How pets are imported. Their stock goes into a table of its own: see `mergeStock`. */
+const petImport: ImportTable<RecordChange<StockedPet>> = {
+  table: "pets",
+  columns: { name: "text", category: "text", photo_urls: "text[]", tags: "text[]" },
+  otherColumns: { status: "text", quantity: "bigint" },
+  toValues: ({ name, category, photoUrls, tags, status, quantity }) => [
+    name ?? null,
+    category ?? null,
+    photoUrls ?? null,
+    tags ?? null,
+    status ?? null,
+    quantity ?? null,
+  ],
+};
+
+/** How orders are imported. */
+const orderImport: ImportTable<RecordChange<Order>> = {
+  table: "orders",
+  columns: { pet_id: "bigint", quantity: "bigint", ship_date_ms: "bigint", status: "text", complete: "boolean" },
+  otherColumns: {},
+  toValues: ({ petId, quantity, shipDateMs, status, complete }) => [
+    petId ?? null,
+    quantity ?? null,
+    shipDateMs === undefined ? null : BigInt(shipDateMs),
+    status ?? null,
+    complete ?? null,
+  ],
+};
+
+/** Gathers records in a new temporary table. Of several records with one id the later fields win. */
+async function stageAll<Item extends { readonly id: bigint }>(
+  connection: Connection,
+  importTable: ImportTable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
+): Promise<void> {
+  const { table, toValues } = importTable;
+  const types = { ...importTable.columns, ...importTable.otherColumns };
+  const names = Object.keys(types);
+  // Lists stand as texts, so that several records with one id can be put together.
+  const columns = Object.entries(types).map(([name, type]) => `${name} ${type === "text[]" ? "text" : type}`);
+  await connection.script(
+    `CREATE TEMP TABLE sent_${table} (position bigint, id bigint, ${columns.join(", ")}) ON COMMIT DROP`,
+  );
+  async function* rows(): AsyncGenerator<CopiedValue[]> {
+    let position = 0n;
+    for await (const item of items) {
+      yield [position, item.id, ...toValues(item)];
+      position += 1n;
+    }
+  }
+  await copyRows(connection, `sent_${table}`, rows());
+  const cast = (name: string, value: string) => (types[name] === "text[]" ? `(${value})::text[]` : value);
+  const last = (name: string) =>
+    `${cast(name, `(array_agg(${name} ORDER BY position DESC) FILTER (WHERE ${name} IS NOT NULL))[1]`)} AS ${name}`;
+  await connection.script(
+    `CREATE TEMP TABLE staged_${table} ON COMMIT DROP AS
+       WITH repeated AS (SELECT id FROM sent_${table} GROUP BY id HAVING count(*) > 1)
+       SELECT position, id, ${names.map((name) => `${cast(name, name)} AS ${name}`).join(", ")} FROM sent_${table}
+       WHERE id NOT IN (SELECT id FROM repeated)
+       UNION ALL
+       SELECT min(position), id, ${names.map(last).join(", ")} FROM sent_${table}
+       WHERE id IN (SELECT id FROM repeated) GROUP BY id;
+     DROP TABLE sent_${table};
+     CREATE UNIQUE INDEX ON staged_${table} (id);
+     ANALYZE staged_${table}`,
+  );
+}
+
+interface CountsRow {
+  readonly total: bigint;
+  readonly known: bigint;
+  readonly partial: bigint;
+}
+
+/**
+ * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first record that has only
+ * some fields and is not in the store.
+ */
+async function countStaged(connection: Connection, importTable: ImportTable<never>): Promise<ImportCounts> {
+  const { table } = importTable;
+  const isWhole = isWholeSql(importTable);
+  const isKnown = `EXISTS (SELECT 1 FROM ${table} WHERE ${table}.id = staged.id)`;
+  const [unknown] = await connection.query<{ id: bigint }>(
+    `SELECT id FROM staged_${table} AS staged WHERE NOT (${isWhole}) AND NOT ${isKnown} ORDER BY position LIMIT 1`,
+  );
+  if (unknown !== undefined) {
+    throw new UnknownRecordError(table, unknown.id);
+  }
+  const [counts] = await connection.query<CountsRow>(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE ${isKnown}) AS known,
+       count(*) FILTER (WHERE NOT (${isWhole})) AS partial
+     FROM staged_${table} AS staged`,
+  );
+  const { total, known, partial } = counts as CountsRow;
+  return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
+}
+
+/** Merges the gathered records: a whole one replaces the stored one, another one changes the fields that it has. */
+async function mergeStaged(connection: Connection, importTable: ImportTable<never>): Promise<void> {
+  const { table } = importTable;
+  const names = Object.keys(importTable.columns);
+  const isWhole = isWholeSql(importTable);
+  await connection.query(
+    `INSERT INTO ${table} (id, ${names.join(", ")})
+     SELECT id, ${names.join(", ")} FROM staged_${table} WHERE ${isWhole} ORDER BY id
+     ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+  );
+  await connection.query(
+    `UPDATE ${table} SET ${names.map((name) => `${name} = coalesce(staged.${name}, ${table}.${name})`).join(", ")}
+     FROM (SELECT * FROM staged_${table} WHERE NOT (${isWhole})
+             AND (${names.map((name) => `${name} IS NOT NULL`).join(" OR ")})) AS staged
+     WHERE staged.id = ${table}.id`,
+  );
+}
+
+function isWholeSql({ columns, otherColumns }: ImportTable<never>): string {
+  return Object.keys({ ...columns, ...otherColumns })
+    .map((name) => `${name} IS NOT NULL`)
+    .join(" AND ");
+}

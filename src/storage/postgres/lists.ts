@@ -1,0 +1,218 @@
+import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import { minInt64 } from "../../domain/ranges.ts";
+import type { ListQuery } from "../../domain/store/pet-store.ts";
+import type { InventoryQuery } from "../../domain/store/stock-store.ts";
+import type { WaitOptions } from "../../domain/store/store.ts";
+import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
+import type { DatabaseAddress } from "./connection/database-url.ts";
+
+interface InventoryRow {
+  readonly id: bigint;
+  readonly quantity: bigint;
+  readonly status: PetStatus;
+}
+
+/** An entry as it is, and what its quantity was after a revision: null for a pet that was not there. */
+interface DatedRow extends InventoryRow {
+  readonly is_late: boolean;
+  readonly former: bigint | null;
+}
+
+export async function listInventory(connection: Queryable, query: InventoryQuery): Promise<InventoryItem[]> {
+  if (query.asOf !== undefined) {
+    return listAsOf(connection, query, query.asOf);
+  }
+  const { sql, values } = createListClause("pet_id", query);
+  const rows = await connection.query<InventoryRow>(
+    `SELECT pet_id AS id, quantity, status FROM stock ${sql}`,
+    ...values,
+  );
+  return rows.map(({ id, quantity, status }) => ({ petId: id, quantity, status }));
+}
+
+/**
+ * Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. The
+ * quantity after a revision is the one before the pet's first change after it; where the history is no longer kept
+ * back to the revision, the oldest change that is kept counts. Needs no transaction: the stock after a revision does
+ * not change.
+ */
+async function listAsOf(connection: Queryable, query: InventoryQuery, revision: bigint): Promise<InventoryItem[]> {
+  const items: InventoryItem[] = [];
+  let { after } = query;
+  for (;;) {
+    const limit = query.limit === undefined ? undefined : query.limit - items.length;
+    const { sql, values } = createListClause("pet_id", { ...query, after, limit });
+    const rows = await connection.query<DatedRow>(
+      `SELECT pet_id AS id, quantity, status, revision > $4 AS is_late,
+         CASE WHEN revision > $4 THEN
+           (SELECT before FROM changes WHERE changes.pet_id = stock.pet_id AND changes.revision > $4
+            ORDER BY changes.revision LIMIT 1)
+         END AS former
+       FROM stock ${sql}`,
+      ...values,
+      revision,
+    );
+    for (const { id, quantity, status, is_late: isLate, former } of rows) {
+      if (!isLate || former !== null) {
+        items.push({ petId: id, quantity: isLate ? (former as bigint) : quantity, status });
+      }
+    }
+    after = rows.at(-1)?.id;
+    if (limit === undefined || rows.length < limit || items.length === query.limit) {
+      return items;
+    }
+  }
+}
+
+interface PetRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly category: string;
+  readonly photo_urls: string[];
+  readonly tags: string[];
+  readonly status: PetStatus;
+  readonly quantity: bigint;
+}
+
+const petSelection = `SELECT pets.id, pets.name, pets.category, pets.photo_urls, pets.tags, stock.status, stock.quantity
+  FROM pets JOIN stock ON stock.pet_id = pets.id`;
+
+/** Undefined when there is no such pet. */
+export async function getPet(connection: Queryable, id: bigint): Promise<Pet | undefined> {
+  const [row] = await connection.query<PetRow>(`${petSelection} WHERE pets.id = $1`, id);
+  return row && petFromRow(row);
+}
+
+export async function countPets(connection: Queryable): Promise<number> {
+  const [row] = await connection.query<{ count: bigint }>(`SELECT count(*) AS count FROM stock`);
+  return Number(row?.count);
+}
+
+/** Selects all pets by ascending id. */
+export const allPets = `${petSelection} ORDER BY pets.id`;
+
+export function stockedPetFromRow(row: PetRow): StockedPet {
+  return { ...petFromRow(row), quantity: row.quantity };
+}
+
+function petFromRow(row: PetRow): Pet {
+  return {
+    id: row.id,
+    name: row.name,
+    category: row.category,
+    photoUrls: row.photo_urls,
+    tags: row.tags,
+    status: row.status,
+  };
+}
+
+interface OrderRow {
+  readonly id: bigint;
+  readonly pet_id: bigint;
+  readonly quantity: bigint;
+  readonly ship_date_ms: bigint;
+  readonly status: OrderStatus;
+  readonly complete: boolean;
+}
+
+const orderColumns = "id, pet_id, quantity, ship_date_ms, status, complete";
+
+export async function listOrders(connection: Queryable, query: ListQuery<OrderStatus>): Promise<Order[]> {
+  const { sql, values } = createListClause("id", query);
+  return (await connection.query<OrderRow>(`SELECT ${orderColumns} FROM orders ${sql}`, ...values)).map(orderFromRow);
+}
+
+export async function countOrders(connection: Queryable): Promise<number> {
+  const [row] = await connection.query<{ count: bigint }>(`SELECT count(*) AS count FROM orders`);
+  return Number(row?.count);
+}
+
+/** Selects all orders by ascending id. */
+export const allOrders = `SELECT ${orderColumns} FROM orders ORDER BY id`;
+
+export function orderFromRow(row: OrderRow): Order {
+  return {
+    id: row.id,
+    petId: row.pet_id,
+    quantity: row.quantity,
+    shipDateMs: Number(row.ship_date_ms),
+    status: row.status,
+    complete: row.complete,
+  };
+}
+
+/** The end of a SELECT, and its values from `$1` on. */
+interface ListClause {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** Turns a list query into SQL, for any table that has a `status`, and an id in the named column. */
+function createListClause(id: string, { statuses, after, limit }: ListQuery<string>): ListClause {
+  const wanted = [...new Set(statuses)];
+  return {
+    sql: `WHERE ${id} ${after === undefined ? ">=" : ">"} $1 ${filterSql(wanted)} ORDER BY ${id} LIMIT $3`,
+    values: [
+      after ?? minInt64,
+      wanted.length === 1 ? (wanted[0] as string) : wanted,
+      limit === undefined ? null : BigInt(limit),
+    ],
+  };
+}
+
+/** For one status the index is sorted by id; several would have to be sorted, so all ids are gone through. */
+function filterSql(statuses: readonly string[]): string {
+  if (statuses.length === 0) {
+    return "AND $2::text[] IS NOT NULL";
+  }
+  return statuses.length === 1 ? "AND status = $2" : "AND status = ANY ($2)";
+}
+
+/** How many rows are fetched at once. */
+const rowsPerFetch = 1_000;
+
+/** How long a fetch may take, in milliseconds: the first one may have to sort. */
+const fetchTimeoutMs = 60_000;
+
+/**
+ * Reads the rows of one query, as of one moment, over a connection of its own. A cursor keeps the memory small, however
+ * many rows there are.
+ */
+export async function* exportRows<Row, Item>(
+  address: DatabaseAddress,
+  sql: string,
+  fromRow: (row: Row) => Item,
+  { signal }: WaitOptions = {},
+): AsyncGenerator<Item> {
+  signal?.throwIfAborted();
+  try {
+    const connection = await Connection.open(address);
+    try {
+      await connection.script("BEGIN READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0");
+      await connection.script(`DECLARE exported NO SCROLL CURSOR FOR ${sql}`);
+      for (;;) {
+        const rows = await fetchNext<Row>(connection);
+        for (const row of rows) {
+          yield fromRow(row);
+          signal?.throwIfAborted();
+        }
+        if (rows.length < rowsPerFetch) {
+          return;
+        }
+      }
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    throw fromDriverError(error);
+  }
+}
+
+async function fetchNext<Row>(connection: Connection): Promise<Row[]> {
+  const timer = setTimeout(() => connection.cut(), fetchTimeoutMs);
+  try {
+    return await connection.query<Row>(`FETCH ${rowsPerFetch} FROM exported`);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,296 @@
+import { existsSync } from "node:fs";
+import {
+  type ImportCounts,
+  type ImportResult,
+  type Imports,
+  maxStrayPets,
+  type RecordChange,
+  type StrayOrders,
+  UnknownRecordError,
+} from "../../domain/import.ts";
+import type { Order, StockedPet } from "../../domain/pet.ts";
+import { toNullable } from "../rows.ts";
+import { Connection, fromDriverError, type Value } from "./connection.ts";
+import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";
+import { headOf } from "./history-bounds.ts";
+import { migrate } from "./migrations.ts";
+import { changesPerMark } from "./stock.ts";
+import { resolveStore, toStoreFileError } from "./store-file.ts";
+import { applyAll, markApplied } from "./unapplied-changes.ts";
+import { countChange } from "./writer/change-counters.ts";
+
+/**
+ * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
+ * records are gathered in temporary tables, which are no part of the store, and the store is locked for the merge only.
+ */
+export async function importAll(connection: Connection, imports: Imports, nowMs: number): Promise<ImportResult> {
+  await stage(connection, imports);
+  return connection.atomically(() => {
+    const result = describe(connection);
+    mergeStaged(connection, petImport);
+    mergeStock(connection, nowMs);
+    mergeStaged(connection, orderImport);
+    if (hasChanges(result)) {
+      countChange(connection, "stock");
+    }
+    return result;
+  });
+}
+
+function hasChanges({ pets, orders }: ImportResult): boolean {
+  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
+}
+
+/** Tells what `importAll` would do, and changes nothing. */
+export async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
+  await stage(connection, imports);
+  return connection.asOfOneMoment(() => describe(connection));
+}
+
+async function stage(connection: Connection, { pets = [], orders = [] }: Imports): Promise<void> {
+  connection.run("BEGIN");
+  await stageAll(connection, petImport, pets);
+  await stageAll(connection, orderImport, orders);
+  connection.run("COMMIT");
+}
+
+/** Throws `UnknownRecordError`. */
+function describe(connection: Connection): ImportResult {
+  return {
+    pets: countStaged(connection, petImport),
+    orders: countStaged(connection, orderImport),
+    strays: findStrays(connection),
+  };
+}
+
+/** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
+function findStrays(connection: Connection): StrayOrders {
+  const rows = connection.all<{ pet_id: bigint; orders: bigint }>(
+    `SELECT pet_id, count(*) AS orders FROM staged_orders
+     WHERE pet_id IS NOT NULL AND pet_id NOT IN (SELECT id FROM pets) AND pet_id NOT IN (SELECT id FROM staged_pets)
+     GROUP BY pet_id ORDER BY pet_id`,
+  );
+  return {
+    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
+    petCount: rows.length,
+    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
+  };
+}
+
+/**
+ * Returns what an import into the store in a file would do, and changes nothing: creates no store, and migrates none.
+ * Throws what the import would throw, and `StoreFileError`.
+ */
+export async function previewImportInto(
+  file: string,
+  imports: Imports,
+  { ifMissing = "create" }: Pick<DatabaseOptions, "ifMissing"> = {},
+): Promise<ImportResult> {
+  const connection = openForPreview(file, ifMissing);
+  try {
+    return await previewImport(connection, imports);
+  } catch (error) {
+    throw fromDriverError(error);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Opens the store. Where the import would create one, opens an empty store in memory. */
+function openForPreview(file: string, ifMissing: "create" | "refuse"): Connection {
+  try {
+    const isToBeMade = ifMissing === "create" && !existsSync(file);
+    return (isToBeMade ? undefined : openExisting(file)) ?? openEmpty();
+  } catch (error) {
+    throw toStoreFileError(error, file);
+  }
+}
+
+/** Undefined for an empty file. */
+function openExisting(file: string): Connection | undefined {
+  const connection = openDatabase(resolveStore(file, "refuse"));
+  try {
+    if (assertUsable(connection, file) === "store") {
+      return connection;
+    }
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  connection.close();
+  return undefined;
+}
+
+function openEmpty(): Connection {
+  const connection = new Connection(":memory:");
+  migrate(connection);
+  return connection;
+}
+
+/**
+ * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the
+ * order of their ids. Each statement works on a whole set of rows, because an import may be of a million pets.
+ */
+function mergeStock(connection: Connection, nowMs: number): void {
+  applyAll(connection);
+  const head = headOf(connection);
+  connection.run(
+    `INSERT INTO changes (revision, pet_id, previous, before, after, kind, occurred_at_ms, number)
+     SELECT ? + row_number() OVER (ORDER BY id), id, ifnull(stock.revision, 0), stock.quantity,
+       ifnull(staged.quantity, stock.quantity), 'import', ?, ifnull(stock.changes, 0) + 1
+     FROM staged_pets AS staged LEFT JOIN stock ON pet_id = id
+     WHERE staged.quantity IS NOT NULL OR staged.status IS NOT NULL
+     ORDER BY id`,
+    head,
+    BigInt(nowMs),
+  );
+  connection.run(
+    `UPDATE stock SET quantity = changes.after, revision = changes.revision, changes = stock.changes + 1,
+       status = ifnull(staged.status, stock.status)
+     FROM changes CROSS JOIN staged_pets AS staged ON id = changes.pet_id
+     WHERE changes.revision > ? AND stock.pet_id = changes.pet_id`,
+    head,
+  );
+  // Only a new pet has had no stock before.
+  connection.run(
+    `INSERT INTO stock (pet_id, quantity, revision, changes, status)
+     SELECT pet_id, after, revision, 1, status FROM changes CROSS JOIN staged_pets ON id = pet_id
+     WHERE revision > ? AND before IS NULL ORDER BY revision`,
+    head,
+  );
+  connection.run(
+    `INSERT INTO change_marks (pet_id, revision)
+     SELECT stock.pet_id, stock.revision FROM changes CROSS JOIN stock ON stock.pet_id = changes.pet_id
+     WHERE changes.revision > ? AND changes % ${changesPerMark} = 0`,
+    head,
+  );
+  markApplied(connection);
+}
+
+/** The table of one kind of records, for imports. */
+interface ImportTable<Item> {
+  readonly table: "pets" | "orders";
+  /** All columns of the table but the id, with their types. None of them is ever null in the store. */
+  readonly columns: ColumnTypes;
+  /** What the records have besides, and other tables keep. */
+  readonly otherColumns?: ColumnTypes | undefined;
+  /** The values of all these columns, in their order; null for a field that the record does not change. */
+  readonly toValues: (item: Item) => Value[];
+}
+
+type ColumnTypes = Readonly<Record<string, "TEXT" | "INTEGER">>;
+
+/** How pets are imported. Their stock goes into a table of its own: see `mergeStock`. */
+const petImport: ImportTable<RecordChange<StockedPet>> = {
+  table: "pets",
+  columns: {
+    name: "TEXT",
+    category: "TEXT",
+    photo_urls: "TEXT",
+    tags: "TEXT",
+  },
+  otherColumns: {
+    status: "TEXT",
+    quantity: "INTEGER",
+  },
+  toValues: ({ name, category, photoUrls, tags, status, quantity }) => [
+    name ?? null,
+    category ?? null,
+    photoUrls === undefined ? null : JSON.stringify(photoUrls),
+    tags === undefined ? null : JSON.stringify(tags),
+    status ?? null,
+    quantity ?? null,
+  ],
+};
+
+/** How orders are imported. */
+const orderImport: ImportTable<RecordChange<Order>> = {
+  table: "orders",
+  columns: {
+    pet_id: "INTEGER",
+    quantity: "INTEGER",
+    ship_date_ms: "INTEGER",
+    status: "TEXT",
+    complete: "INTEGER",
+  },
+  toValues: ({ petId, quantity, shipDateMs, status, complete }) => [
+    petId ?? null,
+    quantity ?? null,
+    toNullable(shipDateMs),
+    status ?? null,
+    complete === undefined ? null : BigInt(complete),
+  ],
+};
+
+/** Gathers records in a new temporary table. Of several records with one id the later fields win. */
+async function stageAll<Item extends { readonly id: bigint }>(
+  connection: Connection,
+  { table, columns, otherColumns, toValues }: ImportTable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
+): Promise<void> {
+  const all = { ...columns, ...otherColumns };
+  const names = Object.keys(all);
+  const typed = Object.entries(all).map(([name, type]) => `${name} ${type}`);
+  connection.execute(
+    `CREATE TEMP TABLE staged_${table} (id INTEGER PRIMARY KEY, position INTEGER, ${typed.join(", ")}) STRICT`,
+  );
+  const stage = `INSERT INTO staged_${table} (id, position, ${names.join(", ")})
+     VALUES (?, ?, ${names.map(() => "?").join(", ")})
+     ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = ifnull(excluded.${name}, ${name})`).join(", ")}`;
+  let position = 0n;
+  for await (const item of items) {
+    connection.run(stage, item.id, position, ...toValues(item));
+    position += 1n;
+  }
+}
+
+interface CountsRow {
+  readonly total: bigint;
+  readonly known: bigint;
+  readonly partial: bigint;
+}
+
+/**
+ * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first record that has only
+ * some fields and is not in the store.
+ */
+function countStaged(connection: Connection, importTable: ImportTable<never>): ImportCounts {
+  const { table } = importTable;
+  const isWhole = isWholeSql(importTable);
+  const isKnown = `id IN (SELECT id FROM ${table})`;
+  const unknown = connection.get<{ id: bigint }>(
+    `SELECT id FROM staged_${table} WHERE NOT (${isWhole}) AND NOT ${isKnown} ORDER BY position LIMIT 1`,
+  );
+  if (unknown !== undefined) {
+    throw new UnknownRecordError(table, unknown.id);
+  }
+  const { total, known, partial } = connection.get<CountsRow>(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE ${isKnown}) AS known,
+       count(*) FILTER (WHERE NOT (${isWhole})) AS partial
+     FROM staged_${table}`,
+  ) as CountsRow;
+  return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
+}
+
+/** Merges the gathered records: a whole one replaces the stored one, another one changes the fields that it has. */
+function mergeStaged(connection: Connection, importTable: ImportTable<never>): void {
+  const { table } = importTable;
+  const names = Object.keys(importTable.columns);
+  const isWhole = isWholeSql(importTable);
+  connection.run(
+    `INSERT INTO ${table} (id, ${names.join(", ")})
+     SELECT id, ${names.join(", ")} FROM staged_${table} WHERE ${isWhole} ORDER BY id
+     ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+  );
+  connection.run(
+    `UPDATE ${table} SET ${names.map((name) => `${name} = ifnull(staged.${name}, ${table}.${name})`).join(", ")}
+     FROM (SELECT * FROM staged_${table} WHERE NOT (${isWhole}) AND coalesce(${names.join(", ")}) IS NOT NULL) AS staged
+     WHERE staged.id = ${table}.id`,
+  );
+}
+
+function isWholeSql({ columns, otherColumns }: ImportTable<never>): string {
+  return Object.keys({ ...columns, ...otherColumns })
+    .map((name) => `${name} IS NOT NULL`)
+    .join(" AND ");
+}

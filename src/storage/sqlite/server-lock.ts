@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { Connection, isBusy } from "./connection.ts";
+import { lockFileOf, resolveDatabase, resolveStore, toStoreFileError } from "./store-file.ts";
+
+/** Another process serves this store. */
+export class StoreHeldError extends Error {
+  override readonly name = "StoreHeldError";
+  /** The id of that process. */
+  readonly pid: number;
+
+  constructor(file: string, pid: number) {
+    super(`${file}: already served by process ${pid}`);
+    this.pid = pid;
+  }
+}
+
+/** The right to serve a store. One process has it at a time. */
+export interface ServerLock {
+  release(): void;
+}
+
+/**
+ * Takes the right to serve a store, by any of its paths. The system releases it when the process ends, however that
+ * happens. Throws `StoreHeldError` and `StoreFileError`.
+ *
+ * The lock is an open write transaction on a small database beside the store, which is never removed. The process first
+ * commits its id there, since others see only what is committed. Another process may do so in between: so this repeats
+ * until the transaction is open and the id is its own.
+ */
+export function acquireServerLock(file: string): ServerLock {
+  const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
+  try {
+    return lock(path, file);
+  } catch (error) {
+    throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
+  }
+}
+
+function lock(path: string, file: string): ServerLock {
+  const connection = new Connection(path, { busyTimeoutMs: 100 });
+  try {
+    hold(connection, file);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return { release: () => connection.close() };
+}
+
+function hold(connection: Connection, file: string): void {
+  const token = randomUUID();
+  let suspected: string | undefined;
+  for (;;) {
+    if (!begin(connection)) {
+      const holder = readHolder(connection);
+      // A process that is about to commit its id has the transaction open, too: the file then names an earlier one.
+      if (holder !== undefined && holder.token !== token && holder.token === suspected) {
+        throw new StoreHeldError(file, Number(holder.pid));
+      }
+      suspected = holder?.token;
+    } else if (readHolder(connection)?.token === token) {
+      return;
+    } else {
+      writeHolder(connection, token);
+      connection.run("COMMIT");
+    }
+  }
+}
+
+/** Whether the write transaction could be opened. */
+function begin(connection: Connection): boolean {
+  try {
+    connection.run("BEGIN IMMEDIATE");
+    return true;
+  } catch (error) {
+    if (isBusy(error)) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+interface HolderRow {
+  readonly pid: bigint;
+  readonly token: string;
+}
+
+function readHolder(connection: Connection): HolderRow | undefined {
+  const exists = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'holder'") !== undefined;
+  return exists ? connection.get<HolderRow>("SELECT pid, token FROM holder") : undefined;
+}
+
+function writeHolder(connection: Connection, token: string): void {
+  connection.execute("CREATE TABLE IF NOT EXISTS holder (pid INTEGER, token TEXT) STRICT; DELETE FROM holder");
+  connection.run("INSERT INTO holder (pid, token) VALUES (?, ?)", BigInt(process.pid), token);
+}
