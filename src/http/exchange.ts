@@ -18,7 +18,7 @@ export interface ExchangeOptions {
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn, as sent. */
+  /** Names and values in turn. Names are in lower case, values without spaces around them. */
   readonly rawHeaders: readonly string[];
   /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
@@ -148,9 +148,8 @@ export abstract class Exchange {
     const raw = this.#head.rawHeaders;
     let joined: string | undefined;
     for (let i = 0; i < raw.length; i += 2) {
-      const sent = raw[i] as string;
-      if (sent.length === name.length && sent.toLowerCase() === name) {
-        const line = trimSpaces(raw[i + 1] as string);
+      if (raw[i] === name) {
+        const line = raw[i + 1] as string;
         joined = joined === undefined ? line : `${joined}, ${line}`;
       }
     }
@@ -159,7 +158,14 @@ export abstract class Exchange {
 
   /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
   headerLines(name: Lowercase<string>): readonly string[] {
-    return headerLines(this.#head.rawHeaders, name);
+    const raw = this.#head.rawHeaders;
+    const lines: string[] = [];
+    for (let i = 0; i < raw.length; i += 2) {
+      if (raw[i] === name) {
+        lines.push(raw[i + 1] as string);
+      }
+    }
+    return lines;
   }
 
   /**
@@ -207,38 +213,6 @@ export abstract class Exchange {
     }
     return raw;
   }
-}
-
-/** The value of a header without the spaces and tabs around it. Source: RFC 9110, section 5.5 */
-export function trimSpaces(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isSpace(value.charCodeAt(start))) {
-    start += 1;
-  }
-  while (end > start && isSpace(value.charCodeAt(end - 1))) {
-    end -= 1;
-  }
-  return value.slice(start, end);
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09;
-}
-
-/**
- * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
- * turn, as sent. Source: RFC 9110, 5.5
- */
-export function headerLines(raw: readonly string[], name: Lowercase<string>): readonly string[] {
-  const lines: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const sent = raw[i] as string;
-    if (sent.length === name.length && sent.toLowerCase() === name) {
-      lines.push(trimSpaces(raw[i + 1] as string));
-    }
-  }
-  return lines;
 }
 
 /**

@@ -46,13 +46,16 @@ const kinds: Readonly<Record<string, FieldKind>> = {
 /** The names of fields, which HTTP/2 has in lower case alone. Source: RFC 9113, section 8.2.1 */
 export const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
+/** What no value contains, and what none begins or ends with. Source: RFC 9113, section 8.2.1 */
+const badFieldValue = new RegExp(`${badValue.source}|^[\\t ]|[\\t ]$`);
+
 function kindOf(name: string, value: string): FieldKind {
   const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (badValue.test(value) || (known === undefined && !token.test(name))) {
+  if (badFieldValue.test(value) || (known === undefined && !token.test(name))) {
     return FieldKind.malformed;
   }
   if (name === "te") {
-    return value.trim().toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
+    return value.toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
   }
   return known ?? FieldKind.regular;
 }
