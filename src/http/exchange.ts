@@ -4,7 +4,7 @@ import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
-import { parseTarget } from "./target.ts";
+import { isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
@@ -50,7 +50,10 @@ export abstract class Exchange {
   readonly path: string;
   /** The query as sent, without `?`; empty when there is none. */
   readonly query: string;
-  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `authorityFault`. */
+  /**
+   * `Host`, `:authority` or that of the absolute form, as sent; undefined when there is none. It is not validated: see
+   * `authorityFault`.
+   */
   readonly authority: string | undefined;
   /** What is learnt about the request on its way. */
   readonly record = new CallRecord();
@@ -67,7 +70,10 @@ export abstract class Exchange {
     this.path = path;
     this.query = query;
     this.#head = head;
-    this.authority = authority ?? head.authority ?? this.header("host");
+    const host = this.header("host");
+    // The absolute form overrides a `Host` that is valid, and excuses none. Source: RFC 9112, sections 3.2 and 3.2.2
+    const isOverridden = authority !== undefined && host !== undefined && isAuthority(host);
+    this.authority = isOverridden ? authority : (head.authority ?? host);
     this.#options = options;
   }
 

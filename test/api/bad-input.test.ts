@@ -250,6 +250,17 @@ describe("Host", () => {
     expectErrorBody(await get(path, "Host: a\r\nHost: b\r\n"), "INVALID_REQUEST");
   });
 
+  it.each(["", "Host: \r\n", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "Host: a\r\nHost: a\r\n"])(
+    "may be neither missing nor bad nor double beside a target in absolute form: %j",
+    async (lines) => {
+      expectErrorBody(await get("http://pets/v1/inventory", lines), "INVALID_REQUEST");
+    },
+  );
+
+  it("may be another one than that of a target in absolute form", async () => {
+    expect((await get("http://pets/v1/inventory", "Host: a\r\n")).status).toBe(200);
+  });
+
   it.each(["localhost", "127.0.0.1:80", "[::1]:8080", "pets.example", "PETS.example:65535", "a_b"])(
     "may be %s",
     async (host) => {

@@ -3,13 +3,14 @@ import { badValue } from "../header-list.ts";
 /** What a field means for the validity of a request. Source: RFC 9113, sections 8.2 and 8.3.1 */
 export const FieldKind = {
   regular: 0,
-  contentLength: 1,
-  method: 2,
-  scheme: 3,
-  path: 4,
-  authority: 5,
+  host: 1,
+  contentLength: 2,
+  method: 3,
+  scheme: 4,
+  path: 5,
+  authority: 6,
   /** No request may have it. */
-  malformed: 6,
+  malformed: 7,
 } as const;
 
 export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind];
@@ -35,6 +36,7 @@ const kinds: Readonly<Record<string, FieldKind>> = {
   ":scheme": FieldKind.scheme,
   ":path": FieldKind.path,
   ":authority": FieldKind.authority,
+  host: FieldKind.host,
   "content-length": FieldKind.contentLength,
   connection: FieldKind.malformed,
   "keep-alive": FieldKind.malformed,

@@ -68,6 +68,10 @@ describe("a request resets its stream, and never reaches the service, if it is m
     ["with two schemes", [...get, [":scheme", "http"]]],
     ["with two paths", [...get, [":path", "/"]]],
     ["with two authorities", [...get, [":authority", "x"]]],
+    ["with a host that is not its authority", [...get, ["host", "y"]]],
+    ["with a host of another port", [...get, ["host", "x:8080"]]],
+    ["with hosts of which one is not its authority", [...get, ["host", "x"], ["host", "y"]]],
+    ["with an empty host beside its authority", [...get, ["host", ""]]],
     ["with an empty method", changed(":method", "")],
     ["with an empty path", changed(":path", "")],
     ["with a path that does not begin with a slash", changed(":path", "a")],
@@ -89,6 +93,10 @@ describe("a request is handled", () => {
   it.each<[how: string, fields: Fields]>(
     [
       ["without an authority", without(":authority")],
+      ["with a host that is its authority", [...get, ["host", "x"]]],
+      ["with a host that is its authority in upper case", [...get, ["host", "X"]]],
+      ["with a host that is its authority with the scheme's port", [...get, ["host", "x:80"]]],
+      ["with a host instead of its authority", [...without(":authority"), ["host", "y"]]],
       [
         "as OPTIONS of the whole server",
         [...changed(":method", "OPTIONS").filter(([name]) => name !== ":path"), [":path", "*"]],
