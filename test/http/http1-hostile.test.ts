@@ -115,6 +115,33 @@ it("100 Continue waits for the answers that are owed before", async () => {
   await until(async () => received.endsWith("/second"), 1_000);
 });
 
+it.each(["Content-Length: 5", "Transfer-Encoding: chunked"])(
+  "a client that is refused before it is asked for its body is told that the connection ends: %s",
+  async (framing) => {
+    handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+    const client = await open();
+    let received = "";
+    client.on("data", (bytes: Buffer) => {
+      received += bytes.toString("latin1");
+    });
+    client.write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${framing}\r\n\r\n`);
+    await until(async () => received.endsWith("no"), 1_000);
+    expect(received).toMatch(/^HTTP\/1.1 401 .*connection: close\r\n/s);
+    client.write(request);
+    await until(async () => client.destroyed, 2_000);
+    expect(answered).toBe(1);
+  },
+);
+
+it("a client that sends its body unasked goes on to use its connection", async () => {
+  handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+  const client = await open();
+  client.resume().write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{`);
+  await until(async () => answered === 1, 1_000);
+  client.write(`}${request}`);
+  await until(async () => answered === 2, 1_000);
+});
+
 it("a body in single bytes ends the connection, though it is read as it comes", async () => {
   handle = async (exchange) => {
     await exchange.readBody(1_000_000).catch(() => {});

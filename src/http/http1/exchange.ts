@@ -19,6 +19,8 @@ export class Http1Exchange extends Exchange {
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
   #isAbandoned = false;
+  /** Whether the client waits to be asked for the body. */
+  #isAskAwaited: boolean;
   #isContinueDue = false;
   #isAnswerBegun = false;
   #isAnswerEnded = false;
@@ -43,6 +45,7 @@ export class Http1Exchange extends Exchange {
     this.#connection = connection;
     this.#head = head;
     this.incoming = incoming;
+    this.#isAskAwaited = head.isExpectant;
   }
 
   get body(): Readable {
@@ -86,11 +89,17 @@ export class Http1Exchange extends Exchange {
 
   /** Asks for a body whose client waits for that, when the answers before this one are complete. */
   #sendContinue(): void {
+    this.#isAskAwaited = false;
     if (this.#connection.isNext(this)) {
       this.#connection.sendContinue();
     } else {
       this.#isContinueDue = true;
     }
+  }
+
+  /** Whether the client, which was not asked for the body, may send it or not. Source: RFC 9110, section 10.1.1 */
+  get #isBodyDoubtful(): boolean {
+    return this.#isAskAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
   }
 
   /** Says that the answers before this one are complete. */
@@ -140,7 +149,7 @@ export class Http1Exchange extends Exchange {
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(this.rawHeader(header))}`;
     this.#isAnswerBegun = true;
-    this.#isLast = this.#connection.isLast(this);
+    this.#isLast = this.#connection.isLast(this) || this.#isBodyDoubtful;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
