@@ -24,7 +24,10 @@ const maxBodyBytes = 64 * 1024;
 /** How long a connection may be silent between requests, in seconds. */
 const idleSeconds = 65;
 
-/** How long a client may take nothing of an answer, in seconds. */
+/**
+ * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, 256 KiB at
+ * most. Node does not tell how much of it has been taken.
+ */
 const stalledSeconds = 120;
 
 /** Why a connection cannot be read any further. */
