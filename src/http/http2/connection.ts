@@ -77,8 +77,10 @@ export class Http2Connection {
   #receiveWindow = receiveWindow;
   #isClosing = false;
   #isEnded = false;
+  /** Ends a connection whose client does not begin. */
+  readonly #beginning: NodeJS.Timeout;
 
-  /** The client has `prefaceTimeoutMs` to begin. */
+  /** The client has `prefaceTimeoutMs` to send the preface and its settings. */
   constructor(socket: Socket, handlers: ConnectionHandlers, prefaceTimeoutMs: number) {
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
@@ -91,7 +93,8 @@ export class Http2Connection {
       this.#output.flush();
       this.#sendWaiting();
     });
-    socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());
+    socket.setTimeout(idleMs, () => this.#onSilence());
+    this.#beginning = setTimeout(() => this.end(ErrorCode.noError), prefaceTimeoutMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }
@@ -135,6 +138,7 @@ export class Http2Connection {
 
   #abandon(): void {
     this.#isEnded = true;
+    clearTimeout(this.#beginning);
     this.#parser.stop();
     for (const stream of this.#streams.all()) {
       stream.close(false);
@@ -169,6 +173,7 @@ export class Http2Connection {
     const stream = this.#streams.find(id);
     if (stream === undefined) {
       this.#assertResetByUs(id);
+      this.#budget.countIdleFrame();
       return;
     }
     if (stream.incoming.isEnded) {
@@ -185,6 +190,7 @@ export class Http2Connection {
     }
     if (this.#isClosing) {
       // The client knows from GOAWAY that the request was not handled.
+      this.#budget.countIdleFrame();
       return;
     }
     if (this.#streams.openCount >= maxStreams) {
@@ -332,7 +338,7 @@ export class Http2Connection {
     if (isAck) {
       return;
     }
-    this.#socket.setTimeout(idleMs);
+    clearTimeout(this.#beginning);
     this.#budget.countAck();
     // The client takes what is sent after this by its new settings.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));
