@@ -136,8 +136,7 @@ export class BodyDecoder {
 
 const semicolon = 0x3b;
 
-const trailerLine =
-  /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/i;
+const trailerLine = /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/i;
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) {
