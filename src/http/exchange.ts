@@ -1,7 +1,7 @@
-import type { Readable } from "node:stream";
 import { bodyTooLarge, readBody, whole } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { isAuthority, parseTarget } from "./target.ts";
@@ -24,8 +24,6 @@ export interface RequestHead {
   readonly authority: string | undefined;
   readonly isEncrypted: boolean;
   readonly peerAddress: string;
-  /** Asks for the body, where the client waits for that before it sends it; undefined where it does not. */
-  readonly sendContinue: (() => void) | undefined;
 }
 
 /** The answer to a request. */
@@ -57,6 +55,8 @@ export abstract class Exchange {
   readonly authority: string | undefined;
   /** What is learnt about the request on its way. */
   readonly record = new CallRecord();
+  /** The request's body, as it comes. Over HTTP/1.1 it may wait until it is asked for: see `readBody`. */
+  readonly incoming: IncomingBody;
   readonly #head: RequestHead;
   readonly #options: ExchangeOptions;
   #requestId: string | undefined;
@@ -64,12 +64,13 @@ export abstract class Exchange {
   #abort: AbortController | undefined;
   #addedHeaders: string[] | undefined;
 
-  constructor(head: RequestHead, options: ExchangeOptions) {
+  constructor(head: RequestHead, incoming: IncomingBody, options: ExchangeOptions) {
     const { path, query, authority } = parseTarget(head.target);
     this.method = head.method;
     this.path = path;
     this.query = query;
     this.#head = head;
+    this.incoming = incoming;
     const host = this.header("host");
     // The absolute form overrides a `Host` that is valid, and excuses none. Source: RFC 9112, sections 3.2 and 3.2.2
     const isOverridden = authority !== undefined && host !== undefined && isAuthority(host);
@@ -91,10 +92,8 @@ export abstract class Exchange {
   /** Ends the exchange without an answer, or with half of one. */
   abstract abort(): void;
 
-  /** The request's body, to be read as it comes. */
-  abstract readonly body: Readable;
-  /** Takes the whole body, if all of it has come and that costs nothing. */
-  protected abstract takeWholeBody(): Buffer | undefined;
+  /** Asks for the body, where the client waits for that before it sends it. */
+  protected abstract askForBody(): void;
   /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
 
@@ -185,11 +184,11 @@ export abstract class Exchange {
     if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
       return Promise.reject(bodyTooLarge(maxBytes));
     }
-    this.#head.sendContinue?.();
+    this.askForBody();
     const { requestTimeoutMs: timeoutMs } = this.#options;
     const limits = { maxBytes, framingBytes, timeoutMs, deadline, record: this.record };
-    const come = this.takeWholeBody();
-    return come === undefined ? readBody(this.body, limits) : whole(come, limits);
+    const come = this.incoming.takeWhole();
+    return come === undefined ? readBody(this.incoming.stream, limits) : whole(come, limits);
   }
 
   /** Adds a header to the answer. */
@@ -198,27 +197,34 @@ export abstract class Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** Notes that an answer has been written at once. */
-  protected noteSent(bytes: number): void {
-    this.record.responseBytes = bytes;
-    this.record.isWhole = true;
-  }
-
-  /** Notes how an answer in pieces has ended. */
-  protected noteStreamed(bytes: number, isWhole: boolean): void {
+  /** Notes how an answer has ended. */
+  protected noteSent(bytes: number, isWhole: boolean): void {
     this.record.responseBytes = bytes;
     this.record.isWhole = isWhole;
   }
 
-  /** The names and values of an answer's headers in turn, with the request id and the added headers. */
+  /** The names and values of an answer's headers in turn, with the request id, the date and the added headers. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
-    raw.push(requestIdHeader, this.requestId);
+    raw.push(requestIdHeader, this.requestId, "date", date());
     if (this.#addedHeaders !== undefined) {
       raw.push(...this.#addedHeaders);
     }
     return raw;
   }
+}
+
+let dateText = "";
+let dateMs = 0;
+
+/** The time as HTTP writes it. It is made once a second. Source: RFC 9110, section 5.6.7 */
+function date(): string {
+  const nowMs = Date.now();
+  if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
+    dateMs = nowMs - (nowMs % 1_000);
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
 }
 
 /**

@@ -34,7 +34,7 @@ async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Whether a body is so large that it is written in pieces. */
-export function isLarge(body: string | Uint8Array | undefined): boolean {
-  return byteLength(body) > pieceBytes;
+/** Whether a body of so many bytes is written in pieces. */
+export function isLarge(bytes: number): boolean {
+  return bytes > pieceBytes;
 }

@@ -120,7 +120,7 @@ async function answerByConnect(
 ): Promise<ReturnType<UniversalHandler>> {
   const { httpVersion, method, path, requestHeader, signal, record } = exchange;
   // Connect may stop reading before the end. The exchange takes care of the rest.
-  const pieces = httpVersion === "2" ? exchange.body.iterator({ destroyOnReturn: false }) : whole(exchange);
+  const pieces = httpVersion === "2" ? exchange.incoming.stream.iterator({ destroyOnReturn: false }) : whole(exchange);
   const [encodingHeader, acceptHeader] =
     record.protocol === "connect"
       ? ["connect-content-encoding", "connect-accept-encoding"]

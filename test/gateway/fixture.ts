@@ -101,7 +101,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     signal: new AbortController().signal,
     header: (name) => lines.get(name),
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
-    get body(): never {
+    get incoming(): never {
       throw new Error("the gateway reads whole bodies");
     },
     readBody: async (maxBytes) => {

@@ -95,10 +95,9 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
-  /** Whether the client is told, with the answer to this request, to send no further ones. */
+  /** Whether no request follows this one, because no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
-    const isLastOwed = (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
-    return isLastOwed || !exchange.isKeptAlive;
+    return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
