@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { withoutRest } from "../byte-collector.ts";
-import type { ExchangeOptions } from "../exchange.ts";
+import type { Exchange, ExchangeOptions } from "../exchange.ts";
 import type { InFlight } from "../in-flight.ts";
 import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
@@ -38,7 +38,7 @@ export interface Http1Options extends ExchangeOptions {
   /** Counts the requests whose heads have come, until their answers are complete or never will be. */
   readonly inFlight: InFlight;
   /** Is called with each request when its turn has come. */
-  readonly handleExchange: (exchange: Http1Exchange) => void;
+  readonly handleExchange: (exchange: Exchange) => void;
   /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
@@ -101,13 +101,18 @@ export class Http1Connection {
   }
 
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
-  end(): void {
+  close(): void {
     this.#isEnding = true;
     if (this.#owed.length === 0 && this.#rest === undefined) {
       this.#isReadEnded = true;
       this.output.flushAll();
       this.#socket.destroySoon();
     }
+  }
+
+  /** Ends the connection as soon as all that was given to the socket has been sent. */
+  end(): void {
+    this.#socket.destroySoon();
   }
 
   /** Closes the connection at once: what follows could not be told from what is left of a message. */
