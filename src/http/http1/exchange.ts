@@ -5,7 +5,7 @@ import { drainBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
 import { badValue } from "../header-list.ts";
 import type { IncomingBody } from "../incoming-body.ts";
-import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 
@@ -110,14 +110,15 @@ export class Http1Exchange extends Exchange {
     if (this.#isAbandoned) {
       return;
     }
-    const bytes = isStream(body) || trailer !== undefined ? undefined : byteLength(body);
-    this.#writeHead(status, header, bytes);
+    const isWhole = !isStream(body) && trailer === undefined;
+    const bytes = isWhole ? byteLength(body) : 0;
+    this.#writeHead(status, header, isWhole ? bytes : undefined);
     if (this.method === "HEAD") {
       this.#writeWhole(undefined, 0);
-    } else if (isStream(body) || bytes === undefined || isLarge(bytes)) {
-      await this.#sendInPieces(body, trailer);
-    } else {
+    } else if (isWhole && bytes <= pieceBytes) {
       this.#writeWhole(body, bytes);
+    } else {
+      await this.#sendInPieces(body, trailer);
     }
     if (!this.incoming.isEnded) {
       drainBody(this.incoming.stream, () => this.abort());

@@ -78,21 +78,20 @@ function readFields(head: string, lineEnd: number): string[] {
   return raw;
 }
 
-/** A part of the text, without the spaces and tabs around it. Source: RFC 9112, section 5.1 */
-function trimmed(text: string, start: number, end: number): string {
+/**
+ * A part of a head that is a value, without the spaces and tabs around it: the grammar has no other characters below
+ * 0x21. Source: RFC 9112, section 5.1
+ */
+function trimmed(head: string, start: number, end: number): string {
   let first = start;
   let last = end - 1;
-  while (first <= last && isSpace(text.charCodeAt(first))) {
+  while (first <= last && head.charCodeAt(first) <= 0x20) {
     first += 1;
   }
-  while (last > first && isSpace(text.charCodeAt(last))) {
+  while (last > first && head.charCodeAt(last) <= 0x20) {
     last -= 1;
   }
-  return text.slice(first, last + 1);
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09;
+  return head.slice(first, last + 1);
 }
 
 /** Returns undefined unless at most one field says how long the body is. */

@@ -1,6 +1,6 @@
 import { drainBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
-import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -54,15 +54,16 @@ export class Http2Exchange extends Exchange {
     }
     this.record.status = status;
     const raw = this.rawHeader(header);
-    const bytes = isStream(body) ? undefined : byteLength(body);
-    if (body !== undefined && bytes !== undefined && trailer === undefined) {
+    const isStreamed = isStream(body);
+    const bytes = isStreamed ? 0 : byteLength(body);
+    if (body !== undefined && !isStreamed && trailer === undefined) {
       raw.push("content-length", String(bytes));
     }
     if (body === undefined || this.method === "HEAD") {
       this.#respondWithoutBody(status, raw, trailer);
     } else {
       stream.respond(status, raw, false);
-      if (isStream(body) || bytes === undefined || isLarge(bytes)) {
+      if (isStreamed || bytes > pieceBytes) {
         await this.#sendInPieces(body, trailer);
       } else {
         stream.endWith(body, bytes, fieldsOf(trailer));
