@@ -18,8 +18,10 @@ export interface ExchangeOptions {
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn. Names are in lower case, values without spaces around them. */
+  /** Names and values in turn. Names are in lower case. Values have no spaces around them, unless there is a fault. */
   readonly rawHeaders: readonly string[];
+  /** What is wrong with it, if that is for a later answer to say. */
+  readonly fault: ProtocolError | undefined;
   /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
   readonly isEncrypted: boolean;
@@ -53,6 +55,8 @@ export abstract class Exchange {
    * `authorityFault`.
    */
   readonly authority: string | undefined;
+  /** What is wrong with the head; undefined for one that is right. */
+  readonly fault: ProtocolError | undefined;
   /** What is learnt about the request on its way. */
   readonly record = new CallRecord();
   /** The request's body, as it comes. Over HTTP/1.1 it may wait until it is asked for: see `readBody`. */
@@ -67,6 +71,7 @@ export abstract class Exchange {
   constructor(head: RequestHead, incoming: IncomingBody, options: ExchangeOptions) {
     const { path, query, authority } = parseTarget(head.target);
     this.method = head.method;
+    this.fault = head.fault;
     this.path = path;
     this.query = query;
     this.#head = head;

@@ -42,8 +42,8 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
     if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
       return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
     }
-    // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
-    const contentFault = authorityFault(exchange.authority);
+    // A wrong head is refused in the order of the contract: with the content, once the caller is let in.
+    const contentFault = exchange.fault ?? authorityFault(exchange.authority);
     if (path === "/v1" || path.startsWith("/v1/")) {
       return (cors && answerPreflight(exchange, cors)) ?? api.rest(exchange, contentFault);
     }

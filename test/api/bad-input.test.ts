@@ -233,6 +233,14 @@ describe("the pet's id in a path", () => {
   });
 });
 
+describe("a header over HTTP/2", () => {
+  it.each(['"x" ', ' "x"', "\t"])("may not have spaces around its value: %j", async (value) => {
+    const headers = { authorization: `Bearer ${key.key}`, "if-match": value };
+    const answer = await http2.send({ method: "PATCH", path: "/v1/inventory/7", headers, body: '{"quantity":3}' });
+    expectErrorBody(answer, "INVALID_REQUEST");
+  });
+});
+
 describe("Host", () => {
   const hosts = ["a b", "[", "a/b", "a@b", "", "a:99999", "a:b", "[::1", "a?b", "a#b", "<a>", "%zz"];
   const get = (path: string, lines: string) =>

@@ -92,6 +92,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     httpVersion: "1.1",
     scheme: "http",
     authority: "authority" in request ? request.authority : "shapes.example:8080",
+    fault: undefined,
     clientAddress: "127.0.0.1",
     headerBytes: 0,
     requestId: "request-1",

@@ -31,6 +31,7 @@ export class Http1Exchange extends Exchange {
         method: head.method,
         target: head.target,
         rawHeaders: head.raw,
+        fault: undefined,
         authority: undefined,
         isEncrypted: connection.isEncrypted,
         peerAddress: connection.peerAddress,

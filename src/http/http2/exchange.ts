@@ -1,6 +1,7 @@
 import { drainBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
 import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
+import { spacedValue } from "../protocol-error.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -16,6 +17,7 @@ export class Http2Exchange extends Exchange {
         method: head.method,
         target: head.path,
         rawHeaders: head.raw,
+        fault: head.isSpaced ? spacedValue() : undefined,
         authority: head.authority,
         isEncrypted: connection.isEncrypted,
         peerAddress: connection.peerAddress,

@@ -11,6 +11,8 @@ export const FieldKind = {
   authority: 6,
   /** No request may have it. */
   malformed: 7,
+  /** Regular, but for spaces around the value: the request is malformed, and can be told so. */
+  spaced: 8,
 } as const;
 
 export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind];
@@ -48,16 +50,18 @@ const kinds: Readonly<Record<string, FieldKind>> = {
 /** The names of fields, which HTTP/2 has in lower case alone. Source: RFC 9113, section 8.2.1 */
 export const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-/** What no value contains, and what none begins or ends with. Source: RFC 9113, section 8.2.1 */
-const badFieldValue = new RegExp(`${badValue.source}|^[\\t ]|[\\t ]$`);
+const spaced = /^[\t ]|[\t ]$/;
 
 function kindOf(name: string, value: string): FieldKind {
   const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (badFieldValue.test(value) || (known === undefined && !token.test(name))) {
+  if (badValue.test(value) || (known === undefined && !token.test(name))) {
     return FieldKind.malformed;
   }
   if (name === "te") {
     return value.toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
+  }
+  if (spaced.test(value)) {
+    return known === undefined ? FieldKind.spaced : FieldKind.malformed;
   }
   return known ?? FieldKind.regular;
 }

@@ -9,24 +9,32 @@ export interface RequestHead {
   readonly authority: string | undefined;
   /** Undefined where the client does not say. */
   readonly contentLength: number | undefined;
+  /** Whether a value has spaces around it. */
+  readonly isSpaced: boolean;
   /** Names and values in turn, the pseudo-header fields among them. */
   readonly raw: readonly string[];
 }
 
-/** Reads a request's fields; undefined for a malformed request. Source: RFC 9113, sections 8.2 and 8.3.1 */
+/**
+ * Reads a request's fields. Returns undefined for a malformed request, but not for spaces around a value, which an answer
+ * can tell. Source: RFC 9113, sections 8.2 and 8.3.1
+ */
 export function readRequestHead(fields: readonly Field[]): RequestHead | undefined {
   const raw: string[] = [];
   /** The values of all kinds but the regular one. */
   const values: (string | undefined)[] = [];
   let isRegular = false;
+  let isSpaced = false;
   for (const { name, value, kind } of fields) {
     raw.push(name, value);
-    const isPseudo = kind >= FieldKind.method;
+    const isPseudo = kind >= FieldKind.method && kind !== FieldKind.spaced;
     if (kind === FieldKind.malformed || (isPseudo && isRegular)) {
       return undefined;
     }
     isRegular = !isPseudo;
-    if (kind !== FieldKind.regular) {
+    if (kind === FieldKind.spaced) {
+      isSpaced = true;
+    } else if (kind !== FieldKind.regular) {
       const before = values[kind];
       if (before !== undefined && (isPseudo || before !== value)) {
         return undefined;
@@ -50,7 +58,7 @@ export function readRequestHead(fields: readonly Field[]): RequestHead | undefin
     return undefined;
   }
   const length = contentLength === undefined ? undefined : Number(contentLength);
-  return { method, path: path ?? "", authority, contentLength: length, raw };
+  return { method, path: path ?? "", authority, contentLength: length, isSpaced, raw };
 }
 
 function isPath(path: string | undefined, method: string | undefined): boolean {
