@@ -1,7 +1,7 @@
 import { drainBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
-import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { spacedValue } from "../protocol-error.ts";
+import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
