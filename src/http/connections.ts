@@ -1,11 +1,12 @@
 import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { ExchangeOptions } from "./exchange.ts";
 import { Http1Connection, type Http1Options } from "./http1/connection.ts";
 import { type ConnectionHandlers, Http2Connection } from "./http2/connection.ts";
 import { Http2Exchange } from "./http2/exchange.ts";
 
 /** How connections are served. */
-export interface ConnectionsOptions extends Http1Options {
+export interface ConnectionsOptions extends ExchangeOptions, Pick<Http1Options, "handleExchange" | "handleFault"> {
   /** Undefined for cleartext. */
   readonly tls: object | undefined;
   /** Is told the address of a peer whose connection is ended, because it begins too many calls at once. */
@@ -24,22 +25,29 @@ interface Connection {
 
 /** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
 export class Connections {
-  readonly #options: ConnectionsOptions;
+  readonly #http1: Http1Options;
   readonly #http2: ConnectionHandlers;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
   readonly #clock: NodeJS.Timeout;
   #isClosing = false;
+  /** The requests whose heads have come, and whose answers are neither complete nor given up. */
+  #inFlight = 0;
+  #onDrained: (() => void) | undefined;
 
   /** Serves what a server accepts. The protocol is told by the first bytes in cleartext, by ALPN over TLS. */
   constructor(server: Server, options: ConnectionsOptions) {
-    this.#options = options;
+    const onRequest = () => {
+      this.#inFlight += 1;
+    };
+    const onRequestEnded = () => this.#endRequest();
+    this.#http1 = { ...options, onRequest, onRequestEnded };
     this.#http2 = {
       onStream: (stream) => {
-        options.inFlight.enter();
+        onRequest();
         options.handleExchange(new Http2Exchange(stream, options));
       },
-      onStreamClosed: () => options.inFlight.leave(),
+      onStreamClosed: onRequestEnded,
       onBurst: options.reportBurst,
     };
     this.#clock = setInterval(() => this.#tick(), 1_000).unref();
@@ -65,10 +73,9 @@ export class Connections {
   }
 
   #serve(socket: Socket, isHttp2: boolean): void {
-    const options = this.#options;
     const connection = isHttp2
-      ? new Http2Connection(socket, this.#http2, options.requestTimeoutMs)
-      : new Http1Connection(socket, options);
+      ? new Http2Connection(socket, this.#http2, this.#http1.requestTimeoutMs)
+      : new Http1Connection(socket, this.#http1);
     this.#connections.add(connection);
     socket.once("close", () => this.#connections.delete(connection));
     if (this.#isClosing) {
@@ -81,6 +88,23 @@ export class Connections {
     for (const connection of this.#connections) {
       connection.tick();
     }
+  }
+
+  #endRequest(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) {
+      this.#onDrained?.();
+    }
+  }
+
+  /** Resolves when no request is in flight. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      if (this.#inFlight === 0) {
+        resolve();
+      }
+    });
   }
 
   /** Takes no further requests, and ends each connection behind its last answer. */

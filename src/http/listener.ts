@@ -6,7 +6,6 @@ import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import { Connections } from "./connections.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { ParseFault } from "./http1/connection.ts";
-import { InFlight } from "./in-flight.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
@@ -40,11 +39,10 @@ export interface Listener {
  * ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
   const server = createSocketServer(options);
   const handleExchange = (exchange: Exchange) => requests.add(exchange);
-  const connections = new Connections(server, { ...options, inFlight, handleExchange });
+  const connections = new Connections(server, { ...options, handleExchange });
 
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -56,7 +54,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const closed = once(server, "close");
       server.close();
       connections.close();
-      await settlesWithin(graceMs, inFlight.drain());
+      await settlesWithin(graceMs, connections.drained());
       connections.end();
       await settlesWithin(flushMs, closed);
       connections.destroy();

@@ -31,7 +31,7 @@ export interface RouterOptions {
   readonly observer: CallObserver;
 }
 
-/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 Node's parser refuses what is larger. */
+/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 a connection refuses what is larger. */
 const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */

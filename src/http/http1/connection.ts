@@ -2,7 +2,6 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { withoutRest } from "../byte-collector.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
-import type { InFlight } from "../in-flight.ts";
 import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
@@ -35,8 +34,10 @@ export type ParseFault = "malformed" | "headers too large" | "timeout";
 
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
-  /** Counts the requests whose heads have come, until their answers are complete or never will be. */
-  readonly inFlight: InFlight;
+  /** Is told of each request when its head has come. */
+  readonly onRequest: () => void;
+  /** Is told of each of these requests when its answer is complete, or never will be. */
+  readonly onRequestEnded: () => void;
   /** Is called with each request when its turn has come. */
   readonly handleExchange: (exchange: Exchange) => void;
   /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
@@ -154,7 +155,7 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    this.#options.inFlight.leave();
+    this.#options.onRequestEnded();
     if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
@@ -170,7 +171,7 @@ export class Http1Connection {
     this.output.flushAll();
     for (const held of this.#owed.splice(0)) {
       held.abandon();
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
     }
     if (incoming.isEnded) {
       this.#socket.destroySoon();
@@ -186,7 +187,7 @@ export class Http1Connection {
     this.#receiving?.incoming.abandon();
     for (const exchange of this.#owed.splice(0)) {
       exchange.abandon();
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
     }
   }
 
@@ -295,7 +296,7 @@ export class Http1Connection {
     this.#owed.push(exchange);
     // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
-    this.#options.inFlight.enter();
+    this.#options.onRequest();
     this.#beginHeld();
     return true;
   }
@@ -354,7 +355,7 @@ export class Http1Connection {
       // It came last.
       this.#owed.pop();
       this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
       broken.abandon();
     }
     if (this.#owed.length === 0) {
