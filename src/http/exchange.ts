@@ -1,10 +1,10 @@
-import type { Readable } from "node:stream";
 import { bodyTooLarge, readBody, whole } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
-import { parseTarget } from "./target.ts";
+import { isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
@@ -18,14 +18,14 @@ export interface ExchangeOptions {
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn, as sent. */
+  /** Names and values in turn. Names are in lower case. Values have no spaces around them, unless there is a fault. */
   readonly rawHeaders: readonly string[];
+  /** What is wrong with it, if that is for a later answer to say. */
+  readonly fault: ProtocolError | undefined;
   /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
   readonly isEncrypted: boolean;
   readonly peerAddress: string;
-  /** Asks for the body, where the client waits for that before it sends it; undefined where it does not. */
-  readonly sendContinue: (() => void) | undefined;
 }
 
 /** The answer to a request. */
@@ -50,10 +50,17 @@ export abstract class Exchange {
   readonly path: string;
   /** The query as sent, without `?`; empty when there is none. */
   readonly query: string;
-  /** `Host` or `:authority`, as sent; undefined when there is none. It is not validated: see `authorityFault`. */
+  /**
+   * `Host`, `:authority` or that of the absolute form, as sent; undefined when there is none. It is not validated: see
+   * `authorityFault`.
+   */
   readonly authority: string | undefined;
+  /** What is wrong with the head; undefined for one that is right. */
+  readonly fault: ProtocolError | undefined;
   /** What is learnt about the request on its way. */
   readonly record = new CallRecord();
+  /** The request's body, as it comes. Over HTTP/1.1 it may wait until it is asked for: see `readBody`. */
+  readonly incoming: IncomingBody;
   readonly #head: RequestHead;
   readonly #options: ExchangeOptions;
   #requestId: string | undefined;
@@ -61,13 +68,18 @@ export abstract class Exchange {
   #abort: AbortController | undefined;
   #addedHeaders: string[] | undefined;
 
-  constructor(head: RequestHead, options: ExchangeOptions) {
+  constructor(head: RequestHead, incoming: IncomingBody, options: ExchangeOptions) {
     const { path, query, authority } = parseTarget(head.target);
     this.method = head.method;
+    this.fault = head.fault;
     this.path = path;
     this.query = query;
     this.#head = head;
-    this.authority = authority ?? head.authority ?? this.header("host");
+    this.incoming = incoming;
+    const host = this.header("host");
+    // The absolute form overrides a `Host` that is valid, and excuses none. Source: RFC 9112, sections 3.2 and 3.2.2
+    const isOverridden = authority !== undefined && host !== undefined && isAuthority(host);
+    this.authority = isOverridden ? authority : (head.authority ?? host);
     this.#options = options;
   }
 
@@ -85,10 +97,8 @@ export abstract class Exchange {
   /** Ends the exchange without an answer, or with half of one. */
   abstract abort(): void;
 
-  /** The request's body, to be read as it comes. */
-  abstract readonly body: Readable;
-  /** Takes the whole body, if all of it has come and that costs nothing. */
-  protected abstract takeWholeBody(): Buffer | undefined;
+  /** Asks for the body, where the client waits for that before it sends it. */
+  protected abstract askForBody(): void;
   /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
   protected abstract onAbandoned(listener: () => void): void;
 
@@ -148,9 +158,8 @@ export abstract class Exchange {
     const raw = this.#head.rawHeaders;
     let joined: string | undefined;
     for (let i = 0; i < raw.length; i += 2) {
-      const sent = raw[i] as string;
-      if (sent.length === name.length && sent.toLowerCase() === name) {
-        const line = trimSpaces(raw[i + 1] as string);
+      if (raw[i] === name) {
+        const line = raw[i + 1] as string;
         joined = joined === undefined ? line : `${joined}, ${line}`;
       }
     }
@@ -159,7 +168,14 @@ export abstract class Exchange {
 
   /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
   headerLines(name: Lowercase<string>): readonly string[] {
-    return headerLines(this.#head.rawHeaders, name);
+    const raw = this.#head.rawHeaders;
+    const lines: string[] = [];
+    for (let i = 0; i < raw.length; i += 2) {
+      if (raw[i] === name) {
+        lines.push(raw[i + 1] as string);
+      }
+    }
+    return lines;
   }
 
   /**
@@ -173,11 +189,11 @@ export abstract class Exchange {
     if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
       return Promise.reject(bodyTooLarge(maxBytes));
     }
-    this.#head.sendContinue?.();
+    this.askForBody();
     const { requestTimeoutMs: timeoutMs } = this.#options;
     const limits = { maxBytes, framingBytes, timeoutMs, deadline, record: this.record };
-    const come = this.takeWholeBody();
-    return come === undefined ? readBody(this.body, limits) : whole(come, limits);
+    const come = this.incoming.takeWhole();
+    return come === undefined ? readBody(this.incoming.stream, limits) : whole(come, limits);
   }
 
   /** Adds a header to the answer. */
@@ -186,22 +202,16 @@ export abstract class Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** Notes that an answer has been written at once. */
-  protected noteSent(bytes: number): void {
-    this.record.responseBytes = bytes;
-    this.record.isWhole = true;
-  }
-
-  /** Notes how an answer in pieces has ended. */
-  protected noteStreamed(bytes: number, isWhole: boolean): void {
+  /** Notes how an answer has ended. */
+  protected noteSent(bytes: number, isWhole: boolean): void {
     this.record.responseBytes = bytes;
     this.record.isWhole = isWhole;
   }
 
-  /** The names and values of an answer's headers in turn, with the request id and the added headers. */
+  /** The names and values of an answer's headers in turn, with the request id, the date and the added headers. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
-    raw.push(requestIdHeader, this.requestId);
+    raw.push(requestIdHeader, this.requestId, "date", date());
     if (this.#addedHeaders !== undefined) {
       raw.push(...this.#addedHeaders);
     }
@@ -209,36 +219,17 @@ export abstract class Exchange {
   }
 }
 
-/** The value of a header without the spaces and tabs around it. Source: RFC 9110, section 5.5 */
-export function trimSpaces(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isSpace(value.charCodeAt(start))) {
-    start += 1;
-  }
-  while (end > start && isSpace(value.charCodeAt(end - 1))) {
-    end -= 1;
-  }
-  return value.slice(start, end);
-}
+let dateText = "";
+let dateMs = 0;
 
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09;
-}
-
-/**
- * The lines of one request header, by its lower-case name, without the spaces around them. `raw` has names and values in
- * turn, as sent. Source: RFC 9110, 5.5
- */
-export function headerLines(raw: readonly string[], name: Lowercase<string>): readonly string[] {
-  const lines: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const sent = raw[i] as string;
-    if (sent.length === name.length && sent.toLowerCase() === name) {
-      lines.push(trimSpaces(raw[i + 1] as string));
-    }
+/** The time as HTTP writes it. It is made once a second. Source: RFC 9110, section 5.6.7 */
+function date(): string {
+  const nowMs = Date.now();
+  if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
+    dateMs = nowMs - (nowMs % 1_000);
+    dateText = new Date(nowMs).toUTCString();
   }
-  return lines;
+  return dateText;
 }
 
 /**

@@ -3,7 +3,7 @@ import { ByteCollector, withoutRest } from "./byte-collector.ts";
 
 /** Where a body comes from. */
 export interface BodySource {
-  /** The reader has taken so many bytes: as many more may come. */
+  /** The reader has taken so many bytes of a body that has not ended: as many more may come. */
   credit(bytes: number): void;
   /** The reader wants no more of a body that has not ended. */
   abort(): void;
@@ -124,17 +124,21 @@ class BodyStream extends Readable {
   }
 
   feed(piece: Buffer): void {
+    this.#uncredited += piece.length;
     if (this.push(piece)) {
-      this.#source.credit(piece.length);
-    } else {
-      this.#uncredited += piece.length;
+      this.#credit();
     }
   }
 
   override _read(): void {
-    if (this.#uncredited > 0) {
-      const bytes = this.#uncredited;
-      this.#uncredited = 0;
+    this.#credit();
+  }
+
+  /** Of a body that has ended nothing more comes, and its source may have gone on to the next one. */
+  #credit(): void {
+    const bytes = this.#uncredited;
+    this.#uncredited = 0;
+    if (bytes > 0 && !this.#body.isEnded) {
       this.#source.credit(bytes);
     }
   }

@@ -3,12 +3,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
+import { Connections } from "./connections.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { ParseFault } from "./http1/connection.ts";
-import { Http1Server } from "./http1/server.ts";
-import { Http2Server } from "./http2/server.ts";
-import { InFlight } from "./in-flight.ts";
-import { splitByProtocol } from "./preface.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
@@ -42,14 +39,10 @@ export interface Listener {
  * ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const inFlight = new InFlight();
   const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
-  const serving = { ...options, inFlight, handleExchange: (exchange: Exchange) => requests.add(exchange) };
-  const http1 = new Http1Server(serving);
-  const http2 = new Http2Server(serving);
   const server = createSocketServer(options);
-  const connections = new Connections(server);
-  splitByProtocol(server, { ...options, http1, http2 });
+  const handleExchange = (exchange: Exchange) => requests.add(exchange);
+  const connections = new Connections(server, { ...options, handleExchange });
 
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -60,11 +53,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     async close(graceMs) {
       const closed = once(server, "close");
       server.close();
-      http1.end();
-      http2.close();
-      await settlesWithin(graceMs, inFlight.drain());
-      http1.destroy();
-      http2.destroy();
+      connections.close();
+      await settlesWithin(graceMs, connections.drained());
       connections.end();
       await settlesWithin(flushMs, closed);
       connections.destroy();
@@ -81,34 +71,4 @@ function createSocketServer({ tls }: ListenerOptions): Server {
         "tlsClientError",
         (_error, socket) => socket.destroy(),
       );
-}
-
-/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
-class Connections {
-  readonly #sockets = new Set<Socket>();
-
-  /** Collects a server's connections; over TLS both the encrypted and the decrypted side of each. */
-  constructor(server: Server) {
-    for (const event of ["connection", "secureConnection"]) {
-      server.on(event, (socket: Socket) => {
-        this.#sockets.add(socket);
-        // It is closed all the same.
-        socket.on("error", () => {});
-        socket.once("close", () => this.#sockets.delete(socket));
-      });
-    }
-  }
-
-  /** Closes each connection as soon as all that was written to it has been sent. */
-  end(): void {
-    for (const socket of this.#sockets) {
-      socket.destroySoon();
-    }
-  }
-
-  destroy(): void {
-    for (const socket of this.#sockets) {
-      socket.destroy();
-    }
-  }
 }

@@ -66,6 +66,11 @@ export function malformedRequest(): ProtocolError {
   return new ProtocolError("malformed", "This is not a valid HTTP request. Check its syntax.");
 }
 
+/** A header of a request has spaces around its value, which HTTP/2 forbids. Source: RFC 9113, section 8.2.1 */
+export function spacedValue(): ProtocolError {
+  return new ProtocolError("malformed", "The value of a header begins or ends with a space. Send it without.");
+}
+
 /** The headers of a request are larger than the service takes. */
 export function headersTooLarge(): ProtocolError {
   return new ProtocolError("headers_too_large", "The request's headers are larger than 16 KiB. Send fewer of them.");

@@ -11,7 +11,7 @@ export function byteLength(body: string | Uint8Array | undefined): number {
 }
 
 /** The largest piece of a body, in bytes, that is written at once to a shared connection. */
-const pieceBytes = 256 * 1024;
+export const pieceBytes = 256 * 1024;
 
 /**
  * Yields a body in small pieces, so that a large one is written no faster than the client reads. Of the many that share
@@ -32,9 +32,4 @@ async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   } else if (body !== undefined) {
     yield typeof body === "string" ? Buffer.from(body) : body;
   }
-}
-
-/** Whether a body is so large that it is written in pieces. */
-export function isLarge(body: string | Uint8Array | undefined): boolean {
-  return byteLength(body) > pieceBytes;
 }

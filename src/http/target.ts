@@ -6,7 +6,7 @@ export interface Target {
   readonly path: string;
   /** Without `?`; empty when there is none. */
   readonly query: string;
-  /** The authority of a target in absolute form. It overrides the `Host` header. */
+  /** The authority of a target in absolute form. */
   readonly authority: string | undefined;
 }
 
@@ -47,6 +47,20 @@ export function isAuthority(text: string): boolean {
   }
   const [, ipv6, port = ""] = match;
   return (ipv6 === undefined || isIPv6(ipv6)) && Number(port) <= maxPort;
+}
+
+const defaultPorts: Readonly<Record<string, string>> = { http: ":80", https: ":443" };
+
+/** Whether two authorities of a scheme are the same. Source: RFC 3986, sections 6.2.2.1 and 6.2.3 */
+export function isSameAuthority(one: string, other: string, scheme: string | undefined): boolean {
+  return one === other || normalized(one, scheme) === normalized(other, scheme);
+}
+
+/** An authority in lower case, without the scheme's own port. */
+function normalized(text: string, scheme = ""): string {
+  const port = /:\d*$/.exec(text)?.[0] ?? "";
+  const isDefault = port === ":" || port === defaultPorts[scheme];
+  return text.slice(0, isDefault ? -port.length : undefined).toLowerCase();
 }
 
 /** The last valid authority: nearly all requests have the same. */

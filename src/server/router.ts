@@ -37,7 +37,7 @@ export interface RouterOptions {
   readonly observer: CallObserver;
 }
 
-/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 the connection refuses what is larger. */
+/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 a connection refuses what is larger. */
 const maxHeaderBytes = 16 * 1024;
 
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
@@ -65,8 +65,8 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
     return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
   }
-  // A wrong authority is refused in the order of the contract: with the content, once the caller is let in.
-  const contentFault = authorityFault(exchange.authority);
+  // A wrong head is refused in the order of the contract: with the content, once the caller is let in.
+  const contentFault = exchange.fault ?? authorityFault(exchange.authority);
   if (path === "/v1" || path.startsWith("/v1/")) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange, contentFault);
   }

@@ -29,6 +29,9 @@ import { reflectionService } from "../services/reflection.ts";
 /** The largest message, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
+/** The most that comes of a request before its answer over HTTP/1.1, in bytes. */
+const wholeMaxBytes = 64 * 1024;
+
 /** How the messages of a stream may be compressed. */
 const compressions = [compressionGzip, compressionBrotli];
 
@@ -205,7 +208,7 @@ async function answerByConnect(
 ): Promise<ReturnType<UniversalHandler>> {
   const { httpVersion, method, path, requestHeader, signal, record } = exchange;
   // Connect may stop reading before the end. The exchange takes care of the rest.
-  const pieces = exchange.body.iterator({ destroyOnReturn: false });
+  const pieces = httpVersion === "2" ? exchange.incoming.stream.iterator({ destroyOnReturn: false }) : whole(exchange);
   const [encodingHeader, acceptHeader] =
     record.protocol === "connect"
       ? ["connect-content-encoding", "connect-accept-encoding"]
@@ -226,6 +229,11 @@ async function answerByConnect(
     signal,
     contextValues: createContextValues().set(callKey, { record, refusal }),
   });
+}
+
+/** The body once all of it has come, as over HTTP/1.1 it does before the answer, and as soon as that of any call. */
+async function* whole(exchange: Exchange): AsyncGenerator<Uint8Array> {
+  yield await exchange.readBody(wholeMaxBytes);
 }
 
 /** A call that Connect's own handlers answer. */

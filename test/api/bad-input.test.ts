@@ -233,6 +233,14 @@ describe("the pet's id in a path", () => {
   });
 });
 
+describe("a header over HTTP/2", () => {
+  it.each(['"x" ', ' "x"', "\t"])("may not have spaces around its value: %j", async (value) => {
+    const headers = { authorization: `Bearer ${key.key}`, "if-match": value };
+    const answer = await http2.send({ method: "PATCH", path: "/v1/inventory/7", headers, body: '{"quantity":3}' });
+    expectErrorBody(answer, "INVALID_REQUEST");
+  });
+});
+
 describe("Host", () => {
   const hosts = ["a b", "[", "a/b", "a@b", "", "a:99999", "a:b", "[::1", "a?b", "a#b", "<a>", "%zz"];
   const get = (path: string, lines: string) =>
@@ -248,6 +256,17 @@ describe("Host", () => {
 
   it.each(["/v1/inventory", "/docs", "/openapi.json", "/nope"])("may not stand twice: %s", async (path) => {
     expectErrorBody(await get(path, "Host: a\r\nHost: b\r\n"), "INVALID_REQUEST");
+  });
+
+  it.each(["", "Host: \r\n", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "Host: a\r\nHost: a\r\n"])(
+    "may be neither missing nor bad nor double beside a target in absolute form: %j",
+    async (lines) => {
+      expectErrorBody(await get("http://pets/v1/inventory", lines), "INVALID_REQUEST");
+    },
+  );
+
+  it("may be another one than that of a target in absolute form", async () => {
+    expect((await get("http://pets/v1/inventory", "Host: a\r\n")).status).toBe(200);
   });
 
   it.each(["localhost", "127.0.0.1:80", "[::1]:8080", "pets.example", "PETS.example:65535", "a_b"])(

@@ -90,6 +90,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     httpVersion: "1.1",
     scheme: "http",
     authority: "authority" in request ? request.authority : "shapes.example:8080",
+    fault: undefined,
     clientAddress: "127.0.0.1",
     headerBytes: 0,
     requestId: "request-1",
@@ -99,7 +100,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     signal: new AbortController().signal,
     header: (name) => lines.get(name),
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
-    get body(): never {
+    get incoming(): never {
       throw new Error("the gateway reads whole bodies");
     },
     readBody: async (maxBytes) => {

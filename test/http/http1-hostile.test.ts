@@ -1,52 +1,33 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { beforeEach, expect, it, onTestFinished } from "vitest";
-import { createClientAddress } from "../../src/http/client-address.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
-import { listen } from "../../src/http/listener.ts";
-import { createRequestIdReader } from "../../src/http/request-id.ts";
+import type { Listener } from "../../src/http/listener.ts";
 import { until } from "../support/deadline.ts";
+import { listenWith, openTo } from "./listening.ts";
 
-let port: number;
+let listener: Listener;
 let answered: number;
 let handle: (exchange: Exchange) => Promise<void>;
 
 beforeEach(async () => {
   answered = 0;
   handle = (exchange) => exchange.respond({ status: 200, header: new Headers(), body: Buffer.alloc(100_000) });
-  const listener = await listen({
-    host: "127.0.0.1",
-    port: 0,
-    tls: undefined,
-    requestTimeoutMs: 1_000,
-    clientAddress: createClientAddress([]),
-    readRequestId: createRequestIdReader(() => false),
+  listener = await listenWith({
     async handle(exchange) {
       answered += 1;
       await handle(exchange);
     },
-    handleFault: () => {},
-    reportAcceptError: () => {},
-    reportBurst: () => {},
   });
-  port = listener.address.port;
-  onTestFinished(() => listener.close(0));
 });
 
-async function open(): Promise<Socket> {
-  const client = connect(port, "127.0.0.1").on("error", () => {});
-  onTestFinished(() => void client.destroy());
-  await once(client, "connect");
-  return client;
-}
+const open = () => openTo(listener);
 
 const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 it("a client that sends requests, and reads no answers, has few of them answered before it reads on", async () => {
-  const client = await open();
-  client.pause();
-  client.write(request.repeat(1_000));
+  const { socket } = await open();
+  socket.pause();
+  socket.write(request.repeat(1_000));
   let before = -1;
   await until(async () => {
     const isSettled = answered > 0 && answered === before;
@@ -56,34 +37,34 @@ it("a client that sends requests, and reads no answers, has few of them answered
   }, 5_000);
   // What the system takes, and 32 more: each takes as much as 100 KB.
   expect(answered).toBeLessThan(300);
-  client.resume();
+  socket.resume();
   await until(async () => answered === 1_000, 5_000);
 });
 
 it("empty lines before a request are dropped as they come", async () => {
-  const client = await open();
-  client.write("\r\n".repeat(8_000_000));
-  client.write(request);
+  const { socket } = await open();
+  socket.write("\r\n".repeat(8_000_000));
+  socket.write(request);
   await until(async () => answered === 1, 2_000);
 });
 
 it("a client that was idle has all of its time for the next head", async () => {
-  const client = await open();
-  client.resume().write(request);
+  const { socket } = await open();
+  socket.write(request);
   await until(async () => answered === 1, 1_000);
   await setTimeout(2_500);
-  client.write(request.slice(0, 10));
+  socket.write(request.slice(0, 10));
   await setTimeout(700);
-  client.write(request.slice(10));
+  socket.write(request.slice(10));
   await until(async () => answered === 2, 1_000);
 });
 
 it("a client that begins its first head a byte at a time is cut off in time", async () => {
-  const client = await open();
-  client.write("\r\n\r\n");
-  const dripping = setInterval(() => client.write("\r\n"), 100);
+  const { socket } = await open();
+  socket.write("\r\n\r\n");
+  const dripping = setInterval(() => socket.write("\r\n"), 100);
   onTestFinished(() => clearInterval(dripping));
-  await until(async () => client.resume().destroyed, 4_000);
+  await until(async () => socket.destroyed, 4_000);
 });
 
 it("100 Continue waits for the answers that are owed before", async () => {
@@ -98,39 +79,58 @@ it("100 Continue waits for the answers that are owed before", async () => {
     }
     await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
   };
-  const client = await open();
-  let received = "";
-  client.on("data", (bytes: Buffer) => {
-    received += bytes.toString("latin1");
-  });
-  client.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-  client.write("POST /second HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  const { socket, received } = await open();
+  socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   await until(async () => asked === 1, 1_000);
   await setTimeout(50);
-  expect(received).toBe("");
+  expect(received()).toBe("");
   first.resolve();
-  await until(async () => received.includes("100 Continue"), 1_000);
-  expect(received.indexOf("/first")).toBeLessThan(received.indexOf("100 Continue"));
-  client.write("{}");
-  await until(async () => received.endsWith("/second"), 1_000);
+  await until(async () => received().includes("100 Continue"), 1_000);
+  expect(received().indexOf("/first")).toBeLessThan(received().indexOf("100 Continue"));
+  socket.write("{}");
+  await until(async () => received().endsWith("/second"), 1_000);
+});
+
+it.each(["Content-Length: 5", "Transfer-Encoding: chunked"])(
+  "a client that is refused before it is asked for its body is told that the connection ends: %s",
+  async (framing) => {
+    handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+    const { socket, received } = await open();
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${framing}\r\n\r\n`);
+    await until(async () => received().endsWith("no"), 1_000);
+    expect(received()).toMatch(/^HTTP\/1.1 401 .*connection: close\r\n/s);
+    socket.write(request);
+    await until(async () => socket.destroyed, 2_000);
+    expect(answered).toBe(1);
+  },
+);
+
+it("a client that sends its body unasked goes on to use its connection", async () => {
+  handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+  const { socket } = await open();
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{`);
+  await until(async () => answered === 1, 1_000);
+  socket.write(`}${request}`);
+  await until(async () => answered === 2, 1_000);
 });
 
 it("a body in single bytes ends the connection, though it is read as it comes", async () => {
   handle = async (exchange) => {
     await exchange.readBody(1_000_000).catch(() => {});
   };
-  const client = await open();
-  client.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+  const { socket } = await open();
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
   await until(async () => answered === 1, 1_000);
-  client.write("1\r\nx\r\n".repeat(5_000));
-  await until(async () => client.destroyed, 1_000);
+  socket.write("1\r\nx\r\n".repeat(5_000));
+  await until(async () => socket.destroyed, 1_000);
   await open();
 });
 
 it("what follows the last request of a connection is not done", async () => {
-  const client = await open();
-  client.resume().write(request.replace("Host", "Connection: close\r\nHost") + request);
-  await until(async () => client.destroyed, 1_000);
+  const { socket } = await open();
+  socket.write(request.replace("Host", "Connection: close\r\nHost") + request);
+  await until(async () => socket.destroyed, 1_000);
   expect(answered).toBe(1);
 });
 
@@ -140,18 +140,14 @@ it("a body that breaks off leaves the requests before it their answers", async (
     await (exchange.path === "/first" ? first.promise : exchange.readBody(1_000).catch(() => {}));
     await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
   };
-  const client = await open();
-  let received = "";
-  client.on("data", (bytes: Buffer) => {
-    received += bytes.toString("latin1");
-  });
-  client.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-  client.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  const { socket, received } = await open();
+  socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
   await until(async () => answered === 2, 1_000);
-  client.write("zz\r\n");
+  socket.write("zz\r\n");
   await setTimeout(50);
   first.resolve();
-  await until(async () => client.destroyed, 2_000);
-  expect(received).toContain("/first");
-  expect(received).not.toContain("/second");
+  await until(async () => socket.destroyed, 2_000);
+  expect(received()).toContain("/first");
+  expect(received()).not.toContain("/second");
 });

@@ -1,13 +1,11 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
-import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createClientAddress } from "../../src/http/client-address.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
-import { type Listener, listen } from "../../src/http/listener.ts";
-import { createRequestIdReader } from "../../src/http/request-id.ts";
+import type { Listener } from "../../src/http/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { until } from "../support/deadline.ts";
+import { listenWith, openTo } from "./listening.ts";
 
 let listener: Listener;
 /** The exchanges that wait for their answers. */
@@ -18,20 +16,13 @@ let bursts: string[];
 beforeEach(async () => {
   waiting = [];
   bursts = [];
-  listener = await listen({
-    host: "127.0.0.1",
-    port: 0,
-    tls: undefined,
-    requestTimeoutMs: 1_000,
-    clientAddress: createClientAddress([]),
-    readRequestId: createRequestIdReader(() => false),
+  listener = await listenWith({
     handle: async (exchange) => void waiting.push(exchange),
-    handleFault: (_fault, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
-    reportAcceptError: () => {},
     reportBurst: (peerAddress) => void bursts.push(peerAddress),
   });
-  onTestFinished(() => listener.close(0));
 });
+
+const open = () => openTo(listener);
 
 /** Answers what waits, and what is begun then, one after the other. */
 async function answerAll(): Promise<void> {
@@ -39,23 +30,6 @@ async function answerAll(): Promise<void> {
     await next.respond({ status: 200, header: new Headers(), body: next.path });
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-interface Client {
-  readonly socket: Socket;
-  /** All that has come. */
-  readonly received: () => string;
-  readonly closed: Promise<unknown>;
-}
-
-async function open(): Promise<Client> {
-  const socket = connect(listener.address.port, "127.0.0.1").on("error", () => {});
-  await once(socket, "connect");
-  let received = "";
-  socket.on("data", (chunk) => {
-    received += chunk.toString("latin1");
-  });
-  return { socket, received: () => received, closed: new Promise((resolve) => socket.once("close", resolve)) };
 }
 
 /** The paths that were answered, in order, with an `!` after one that says that the connection will be closed. */
@@ -195,7 +169,6 @@ describe("a body in chunks", () => {
     await until(async () => client.received().includes("/last 0"), 1_000);
     const expected = ["/first 0", "/chunked 50000", ...paths.map((path) => `${path} 0`), "/chunked 50000", "/last 0"];
     expect(answersIn(client.received())).toEqual(expected);
-    client.socket.destroy();
   });
 
   it.each([
@@ -229,7 +202,6 @@ describe("a body in chunks", () => {
     const paths = (text: string) => [...text.matchAll(/^(?:x-path: |(?:GET|POST) )(\S*)/gm)].map(([, path]) => path);
     await until(async () => paths(client.received()).length === requests.length, 5_000);
     expect(paths(client.received())).toEqual(paths(requests.join("")));
-    client.socket.destroy();
   });
 
   it("is read, and so is the request behind it, though there is no room for answers when it begins", async () => {
@@ -253,7 +225,6 @@ describe("a body in chunks", () => {
       "/chunked 50000",
       "/last 0",
     ]);
-    client.socket.destroy();
   });
 
   it("is read behind a large body that waits to be read", async () => {
@@ -266,7 +237,6 @@ describe("a body in chunks", () => {
     await echo(3);
     await until(async () => client.received().includes("/b 0"), 1_000);
     expect(answersIn(client.received())).toEqual(["/a 0", "/large 70000", "/chunked 50000", "/b 0"]);
-    client.socket.destroy();
   });
 
   it("of a byte each ends the connection, and leaves the requests before it their answers", async () => {
@@ -291,7 +261,6 @@ describe("an HTTP/2 connection that takes many calls back at once", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     client.socket.write(requestFrame({ ":path": "/next" }, 513));
     await until(async () => waiting.some(({ path }) => path === "/next"), 1_000);
-    client.socket.destroy();
   });
 
   it.each([
@@ -350,24 +319,36 @@ describe("an HTTP/2 connection whose client takes back answers that are under wa
   });
 });
 
-it.each(['"x" ', ' "x"', '\t"x"\t ', '"x"'])(
-  "reads a header over HTTP/2 without the spaces around it: %j",
+it.each(['"x" ', ' "x"', '\t"x"\t ', " "])(
+  "finds fault with a header over HTTP/2 that has spaces around its value: %j",
   async (value) => {
     const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`);
     onTestFinished(() => session.destroy());
     session.request({ ":path": "/", "if-match": value }).on("error", () => {});
     await until(async () => waiting.length === 1, 5_000);
     // A header that was dropped would make a guarded write an unguarded one.
-    expect(waiting[0]?.headerLines("if-match")).toEqual(['"x"']);
+    expect(waiting[0]?.fault).toMatchObject({ kind: "malformed" });
     await answerAll();
   },
 );
 
-it.each(["", " "])("reads a header over HTTP/2 that has no value: %j", async (value) => {
+it("reads a header over HTTP/2 that has no value", async () => {
   const session = connectHttp2(`http://127.0.0.1:${listener.address.port}`);
   onTestFinished(() => session.destroy());
-  session.request({ ":path": "/", "if-match": value }).on("error", () => {});
+  session.request({ ":path": "/", "if-match": "" }).on("error", () => {});
   await until(async () => waiting.length === 1, 5_000);
   expect(waiting[0]?.headerLines("if-match")).toEqual([""]);
+  expect(waiting[0]?.fault).toBeUndefined();
   await answerAll();
 });
+
+it.each(['"x" ', ' "x"', '\t"x"\t ', '"x"'])(
+  "reads a header over HTTP/1.1 without the spaces around it: %j",
+  async (value) => {
+    const client = await open();
+    client.socket.write(`GET / HTTP/1.1\r\nHost: x\r\nIf-Match:${value}\r\n\r\n`);
+    await until(async () => waiting.length === 1, 5_000);
+    expect(waiting[0]?.headerLines("if-match")).toEqual(['"x"']);
+    await answerAll();
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAuthority, parseTarget } from "../../src/http/target.ts";
+import { isAuthority, isSameAuthority, parseTarget } from "../../src/http/target.ts";
 
 const cases: [target: string, path: string, query: string, authority: string | undefined][] = [
   ["/v1/inventory", "/v1/inventory", "", undefined],
@@ -57,4 +57,19 @@ describe("an authority", () => {
   it("judges a long text at once", () => {
     check(false, [`${"a".repeat(100_000)} `, `${"%41".repeat(30_000)}%`]);
   });
+});
+
+it.each<[one: string, other: string, scheme: string | undefined, isSame: boolean]>([
+  ["a.example", "A.Example", "http", true],
+  ["a:", "a", "http", true],
+  ["a:80", "a", "http", true],
+  ["a:443", "a", "https", true],
+  ["[::1]:80", "[::1]", "http", true],
+  ["a:443", "a", "http", false],
+  ["a:80", "a", undefined, false],
+  ["a", "b", "http", false],
+  ["[::1]", "[::2]", "http", false],
+  ["a:8080", "a:8081", "http", false],
+])("the authorities %s and %s of %s: whether they are the same is %s", (one, other, scheme, isSame) => {
+  expect(isSameAuthority(one, other, scheme)).toBe(isSame);
 });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -150,9 +151,8 @@ function linesAt(level: number): number {
 describe("a connection of HTTP/1.1 on which a stream was answered before its request ended", () => {
   it("goes on to serve, once the request has ended", async () => {
     const socket = openSocket(server);
-    const unreadable = envelope(Buffer.from("no message"), { flags: 1 }).toString("latin1");
-    const head = `POST ${watch} HTTP/1.1\r\nhost: a\r\ncontent-type: application/connect+proto\r\n`;
-    socket.write(`${head}transfer-encoding: chunked\r\n\r\n${chunk(unreadable)}`, "latin1");
+    const tooLarge = envelope(Buffer.alloc(70_000)).toString("latin1");
+    socket.write(`${watchHead}transfer-encoding: chunked\r\n\r\n${chunk(tooLarge)}`, "latin1");
     expect((await readAnswer(socket)).text).toContain("error");
 
     socket.write(chunk("more") + chunk(""));
@@ -163,6 +163,29 @@ describe("a connection of HTTP/1.1 on which a stream was answered before its req
     socket.destroy();
   });
 });
+
+describe("a stream of HTTP/1.1", () => {
+  it("asks for its message, where the client waits for that", async () => {
+    const socket = openSocket(server);
+    socket.write(`${watchHead}content-length: 5\r\nexpect: 100-continue\r\n\r\n`);
+    expect((await readAnswer(socket)).status).toBe(100);
+    socket.write(envelope(Buffer.alloc(0)));
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString("latin1")).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+  });
+
+  it("does not wait for its message for ever", async () => {
+    const impatient = await startServer("--request-timeout", "1s");
+    const socket = openSocket(impatient);
+    socket.write(`${watchHead}content-length: 5\r\n\r\n\0`);
+    expect((await readAnswer(socket)).text).toContain("REQUEST_TIMEOUT");
+    socket.destroy();
+    await impatient.stop();
+  });
+});
+
+const watchHead = `POST ${watch} HTTP/1.1\r\nhost: a\r\ncontent-type: application/connect+proto\r\n`;
 
 function chunk(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;

@@ -38,7 +38,9 @@ export class BodyDecoder {
   readonly #isChunked: boolean;
   #sizeDigits = 0;
   #extensionBytes = 0;
-  #trailers = "";
+  #trailerBytes = 0;
+  /** The trailer that is being read. */
+  #line = "";
 
   /** `contentLength` is not 0, and undefined for a body in chunks. */
   constructor(contentLength: number | undefined) {
@@ -115,31 +117,26 @@ export class BodyDecoder {
 
   /** Trailers are read to their end, and ignored. Those that would frame a message are refused. */
   #readTrailers(byte: number): void {
-    this.#trailers += String.fromCharCode(byte);
-    if (this.#trailers.length > maxTrailerBytes) {
+    this.#trailerBytes += 1;
+    if (this.#trailerBytes > maxTrailerBytes) {
       throw new BodyFault(true);
     }
-    if (byte === lf) {
-      if (this.#trailers === "\r\n") {
-        this.#state = State.ended;
-      } else if (this.#trailers.endsWith("\r\n\r\n")) {
-        assertFraming(areTrailers(this.#trailers.slice(0, -4)));
-        this.#state = State.ended;
-      } else {
-        assertFraming(this.#trailers.endsWith("\r\n"));
-      }
+    this.#line += String.fromCharCode(byte);
+    if (byte !== lf) {
+      return;
+    }
+    if (this.#line === "\r\n") {
+      this.#state = State.ended;
+    } else {
+      assertFraming(trailerLine.test(this.#line));
+      this.#line = "";
     }
   }
 }
 
 const semicolon = 0x3b;
 
-const trailerLines =
-  /^(?:(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*(?:\r\n|$))+$/i;
-
-function areTrailers(lines: string): boolean {
-  return trailerLines.test(lines);
-}
+const trailerLine = /^(?!content-length:|transfer-encoding:)[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/i;
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) {

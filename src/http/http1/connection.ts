@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { withoutRest } from "../byte-collector.ts";
-import type { ExchangeOptions } from "../exchange.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { Exchange, ExchangeOptions } from "../exchange.ts";
 import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
@@ -24,7 +23,10 @@ const maxBodyBytes = 64 * 1024;
 /** How long a connection may be silent between requests, in seconds. */
 const idleSeconds = 65;
 
-/** How long a client may take nothing of an answer, in seconds. */
+/**
+ * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, 256 KiB at
+ * most. Node does not tell how much of it has been taken.
+ */
 const stalledSeconds = 120;
 
 /** Why a connection cannot be read any further. */
@@ -32,10 +34,12 @@ export type ParseFault = "malformed" | "headers too large" | "timeout";
 
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
-  /** Counts the requests whose heads have come, until their answers are complete or never will be. */
-  readonly inFlight: InFlight;
+  /** Is told of each request when its head has come. */
+  readonly onRequest: () => void;
+  /** Is told of each of these requests when its answer is complete, or never will be. */
+  readonly onRequestEnded: () => void;
   /** Is called with each request when its turn has come. */
-  readonly handleExchange: (exchange: Http1Exchange) => void;
+  readonly handleExchange: (exchange: Exchange) => void;
   /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
@@ -92,20 +96,24 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
-  /** Whether the client is told, with the answer to this request, to send no further ones. */
+  /** Whether no request follows this one, because no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
-    const isLastOwed = (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
-    return isLastOwed || !exchange.isKeptAlive;
+    return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
-  end(): void {
+  close(): void {
     this.#isEnding = true;
     if (this.#owed.length === 0 && this.#rest === undefined) {
       this.#isReadEnded = true;
       this.output.flushAll();
       this.#socket.destroySoon();
     }
+  }
+
+  /** Ends the connection as soon as all that was given to the socket has been sent. */
+  end(): void {
+    this.#socket.destroySoon();
   }
 
   /** Closes the connection at once: what follows could not be told from what is left of a message. */
@@ -147,7 +155,7 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    this.#options.inFlight.leave();
+    this.#options.onRequestEnded();
     if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
@@ -163,7 +171,7 @@ export class Http1Connection {
     this.output.flushAll();
     for (const held of this.#owed.splice(0)) {
       held.abandon();
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
     }
     if (incoming.isEnded) {
       this.#socket.destroySoon();
@@ -179,7 +187,7 @@ export class Http1Connection {
     this.#receiving?.incoming.abandon();
     for (const exchange of this.#owed.splice(0)) {
       exchange.abandon();
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
     }
   }
 
@@ -288,7 +296,7 @@ export class Http1Connection {
     this.#owed.push(exchange);
     // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
-    this.#options.inFlight.enter();
+    this.#options.onRequest();
     this.#beginHeld();
     return true;
   }
@@ -347,7 +355,7 @@ export class Http1Connection {
       // It came last.
       this.#owed.pop();
       this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
-      this.#options.inFlight.leave();
+      this.#options.onRequestEnded();
       broken.abandon();
     }
     if (this.#owed.length === 0) {

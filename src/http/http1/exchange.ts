@@ -1,24 +1,22 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
-import type { Readable } from "node:stream";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody } from "../body.ts";
-import { date } from "../date.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
 import { badValue } from "../header-list.ts";
 import type { IncomingBody } from "../incoming-body.ts";
-import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 
 /** An exchange over HTTP/1.1. Those of a connection are answered in turn. */
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
-  /** The request's body, as the connection receives it. */
-  readonly incoming: IncomingBody;
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
   #isAbandoned = false;
+  /** Whether the client waits to be asked for the body. */
+  #isAskAwaited: boolean;
   #isContinueDue = false;
   #isAnswerBegun = false;
   #isAnswerEnded = false;
@@ -33,29 +31,17 @@ export class Http1Exchange extends Exchange {
         method: head.method,
         target: head.target,
         rawHeaders: head.raw,
+        fault: undefined,
         authority: undefined,
         isEncrypted: connection.isEncrypted,
         peerAddress: connection.peerAddress,
-        sendContinue: head.isExpectant ? () => this.#sendContinue() : undefined,
       },
+      incoming,
       options,
     );
     this.#connection = connection;
     this.#head = head;
-    this.incoming = incoming;
-  }
-
-  get body(): Readable {
-    return this.incoming.stream;
-  }
-
-  protected takeWholeBody(): Buffer | undefined {
-    return this.incoming.takeWhole();
-  }
-
-  /** Whether the client lets the connection be used for another request. */
-  get isKeptAlive(): boolean {
-    return this.#head.isKeptAlive;
+    this.#isAskAwaited = head.isExpectant;
   }
 
   get isAbandoned(): boolean {
@@ -84,13 +70,22 @@ export class Http1Exchange extends Exchange {
     }
   }
 
-  /** Asks for a body whose client waits for that, when the answers before this one are complete. */
-  #sendContinue(): void {
+  /** Asks when the answers before this one are complete. */
+  protected askForBody(): void {
+    if (!this.#isAskAwaited) {
+      return;
+    }
+    this.#isAskAwaited = false;
     if (this.#connection.isNext(this)) {
       this.#connection.sendContinue();
     } else {
       this.#isContinueDue = true;
     }
+  }
+
+  /** Whether the client, which was not asked for the body, may send it or not. Source: RFC 9110, section 10.1.1 */
+  get #isBodyDoubtful(): boolean {
+    return this.#isAskAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
   }
 
   /** Says that the answers before this one are complete. */
@@ -116,18 +111,15 @@ export class Http1Exchange extends Exchange {
     if (this.#isAbandoned) {
       return;
     }
-    const isHead = this.method === "HEAD";
-    if (isStream(body) || trailer !== undefined) {
-      this.#writeHead(status, header, undefined);
-      await this.#sendInPieces(isHead ? undefined : body, isHead ? undefined : trailer);
+    const isWhole = !isStream(body) && trailer === undefined;
+    const bytes = isWhole ? byteLength(body) : 0;
+    this.#writeHead(status, header, isWhole ? bytes : undefined);
+    if (this.method === "HEAD") {
+      this.#writeWhole(undefined, 0);
+    } else if (isWhole && bytes <= pieceBytes) {
+      this.#writeWhole(body, bytes);
     } else {
-      this.#writeHead(status, header, byteLength(body));
-      const sent = isHead ? undefined : body;
-      if (isLarge(sent)) {
-        await this.#sendInPieces(sent, undefined);
-      } else {
-        this.#writeWhole(sent);
-      }
+      await this.#sendInPieces(body, trailer);
     }
     if (!this.incoming.isEnded) {
       drainBody(this.incoming.stream, () => this.abort());
@@ -140,7 +132,7 @@ export class Http1Exchange extends Exchange {
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(this.rawHeader(header))}`;
     this.#isAnswerBegun = true;
-    this.#isLast = this.#connection.isLast(this);
+    this.#isLast = !this.#head.isKeptAlive || this.#isBodyDoubtful || this.#connection.isLast(this);
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
@@ -152,23 +144,23 @@ export class Http1Exchange extends Exchange {
     }
     lines += this.#isLast ? "connection: close\r\n" : "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
     this.record.status = status;
-    this.#connection.output.writeLatin1(`${lines}date: ${date()}\r\n\r\n`);
-    this.#connection.output.schedule();
+    this.#connection.output.writeLatin1(`${lines}\r\n`);
   }
 
-  #writeWhole(body: string | Uint8Array | undefined): void {
-    const length = byteLength(body);
+  #writeWhole(body: string | Uint8Array | undefined, bytes: number): void {
     if (typeof body === "string") {
-      this.#connection.output.writeUtf8(body, length);
+      this.#connection.output.writeUtf8(body, bytes);
     } else if (body !== undefined) {
       this.#connection.output.writeBytes(body);
     }
     this.#end();
-    this.noteSent(length);
+    this.noteSent(bytes, true);
   }
 
   /** Pulls the body no faster than the client reads. */
   async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+    // The head does not wait for the first piece.
+    this.#connection.output.schedule();
     let bytes = 0;
     try {
       for await (const piece of inPieces(body)) {
@@ -186,7 +178,7 @@ export class Http1Exchange extends Exchange {
       // Half of an answer has been sent.
       this.abort();
     }
-    this.noteStreamed(bytes, this.#isAnswerEnded);
+    this.noteSent(bytes, this.#isAnswerEnded);
   }
 
   #writePiece(piece: Uint8Array): void {
@@ -234,7 +226,7 @@ function fieldLines(raw: readonly string[]): string {
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
-    if (!isValidName(name) || badValue.test(value)) {
+    if (!(validNames.has(name) || isValidName(name)) || badValue.test(value)) {
       throw new TypeError(`The header ${JSON.stringify(name)} or its value cannot be written.`);
     }
     lines += `${name}: ${value}\r\n`;
@@ -242,10 +234,8 @@ function fieldLines(raw: readonly string[]): string {
   return lines;
 }
 
+/** Judges a name, and notes it if it is valid. */
 function isValidName(name: string): boolean {
-  if (validNames.has(name)) {
-    return true;
-  }
   const isValid = token.test(name);
   if (isValid && validNames.size < maxValidNames) {
     validNames.add(name);

@@ -1,12 +1,14 @@
-import { trimSpaces } from "../exchange.ts";
-
 /** The head of a request over HTTP/1.1, and how its body is framed. */
-export interface Http1Head {
+export interface Http1Head extends Framing {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn, as sent; values without the spaces around them. */
-  readonly raw: readonly string[];
   readonly version: "1.0" | "1.1";
+  /** Names and values in turn; names in lower case. */
+  readonly raw: readonly string[];
+}
+
+/** What the fields of a head say of the message and its connection. */
+interface Framing {
   /** The length of the body in bytes; undefined for chunks. */
   readonly contentLength: number | undefined;
   /** Whether the client waits for `100 Continue` before it sends the body. */
@@ -24,8 +26,14 @@ const text = "[\\t\\x20-\\x7e\\x80-\\xff]*";
  */
 const grammar = new RegExp(`^${token} [\\x21-\\x7e\\x80-\\xff]+ HTTP/1\\.[01](?:\\r\\n${token}:${text})*$`);
 
-/** Chunked once, as the last coding. Anything else could be understood in two ways. Source: RFC 9112, section 6.3 */
-const chunkedLast = new RegExp(`^[\\t ]*(?:(?!chunked[\\t ]*,)${token}[\\t ]*,[\\t ]*)*chunked$`, "i");
+/**
+ * The line of a body in chunks: chunked once, as the last coding, and nothing behind it. Anything else could be
+ * understood in two ways. Source: RFC 9112, section 6.3
+ */
+const chunkedLast = new RegExp(
+  `\\r\\ntransfer-encoding:[\\t ]*(?:(?!chunked[\\t ]*,)${token}[\\t ]*,[\\t ]*)*chunked(?:\\r\\n|$)`,
+  "i",
+);
 
 const digits = /^\d{1,15}$/;
 
@@ -41,70 +49,87 @@ export function parseHead(head: string): Http1Head | undefined {
   const lineEnd = head.indexOf("\r\n");
   const first = lineEnd < 0 ? head : head.slice(0, lineEnd);
   const methodEnd = first.indexOf(" ");
-  const fields = new FieldReader();
-  for (let at = lineEnd; at >= 0; ) {
-    const start = at + 2;
-    at = head.indexOf("\r\n", start);
-    fields.read(at < 0 ? head.slice(start) : head.slice(start, at));
-  }
   const version = first.endsWith("1") ? "1.1" : "1.0";
-  const isChunked = fields.transferEncoding !== undefined;
-  if (fields.isAmbiguous || (isChunked && (version === "1.0" || !chunkedLast.test(fields.transferEncoding ?? "")))) {
+  const raw = readFields(head, lineEnd);
+  const framing = readFraming(raw, version);
+  if (framing === undefined || (framing.contentLength === undefined && !chunkedLast.test(head))) {
     return undefined;
   }
   return {
     method: first.slice(0, methodEnd),
     target: first.slice(methodEnd + 1, -" HTTP/1.1".length),
-    raw: fields.raw,
     version,
-    contentLength: isChunked ? undefined : Number(fields.contentLength ?? 0),
-    isExpectant: version === "1.1" && fields.expect?.toLowerCase() === "100-continue",
-    isKeptAlive: version === "1.1" && !/(?:^|,)\s*close\s*(?:,|$)/i.test(fields.connection ?? ""),
+    raw,
+    contentLength: framing.contentLength,
+    isExpectant: framing.isExpectant,
+    isKeptAlive: framing.isKeptAlive,
   };
 }
 
-/** Collects the fields of a head, and those that say how the message is framed. */
-class FieldReader {
-  readonly raw: string[] = [];
-  contentLength: string | undefined;
-  transferEncoding: string | undefined;
-  connection: string | undefined;
-  expect: string | undefined;
-  isAmbiguous = false;
+/** Reads the lines from `lineEnd` on, which is negative where there are none. */
+function readFields(head: string, lineEnd: number): string[] {
+  const raw: string[] = [];
+  for (let at = lineEnd; at >= 0; ) {
+    const start = at + 2;
+    const colon = head.indexOf(":", start);
+    at = head.indexOf("\r\n", colon);
+    raw.push(head.slice(start, colon).toLowerCase(), trimmed(head, colon + 1, at < 0 ? head.length : at));
+  }
+  return raw;
+}
 
-  read(line: string): void {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, colon);
-    const value = line.slice(colon + 1);
-    const trimmed = trimSpaces(value);
-    this.raw.push(name, trimmed);
-    switch (name.length) {
-      case 6:
-        this.expect = name.toLowerCase() === "expect" ? trimmed : this.expect;
-        break;
-      case 10:
-        if (name.toLowerCase() === "connection") {
-          this.connection = this.connection === undefined ? trimmed : `${this.connection},${trimmed}`;
+/**
+ * A part of a head that is a value, without the spaces and tabs around it: the grammar has no other characters below
+ * 0x21. Source: RFC 9112, section 5.1
+ */
+function trimmed(head: string, start: number, end: number): string {
+  let first = start;
+  let last = end - 1;
+  while (first <= last && head.charCodeAt(first) <= 0x20) {
+    first += 1;
+  }
+  while (last > first && head.charCodeAt(last) <= 0x20) {
+    last -= 1;
+  }
+  return head.slice(first, last + 1);
+}
+
+/** Returns undefined unless at most one field says how long the body is. */
+function readFraming(raw: readonly string[], version: "1.0" | "1.1"): Framing | undefined {
+  let length: string | undefined;
+  let isChunked = false;
+  let connection = "";
+  let expect = "";
+  for (let i = 0; i < raw.length; i += 2) {
+    const value = raw[i + 1] as string;
+    switch (raw[i]) {
+      case "content-length":
+        if (length !== undefined || !digits.test(value)) {
+          return undefined;
         }
+        length = value;
         break;
-      case 14:
-        if (name.toLowerCase() === "content-length") {
-          this.#isFramed(digits.test(trimmed));
-          this.contentLength = trimmed;
+      case "transfer-encoding":
+        if (isChunked || version === "1.0") {
+          return undefined;
         }
+        isChunked = true;
         break;
-      case 17:
-        if (name.toLowerCase() === "transfer-encoding") {
-          this.#isFramed(true);
-          this.transferEncoding = value;
-        }
+      case "connection":
+        connection += `,${value}`;
+        break;
+      case "expect":
+        expect = value;
         break;
       default:
     }
   }
-
-  /** One field at most says how long the body is. */
-  #isFramed(isValid: boolean): void {
-    this.isAmbiguous ||= !isValid || this.contentLength !== undefined || this.transferEncoding !== undefined;
+  if (isChunked && length !== undefined) {
+    return undefined;
   }
+  return {
+    contentLength: isChunked ? undefined : Number(length ?? 0),
+    isExpectant: version === "1.1" && expect.toLowerCase() === "100-continue",
+    isKeptAlive: version === "1.1" && !/(?:^|,)\s*close\s*(?:,|$)/i.test(connection),
+  };
 }

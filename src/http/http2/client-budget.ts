@@ -6,7 +6,7 @@ import { ConnectionError, ErrorCode } from "./frames.ts";
  */
 const resets = { burst: 1_000, perSecond: 100 };
 
-/** Frames allowed that achieve nothing, such as DATA without bytes. */
+/** Frames allowed that achieve nothing, such as DATA without bytes, or headers of a stream that was reset. */
 const idleFrames = { burst: 10_000, perSecond: 330 };
 
 /** How many answers to PING and SETTINGS a client may ask for in one turn of the event loop. */

@@ -38,6 +38,9 @@ const receiveWindow = 1024 * 1024;
 /** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
 const idleMs = 65_000;
 
+/** How often streams are looked at, in seconds: a stalled one is reset after one to two such times. */
+const stalledSeconds = 60;
+
 /** How long the last bytes of a connection may take to be sent, in milliseconds. */
 const lingerMs = 1_000;
 
@@ -75,10 +78,14 @@ export class Http2Connection {
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
+  /** For how long no stream has been looked at, in seconds. */
+  #seconds = 0;
   #isClosing = false;
   #isEnded = false;
+  /** Ends a connection whose client does not begin. */
+  readonly #beginning: NodeJS.Timeout;
 
-  /** The client has `prefaceTimeoutMs` to begin. */
+  /** The client has `prefaceTimeoutMs` to send the preface and its settings. */
   constructor(socket: Socket, handlers: ConnectionHandlers, prefaceTimeoutMs: number) {
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
@@ -91,7 +98,8 @@ export class Http2Connection {
       this.#output.flush();
       this.#sendWaiting();
     });
-    socket.setTimeout(prefaceTimeoutMs, () => this.#onSilence());
+    socket.setTimeout(idleMs, () => this.#onSilence());
+    this.#beginning = setTimeout(() => this.end(), prefaceTimeoutMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }
@@ -106,7 +114,7 @@ export class Http2Connection {
   }
 
   /** Ends the connection, and with it all that is under way. Tells the client why. */
-  end(code: ErrorCode, reason = ""): void {
+  end(code: ErrorCode = ErrorCode.noError, reason = ""): void {
     if (this.#isEnded) {
       return;
     }
@@ -120,8 +128,13 @@ export class Http2Connection {
     this.#socket.once("close", () => clearTimeout(timer));
   }
 
-  /** Resets the streams whose client has taken nothing of their answers since this was last called. */
-  resetStalled(): void {
+  /** Is called once a second. Resets the streams whose client takes nothing of their answers. */
+  tick(): void {
+    this.#seconds += 1;
+    if (this.#seconds < stalledSeconds) {
+      return;
+    }
+    this.#seconds = 0;
     for (const stream of this.#streams.all()) {
       stream.resetIfStalled();
     }
@@ -129,12 +142,13 @@ export class Http2Connection {
 
   #endIfClosed(): void {
     if (this.#isClosing && this.#streams.openCount === 0) {
-      this.end(ErrorCode.noError);
+      this.end();
     }
   }
 
   #abandon(): void {
     this.#isEnded = true;
+    clearTimeout(this.#beginning);
     this.#parser.stop();
     for (const stream of this.#streams.all()) {
       stream.close(false);
@@ -143,7 +157,7 @@ export class Http2Connection {
 
   #onSilence(): void {
     if (this.#streams.openCount === 0) {
-      this.end(ErrorCode.noError);
+      this.end();
     } else {
       this.close();
     }
@@ -169,6 +183,7 @@ export class Http2Connection {
     const stream = this.#streams.find(id);
     if (stream === undefined) {
       this.#assertResetByUs(id);
+      this.#budget.countIdleFrame();
       return;
     }
     if (stream.incoming.isEnded) {
@@ -185,6 +200,7 @@ export class Http2Connection {
     }
     if (this.#isClosing) {
       // The client knows from GOAWAY that the request was not handled.
+      this.#budget.countIdleFrame();
       return;
     }
     if (this.#streams.openCount >= maxStreams) {
@@ -332,7 +348,7 @@ export class Http2Connection {
     if (isAck) {
       return;
     }
-    this.#socket.setTimeout(idleMs);
+    clearTimeout(this.#beginning);
     this.#budget.countAck();
     // The client takes what is sent after this by its new settings.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));

@@ -1,8 +1,7 @@
-import type { Readable } from "node:stream";
 import { drainBody } from "../body.ts";
-import { date } from "../date.ts";
 import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
-import { byteLength, inPieces, isLarge, isStream } from "../send-body.ts";
+import { spacedValue } from "../protocol-error.ts";
+import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -18,24 +17,19 @@ export class Http2Exchange extends Exchange {
         method: head.method,
         target: head.path,
         rawHeaders: head.raw,
+        fault: head.isSpaced ? spacedValue() : undefined,
         authority: head.authority,
         isEncrypted: connection.isEncrypted,
         peerAddress: connection.peerAddress,
-        // HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it.
-        sendContinue: undefined,
       },
+      stream.incoming,
       options,
     );
     this.#stream = stream;
   }
 
-  get body(): Readable {
-    return this.#stream.incoming.stream;
-  }
-
-  protected takeWholeBody(): Buffer | undefined {
-    return this.#stream.incoming.takeWhole();
-  }
+  /** HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it. */
+  protected askForBody(): void {}
 
   protected onAbandoned(listener: () => void): void {
     const stream = this.#stream;
@@ -62,21 +56,22 @@ export class Http2Exchange extends Exchange {
     }
     this.record.status = status;
     const raw = this.rawHeader(header);
-    raw.push("date", date());
-    const length = isStream(body) ? undefined : byteLength(body);
-    if (body !== undefined && length !== undefined && trailer === undefined) {
-      raw.push("content-length", String(length));
+    const isStreamed = isStream(body);
+    const bytes = isStreamed ? 0 : byteLength(body);
+    if (body !== undefined && !isStreamed && trailer === undefined) {
+      raw.push("content-length", String(bytes));
     }
     if (body === undefined || this.method === "HEAD") {
       this.#respondWithoutBody(status, raw, trailer);
-    } else if (isStream(body) || isLarge(body)) {
-      stream.respond(status, raw, false);
-      await this.#sendInPieces(body, trailer);
     } else {
       stream.respond(status, raw, false);
-      stream.endWith(body, length ?? 0, fieldsOf(trailer));
-      if (stream.isAnswerEnded || !stream.isClosed) {
-        this.noteSent(length ?? 0);
+      if (isStreamed || bytes > pieceBytes) {
+        await this.#sendInPieces(body, trailer);
+      } else {
+        stream.endWith(body, bytes, fieldsOf(trailer));
+        if (stream.isAnswerEnded || !stream.isClosed) {
+          this.noteSent(bytes, true);
+        }
       }
     }
     this.#drainRequest();
@@ -88,7 +83,7 @@ export class Http2Exchange extends Exchange {
     if (trailer !== undefined) {
       stream.end(fieldsOf(trailer));
     }
-    this.noteSent(0);
+    this.noteSent(0, true);
     // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
     if (!stream.incoming.isEnded && this.record.requestBytes <= resetMaxBytes) {
       stream.resetAfterAnswer();
@@ -111,7 +106,7 @@ export class Http2Exchange extends Exchange {
     } catch {
       stream.reset(ErrorCode.internalError);
     }
-    this.noteStreamed(bytes, stream.isAnswerEnded);
+    this.noteSent(bytes, stream.isAnswerEnded);
   }
 
   /** Not every client reads an answer before it has sent its request. */

@@ -3,13 +3,16 @@ import { badValue } from "../header-list.ts";
 /** What a field means for the validity of a request. Source: RFC 9113, sections 8.2 and 8.3.1 */
 export const FieldKind = {
   regular: 0,
-  contentLength: 1,
-  method: 2,
-  scheme: 3,
-  path: 4,
-  authority: 5,
+  host: 1,
+  contentLength: 2,
+  method: 3,
+  scheme: 4,
+  path: 5,
+  authority: 6,
   /** No request may have it. */
-  malformed: 6,
+  malformed: 7,
+  /** Regular, but for spaces around the value: the request is malformed, and can be told so. */
+  spaced: 8,
 } as const;
 
 export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind];
@@ -35,6 +38,7 @@ const kinds: Readonly<Record<string, FieldKind>> = {
   ":scheme": FieldKind.scheme,
   ":path": FieldKind.path,
   ":authority": FieldKind.authority,
+  host: FieldKind.host,
   "content-length": FieldKind.contentLength,
   connection: FieldKind.malformed,
   "keep-alive": FieldKind.malformed,
@@ -46,13 +50,18 @@ const kinds: Readonly<Record<string, FieldKind>> = {
 /** The names of fields, which HTTP/2 has in lower case alone. Source: RFC 9113, section 8.2.1 */
 export const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
+const spaced = /^[\t ]|[\t ]$/;
+
 function kindOf(name: string, value: string): FieldKind {
   const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (badValue.test(value) || (known === undefined && !token.test(name))) {
     return FieldKind.malformed;
   }
   if (name === "te") {
-    return value.trim().toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
+    return value.toLowerCase() === "trailers" ? FieldKind.regular : FieldKind.malformed;
+  }
+  if (spaced.test(value)) {
+    return known === undefined ? FieldKind.spaced : FieldKind.malformed;
   }
   return known ?? FieldKind.regular;
 }

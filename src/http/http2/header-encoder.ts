@@ -8,6 +8,9 @@ const maxTableBytes = 4_096;
 /** As many fields as fit the table, and a power of two. */
 const slots = 128;
 
+/** Of how many names something is kept. Answers have fewer. */
+const maxNames = slots;
+
 /** What is known of a field name on a connection. */
 interface KnownName {
   /** The value that was added to the table last. */
@@ -74,8 +77,13 @@ export class HeaderEncoder {
     const known = this.#known.get(name);
     if (known === undefined) {
       const made = { added: "", nth: -1, sent: value };
-      this.#known.set(name, made);
-      this.#writeAdded(output, name, value, made);
+      if (this.#known.size < maxNames) {
+        this.#known.set(name, made);
+        this.#writeAdded(output, name, value, made);
+      } else {
+        this.#writeName(output, 0x00, 0x0f, name, made);
+        output.writeText(value);
+      }
       return;
     }
     const isInTable = known.nth >= this.#added - this.#count;

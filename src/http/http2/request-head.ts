@@ -1,3 +1,4 @@
+import { isSameAuthority } from "../target.ts";
 import { type Field, FieldKind } from "./field.ts";
 
 /** The head of a request. */
@@ -8,72 +9,56 @@ export interface RequestHead {
   readonly authority: string | undefined;
   /** Undefined where the client does not say. */
   readonly contentLength: number | undefined;
+  /** Whether a value has spaces around it. */
+  readonly isSpaced: boolean;
   /** Names and values in turn, the pseudo-header fields among them. */
   readonly raw: readonly string[];
 }
 
-/** Reads a request's fields; undefined for a malformed request. Source: RFC 9113, sections 8.2 and 8.3.1 */
+/**
+ * Reads a request's fields. Returns undefined for a malformed request, but not for spaces around a value, which an answer
+ * can tell. Source: RFC 9113, sections 8.2 and 8.3.1
+ */
 export function readRequestHead(fields: readonly Field[]): RequestHead | undefined {
   const raw: string[] = [];
-  let method: string | undefined;
-  let scheme: string | undefined;
-  let path: string | undefined;
-  let authority: string | undefined;
-  let contentLength: string | undefined;
+  /** The values of all kinds but the regular one. */
+  const values: (string | undefined)[] = [];
   let isRegular = false;
+  let isSpaced = false;
   for (const { name, value, kind } of fields) {
     raw.push(name, value);
-    const isPseudo = kind >= FieldKind.method;
-    if (isPseudo && isRegular) {
+    const isPseudo = kind >= FieldKind.method && kind !== FieldKind.spaced;
+    if (kind === FieldKind.malformed || (isPseudo && isRegular)) {
       return undefined;
     }
     isRegular = !isPseudo;
-    switch (kind) {
-      case FieldKind.regular:
-        continue;
-      case FieldKind.contentLength:
-        if (contentLength !== undefined && contentLength !== value) {
-          return undefined;
-        }
-        contentLength = value;
-        continue;
-      case FieldKind.method:
-        if (method !== undefined || value === "") {
-          return undefined;
-        }
-        method = value;
-        continue;
-      case FieldKind.scheme:
-        if (scheme !== undefined) {
-          return undefined;
-        }
-        scheme = value;
-        continue;
-      case FieldKind.path:
-        if (path !== undefined) {
-          return undefined;
-        }
-        path = value;
-        continue;
-      case FieldKind.authority:
-        if (authority !== undefined) {
-          return undefined;
-        }
-        authority = value;
-        continue;
-      default:
+    if (kind === FieldKind.spaced) {
+      isSpaced = true;
+    } else if (kind !== FieldKind.regular) {
+      const before = values[kind];
+      if (before !== undefined && (isPseudo || before !== value)) {
         return undefined;
+      }
+      values[kind] = value;
     }
   }
+  const method = values[FieldKind.method];
+  const scheme = values[FieldKind.scheme];
+  const path = values[FieldKind.path];
+  const authority = values[FieldKind.authority];
+  const host = values[FieldKind.host];
+  const contentLength = values[FieldKind.contentLength];
   const isTarget =
     method === "CONNECT"
       ? scheme === undefined && path === undefined && authority !== undefined
       : scheme !== undefined && isPath(path, method);
-  if (method === undefined || !isTarget || (contentLength !== undefined && !/^\d{1,15}$/.test(contentLength))) {
+  const isOneServer = host === undefined || authority === undefined || isSameAuthority(host, authority, scheme);
+  const isLength = contentLength === undefined || /^\d{1,15}$/.test(contentLength);
+  if (method === undefined || method === "" || !isTarget || !isOneServer || !isLength) {
     return undefined;
   }
   const length = contentLength === undefined ? undefined : Number(contentLength);
-  return { method, path: path ?? "", authority, contentLength: length, raw };
+  return { method, path: path ?? "", authority, contentLength: length, isSpaced, raw };
 }
 
 function isPath(path: string | undefined, method: string | undefined): boolean {

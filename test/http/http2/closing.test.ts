@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ErrorCode } from "../../../src/http/http2/frames.ts";
-import { endHeaders, endStream, frame, requestFrame } from "../../security/http2-frames.ts";
+import { endHeaders, endStream, frame, preface, requestFrame } from "../../security/http2-frames.ts";
 import {
   type BareClient,
   connectBare,
@@ -134,6 +134,19 @@ describe("a connection that is silent", () => {
   it("ends if its client does not begin in time", async () => {
     const client = await connectBare(await serve(undefined, 50));
     await client.closed;
+    expect(goAways(client)).toEqual([[0, 0]]);
+  });
+
+  it.each([
+    ["the preface", preface],
+    ["the preface and of a frame that is none of settings", Buffer.concat([preface, Buffer.alloc(9)])],
+  ])("ends, too, if its client sends one byte after the other of %s", async (_what, bytes) => {
+    const client = await connectBare(await serve(undefined, 200));
+    let sent = 0;
+    const dripping = setInterval(() => client.send(bytes.subarray(sent, ++sent)), 20);
+    onTestFinished(() => clearInterval(dripping));
+    await client.closed;
+    expect(sent).toBeLessThan(bytes.length);
     expect(goAways(client)).toEqual([[0, 0]]);
   });
 

@@ -159,3 +159,18 @@ it("a smaller table is announced at the head of the first block after the settin
   // The smallest size in between, and the present one. Source: RFC 7541, section 4.2
   expect(payload.subarray(0, 4).toString("hex")).toBe("203f6188");
 });
+
+it("names beyond the first 128 are not added to the table", async () => {
+  const names = Array.from({ length: 129 }, (_, i) => [`x-${i}`, "a"]);
+  const client = await openBare(await serveLists([...names, ["x-128", "a"]]));
+  const firstByteOf = async (stream: number) => {
+    client.send(requestFrame({ ":path": "/" }, stream));
+    // Behind the status, which is one byte.
+    return (await client.find({ type: "headers", stream })).payload[1];
+  };
+  for (let i = 0; i < 128; i++) {
+    expect(await firstByteOf(2 * i + 1)).toBe(0x40);
+  }
+  expect(await firstByteOf(257)).toBe(0x00);
+  expect(await firstByteOf(259)).toBe(0x00);
+});

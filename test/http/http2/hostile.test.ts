@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Http2Connection } from "../../../src/http/http2/connection.ts";
 import { FrameOutput } from "../../../src/http/http2/frame-output.ts";
-import { FrameType } from "../../../src/http/http2/frames.ts";
+import { ErrorCode, FrameType } from "../../../src/http/http2/frames.ts";
 import type { Http2Stream } from "../../../src/http/http2/stream.ts";
 import { endHeaders, frame, headerBlock, openingWith, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
@@ -77,6 +77,29 @@ describe("a client that says again and again that it leaves", () => {
     client.write(Buffer.concat(Array.from({ length: 100 }, () => frame("goAway", { payload: Buffer.alloc(8) }))));
     await areRead(client);
     expect(served.listenerCount("close") - before).toBe(0);
+  });
+});
+
+describe("a client that sends the headers of streams again and again", () => {
+  const again = (stream: number) => requestFrame({ ":path": "/" }, stream);
+
+  it("is cut off, where the stream has been reset", async () => {
+    const client = await open(again(1));
+    await until(async () => streams.length === 1, 1_000);
+    streams[0]?.reset(ErrorCode.internalError);
+    client.write(Buffer.concat(Array.from({ length: 20_000 }, () => again(1))));
+    await until(async () => client.destroyed, 2_000);
+  });
+
+  it("is cut off, where the connection takes no further streams", async () => {
+    const client = await open(again(1), frame("goAway", { payload: Buffer.alloc(8) }));
+    const closed = once(client, "close");
+    // So many in one turn of the event loop are a burst.
+    for (let first = 3; first < 24_000 && !client.destroyed; first += 400) {
+      client.write(Buffer.concat(Array.from({ length: 200 }, (_, i) => again(first + 2 * i))));
+      await Promise.race([areRead(client).catch(() => {}), closed]);
+    }
+    await until(async () => client.destroyed, 2_000);
   });
 });
 

@@ -48,6 +48,10 @@ describe("a request resets its stream, and never reaches the service, if it is m
     ["with a line feed in a value", [...get, ["x-a", "a\nb"]]],
     ["with a carriage return in a value", [...get, ["x-a", "a\rb"]]],
     ["with a zero in a value", [...get, ["x-a", "a\u0000b"]]],
+    ["with a space before its path", changed(":path", " /")],
+    ["with a space behind its host", [...get, ["host", "x "]]],
+    ["with a space behind its length", [...get, ["content-length", "0 "]]],
+    ["with a tab before a te of trailers", [...get, ["te", "\ttrailers"]]],
     ["with connection", [...get, ["connection", "close"]]],
     ["with keep-alive", [...get, ["keep-alive", "timeout=5"]]],
     ["with proxy-connection", [...get, ["proxy-connection", "close"]]],
@@ -65,6 +69,10 @@ describe("a request resets its stream, and never reaches the service, if it is m
     ["with two schemes", [...get, [":scheme", "http"]]],
     ["with two paths", [...get, [":path", "/"]]],
     ["with two authorities", [...get, [":authority", "x"]]],
+    ["with a host that is not its authority", [...get, ["host", "y"]]],
+    ["with a host of another port", [...get, ["host", "x:8080"]]],
+    ["with hosts of which one is not its authority", [...get, ["host", "x"], ["host", "y"]]],
+    ["with an empty host beside its authority", [...get, ["host", ""]]],
     ["with an empty method", changed(":method", "")],
     ["with an empty path", changed(":path", "")],
     ["with a path that does not begin with a slash", changed(":path", "a")],
@@ -86,6 +94,10 @@ describe("a request is handled", () => {
   it.each<[how: string, fields: Fields]>(
     [
       ["without an authority", without(":authority")],
+      ["with a host that is its authority", [...get, ["host", "x"]]],
+      ["with a host that is its authority in upper case", [...get, ["host", "X"]]],
+      ["with a host that is its authority with the scheme's port", [...get, ["host", "x:80"]]],
+      ["with a host instead of its authority", [...without(":authority"), ["host", "y"]]],
       [
         "as OPTIONS of the whole server",
         [...changed(":method", "OPTIONS").filter(([name]) => name !== ":path"), [":path", "*"]],
@@ -101,6 +113,7 @@ describe("a request is handled", () => {
       ["with the length of no body", [...get, ["content-length", "0"]]],
       ["with the same length twice", [...get, ["content-length", "0"], ["content-length", "0"]]],
       ["with bytes beyond ASCII in a value", [...get, ["x-a", "\u00e9"]]],
+      ["with spaces within a value", [...get, ["x-a", "b \t c"]]],
       ["with an empty value", [...get, ["x-a", ""]]],
       ["with the names of JavaScript's objects", [...get, ["constructor", "a"], ["__proto__", "b"]]],
     ].map(([how, fields]) => [how, fields] as [string, Fields]),
@@ -118,6 +131,7 @@ describe("a request is handled", () => {
       path: "/a?b",
       authority: "x",
       contentLength: 7,
+      isSpaced: false,
       raw: fields.flat(),
     });
   });

@@ -186,16 +186,23 @@ describe("a stream that the service gives up", () => {
     });
     const client = await openBare(served, settingsFrame([4, 1]), get());
     await client.find({ type: "data" });
-    served.connections[0]?.resetStalled();
+    minuteOf(served);
     client.send(windowFrame(1, 1));
     await client.settle();
-    served.connections[0]?.resetStalled();
+    minuteOf(served);
     await client.settle();
     expect(served.openCount()).toBe(1);
-    served.connections[0]?.resetStalled();
+    minuteOf(served);
     expect(await client.resetOf(1)).toBe(ErrorCode.cancel);
   });
 });
+
+/** Lets the connection's clock tick for a minute. */
+function minuteOf({ connections: [connection] }: Served): void {
+  for (let second = 0; second < 60; second++) {
+    connection?.tick();
+  }
+}
 
 it("the 129th stream at a time is refused, and served when there is room", async () => {
   const served = await serve((stream) => (stream.id > 257 ? stream.respond(204, [], true) : undefined));

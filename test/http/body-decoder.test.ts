@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { BodyDecoder } from "../../src/http/http1/body-decoder.ts";
+import { leastCpuMs } from "../security/fuzz/quick.ts";
+
+/** Reads bodies without content that have these trailers. */
+function read(trailers: string, bodies: number): void {
+  const bytes = Buffer.from(`0\r\n${trailers}\r\n`);
+  for (let i = 0; i < bodies; i++) {
+    const decoder = new BodyDecoder(undefined);
+    expect(decoder.read(bytes, 0, () => {})).toBe(bytes.length);
+    expect(decoder.isEnded).toBe(true);
+  }
+}
+
+it("many short trailers cost as much as a long one", async () => {
+  const short = "a:\r\n".repeat(4_000);
+  const long = `a:${" ".repeat(15_996)}\r\n`;
+  read(short, 20);
+  read(long, 20);
+  expect(await leastCpuMs(() => read(short, 20))).toBeLessThan(4 * (await leastCpuMs(() => read(long, 20))));
+});
+
+it.each(["a: b\r\n", "a:\r\nb:c\r\n", "A-b:\t\u00e9\r\n"])("trailers end a body: %j", (trailers) => read(trailers, 1));
+
+it.each(["a\r\n", " a: b\r\n", "a : b\r\n", "a: b\n", "a: \0\r\n", "a:b\r\n c\r\n", "Content-Length: 1\r\n"])(
+  "what is no trailer breaks the framing: %j",
+  (trailers) => {
+    expect(() => read(trailers, 1)).toThrow("the body is malformed");
+  },
+);

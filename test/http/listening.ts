@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { createClientAddress } from "../../src/http/client-address.ts";
+import { type Listener, type ListenerOptions, listen } from "../../src/http/listener.ts";
+import { createRequestIdReader } from "../../src/http/request-id.ts";
+
+/** Listens until the test has finished. A request has a second to arrive. */
+export async function listenWith(
+  options: Pick<ListenerOptions, "handle"> & Partial<ListenerOptions>,
+): Promise<Listener> {
+  const listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    tls: undefined,
+    requestTimeoutMs: 1_000,
+    clientAddress: createClientAddress([]),
+    readRequestId: createRequestIdReader(() => false),
+    handleFault: (_fault, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+    reportAcceptError: () => {},
+    reportBurst: () => {},
+    ...options,
+  });
+  onTestFinished(() => listener.close(0));
+  return listener;
+}
+
+/** A connection that takes what comes. */
+export interface Client {
+  readonly socket: Socket;
+  /** All that has come. */
+  readonly received: () => string;
+  readonly closed: Promise<unknown>;
+}
+
+/** Connects until the test has finished. */
+export async function openTo({ address }: Listener): Promise<Client> {
+  const socket = connect(address.port, "127.0.0.1").on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+  });
+  return { socket, received: () => received, closed: new Promise((resolve) => socket.once("close", resolve)) };
+}
