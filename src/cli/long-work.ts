@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { SingleBar } from "cli-progress";
-import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../domain/store.ts";
 import { Failure } from "./failure.ts";
 
 /** The label of a progress bar, and the total, if it is known. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { ImportResult, Imports } from "../domain/import.ts";
 import { maskCredentials } from "../domain/masking.ts";
-import { isPostgresUrl, type RegisteredServer, type Store } from "../domain/store/store.ts";
-import type { ReportProgress, StoreMaintenance } from "../domain/store/store-maintenance.ts";
+import type { ReportProgress, StoreMaintenance } from "../domain/store.ts";
+import { isPostgresUrl, type RegisteredServer, type Store } from "../domain/store.ts";
 import {
   type CopiedCounts,
   CopyError,

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { cursorExpired, invalidPageToken } from "./errors.ts";
 import { type ChangeQuery, type HistoryBounds, parseCursor, type StockChange } from "./history.ts";
-import type { StockStore } from "./store/stock-store.ts";
+import type { StockStore } from "./store.ts";
 
 /** The largest page. A larger page size is cut to this. Source: docs/contract.md#lists */
 export const maxPageSize = 10_000;

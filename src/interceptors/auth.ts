@@ -1,7 +1,7 @@
 import { createContextKey } from "@connectrpc/connect";
 import { apiKeyInvalid, apiKeyMissing, type DomainError, scopeMissing } from "../domain/errors.ts";
 import { endOf, type FoundKey, type Key, refusalOf } from "../domain/key.ts";
-import type { KeyFinder } from "../domain/store/key-store.ts";
+import type { KeyFinder } from "../domain/store.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 

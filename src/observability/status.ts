@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import type { RegisteredServer } from "../domain/store/store.ts";
-import type { StoreMaintenance } from "../domain/store/store-maintenance.ts";
+import type { RegisteredServer, StoreMaintenance } from "../domain/store.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
 import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";

@@ -1,6 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
-import type { Store } from "../domain/store/store.ts";
-import type { BackupRecord, CommittedGroup } from "../domain/store/store-maintenance.ts";
+import type { BackupRecord, CommittedGroup, Store } from "../domain/store.ts";
 import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
 /** Up to what the queue of updates holds. */

@@ -8,7 +8,7 @@ import {
   type RateLimitDecision,
   type Window,
 } from "../domain/limits.ts";
-import type { UsageStore } from "../domain/store/key-store.ts";
+import type { UsageStore } from "../domain/store.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { saveRegularly, UsageCache } from "./usage-cache.ts";
 

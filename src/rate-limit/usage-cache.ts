@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { noUsage, type Usage } from "../domain/limits.ts";
-import type { CountedUsage, UsageSave, UsageStore } from "../domain/store/key-store.ts";
+import type { CountedUsage, UsageSave, UsageStore } from "../domain/store.ts";
 import { mergeUsage, type UsageChange } from "../domain/usage-merge.ts";
 
 /** The usage of one key in memory. */

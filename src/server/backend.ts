@@ -1,8 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
-import type { KeyFinder } from "../domain/store/key-store.ts";
-import { isPostgresUrl, type Store } from "../domain/store/store.ts";
-import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+import type { KeyFinder, ReportProgress } from "../domain/store.ts";
+import { isPostgresUrl, type Store } from "../domain/store.ts";
 import type { DeprecatedCallNote } from "../interceptors/deprecation.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import type { Store } from "../domain/store/store.ts";
+import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
 import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
 import type { Observability } from "../observability/observability.ts";

@@ -1,5 +1,5 @@
 import { maskCredentials } from "../domain/masking.ts";
-import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../domain/store.ts";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { openApiPort } from "./api-port.ts";
 import { openBackend } from "./backend.ts";

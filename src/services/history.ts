@@ -2,7 +2,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { InventoryService, ListStockChangesRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { issueCursor, type StockChange } from "../domain/history.ts";
 import { type AnsweredChanges, readChangePage } from "../domain/page.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { changeKindMessages } from "./messages.ts";
 

@@ -4,7 +4,7 @@ import { type Duration, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type HoldService, ListHoldsResponseSchema } from "../../gen/petstore/v1/hold_service_pb.ts";
 import { invalidRequest } from "../domain/errors.ts";
 import { defaultHoldMs, type Hold } from "../domain/hold.ts";
-import type { ListedHold, StockStore } from "../domain/store/stock-store.ts";
+import type { ListedHold, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { answerList } from "./list.ts";
 import { holdStateFromMessage, holdStateMessages } from "./messages.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { issueCursor } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";

@@ -9,7 +9,7 @@ import type {
 import type { DomainError } from "../domain/errors.ts";
 import { fromEtag, parseIfMatch } from "../domain/etag.ts";
 import { type StockCommand, stockRefusalError } from "../domain/stock.ts";
-import type { BatchOutcome, StockStore } from "../domain/store/stock-store.ts";
+import type { BatchOutcome, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { type HistoryServiceOptions, listStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";

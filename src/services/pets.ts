@@ -3,7 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { ListOrdersResponseSchema, type StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
 import type { Order } from "../domain/pet.ts";
-import type { OrderStore, PetStore } from "../domain/store/pet-store.ts";
+import type { OrderStore, PetStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { answerList } from "./list.ts";
 import { orderStatusFromMessage, orderStatusMessages, petStatusMessages } from "./messages.ts";

@@ -1,4 +1,4 @@
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 
 /** The most changes of others that are read one by one. Past it, all of the stock counts as changed. */
 const maxRead = 1_000;

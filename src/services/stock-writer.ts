@@ -2,7 +2,7 @@ import type { ContextKey } from "@connectrpc/connect";
 import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
 import type { Idempotency } from "../domain/idempotency.ts";
 import type { Key } from "../domain/key.ts";
-import type { WriteContext, Written } from "../domain/store/stock-store.ts";
+import type { WriteContext, Written } from "../domain/store.ts";
 import type { Call } from "../rpc/call.ts";
 
 /** Runs a write of the store for a call. Resolves to its result; rejects as the write does, and at the deadline. */

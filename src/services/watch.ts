@@ -15,7 +15,7 @@ import {
   type StockChange,
   selects,
 } from "../domain/history.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { MessageGroup } from "../rpc/prepared-message.ts";
 import { changeToMessage } from "./history.ts";

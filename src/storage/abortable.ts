@@ -1,4 +1,4 @@
-import type { WaitOptions } from "../domain/store/store.ts";
+import type { WaitOptions } from "../domain/store.ts";
 
 /** Waits for work that goes on by itself. Rejects with the signal's reason as soon as the signal is aborted. */
 export async function abortable<T>(start: () => Promise<T>, { signal }: WaitOptions = {}): Promise<T> {

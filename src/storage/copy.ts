@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { ReportProgress } from "../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../domain/store.ts";
 
 /** Why a store was not copied. The message is one line for the operator, without any password. */
 export class CopyError extends Error {

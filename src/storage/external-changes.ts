@@ -1,4 +1,4 @@
-import type { ChangeTokens, ChangeTopic, Store } from "../domain/store/store.ts";
+import type { ChangeTokens, ChangeTopic, Store } from "../domain/store.ts";
 
 /** How often the store is asked: changes by others must be seen within a second. Source: docs/contract.md#keys */
 const intervalMs = 250;

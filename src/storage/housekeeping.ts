@@ -1,5 +1,5 @@
 import { keptSinceMs } from "../domain/history.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 
 /** How often the store is looked through, in milliseconds. */
 const intervalMs = 60_000;

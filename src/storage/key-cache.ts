@@ -1,6 +1,6 @@
 import { KeyNotJudgedError } from "../domain/errors.ts";
 import { type FoundKey, hashSecret, isSecret } from "../domain/key.ts";
-import type { KeyFinder, KeyStore } from "../domain/store/key-store.ts";
+import type { KeyFinder, KeyStore } from "../domain/store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 
 /** The most secrets that are remembered, some 5 MB. Past it the one known for longest is forgotten. */

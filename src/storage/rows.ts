@@ -1,5 +1,5 @@
 import type { Ban, Usage, Window } from "../domain/limits.ts";
-import type { KeyUsage } from "../domain/store/key-store.ts";
+import type { KeyUsage } from "../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../domain/webhook.ts";
 
 /** A number that may be absent, as databases keep it: an integer, or NULL. */

@@ -1,4 +1,4 @@
-import type { StockStore } from "../domain/store/stock-store.ts";
+import type { StockStore } from "../domain/store.ts";
 import type { Webhook } from "../domain/webhook.ts";
 import { Lane } from "../scheduling/lane.ts";
 import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ChangePage, HistoryBounds } from "../domain/history.ts";
-import type { StockStore } from "../domain/store/stock-store.ts";
-import type { WebhookStore } from "../domain/store/webhook-store.ts";
+import type { StockStore, WebhookStore } from "../domain/store.ts";
 import {
   type DeliveryAttempt,
   hasFailedTooLong,

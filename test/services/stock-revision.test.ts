@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ChangePage, ChangeQuery, StockChange } from "../../src/domain/history.ts";
-import type { CommittedChanges } from "../../src/domain/store/stock-store.ts";
+import type { CommittedChanges } from "../../src/domain/store.ts";
 import { StockRevision } from "../../src/services/stock-revision.ts";
 
 /** A history that can be appended to, by this server and by others; and what a listener hears of it. */

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StockCommand } from "../../src/domain/stock.ts";
-import type { WriteContext } from "../../src/domain/store/stock-store.ts";
+import type { WriteContext } from "../../src/domain/store.ts";
 import { CommandQueue, type QueuedCommand } from "../../src/storage/sqlite/writer/command-queue.ts";
 import { createContext, createIdempotency } from "./samples.ts";
 

@@ -1,4 +1,4 @@
-import type { Store } from "../../src/domain/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { newProgress, progressAfterFailure } from "../../src/domain/webhook.ts";
 import { createWebhook } from "./samples.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { ChangeTokens } from "../../src/domain/store/store.ts";
+import type { ChangeTokens } from "../../src/domain/store.ts";
 import { watchExternalChanges } from "../../src/storage/external-changes.ts";
 
 beforeEach(() => vi.useFakeTimers());

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { WriteContext } from "../../src/domain/store/stock-store.ts";
+import type { WriteContext } from "../../src/domain/store.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { FileIdentity } from "../../src/storage/sqlite/store-file.ts";

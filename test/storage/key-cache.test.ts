@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
 import { type FoundKey, hashSecret, mintSecret } from "../../src/domain/key.ts";
-import type { KeyFinder } from "../../src/domain/store/key-store.ts";
+import type { KeyFinder } from "../../src/domain/store.ts";
 import { createKeyCache } from "../../src/storage/key-cache.ts";
 import { createKey } from "./samples.ts";
 

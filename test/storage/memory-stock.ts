@@ -30,10 +30,10 @@ import type {
   InventoryQuery,
   ListedHold,
   StockStore,
+  WaitOptions,
   WriteContext,
   Written,
-} from "../../src/domain/store/stock-store.ts";
-import type { WaitOptions } from "../../src/domain/store/store.ts";
+} from "../../src/domain/store.ts";
 import { abortable } from "../../src/storage/abortable.ts";
 
 /** What the handles of one store share of its stock. */

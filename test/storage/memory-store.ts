@@ -11,10 +11,19 @@ import {
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import type { Order, OrderStatus, Pet, StockedPet } from "../../src/domain/pet.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../src/domain/store/key-store.ts";
-import type { ListQuery } from "../../src/domain/store/pet-store.ts";
-import type { ChangeTokens, ChangeTopic, Store, WaitOptions } from "../../src/domain/store/store.ts";
-import type { ProgressStep } from "../../src/domain/store/webhook-store.ts";
+import type {
+  ChangeTokens,
+  ChangeTopic,
+  KeyCounts,
+  KeyCreation,
+  KeyOutcome,
+  KeyUsage,
+  ListQuery,
+  ProgressStep,
+  Store,
+  UsageSave,
+  WaitOptions,
+} from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage } from "../../src/domain/usage-merge.ts";
 import { type DeliveryAttempt, newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
 import { abortable, abortableItems } from "../../src/storage/abortable.ts";

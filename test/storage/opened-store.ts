@@ -1,4 +1,4 @@
-import type { Store } from "../../src/domain/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 
 /** A store to be tested. What it holds goes away with `close`. */
 export interface OpenedStore {

@@ -2,8 +2,7 @@ import { createHash, hash } from "node:crypto";
 import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { InventoryItem, Order, StockedPet } from "../../src/domain/pet.ts";
-import type { StockStore, WriteContext } from "../../src/domain/store/stock-store.ts";
-import type { WaitOptions } from "../../src/domain/store/store.ts";
+import type { StockStore, WaitOptions, WriteContext } from "../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../src/domain/webhook.ts";
 
 /** A pet, of which only what matters to a test need be given. */

@@ -1,6 +1,6 @@
 import type { DomainError } from "../../src/domain/errors.ts";
 import type { AdjustStock, SetStock, StockCommand, StockEntry } from "../../src/domain/stock.ts";
-import type { StockStore, WriteContext } from "../../src/domain/store/stock-store.ts";
+import type { StockStore, WriteContext } from "../../src/domain/store.ts";
 import { type OpenedStore, type OpenStore, withStore } from "./opened-store.ts";
 import { createContext, createPet } from "./samples.ts";
 

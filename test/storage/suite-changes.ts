@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noUsage } from "../../src/domain/limits.ts";
-import type { ChangeTopic, Store } from "../../src/domain/store/store.ts";
+import type { ChangeTopic, Store } from "../../src/domain/store.ts";
 import { newProgress } from "../../src/domain/webhook.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChangeQuery, StockChange } from "../../src/domain/history.ts";
 import { idempotencyMs } from "../../src/domain/idempotency.ts";
-import type { Store } from "../../src/domain/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createContext, createIdempotency, createPet, everything, setStock } from "./samples.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Hold, HoldEnding, HoldRequest, HoldState } from "../../src/domain/hold.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
-import type { HoldQuery, StockStore, WriteContext } from "../../src/domain/store/stock-store.ts";
-import type { Store } from "../../src/domain/store/store.ts";
+import type { HoldQuery, StockStore, Store, WriteContext } from "../../src/domain/store.ts";
 import type { OpenStore } from "./opened-store.ts";
 import { createContext, createPet } from "./samples.ts";
 import { adjust, change, codesOf, deleteAllOutdated, set, withPets } from "./stocked-pets.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { idempotencyMs } from "../../src/domain/idempotency.ts";
-import type { StockStore, WriteContext, Written } from "../../src/domain/store/stock-store.ts";
+import type { StockStore, WriteContext, Written } from "../../src/domain/store.ts";
 import type { OpenStore } from "./opened-store.ts";
 import { createContext, createIdempotency } from "./samples.ts";
 import { adjust, change, codesOf, deleteAllOutdated, set, withPets } from "./stocked-pets.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PetStatus } from "../../src/domain/pet.ts";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
-import type { ListQuery } from "../../src/domain/store/pet-store.ts";
+import type { ListQuery } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet, everything, setStock } from "./samples.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/domain/store/store.ts";
-import type { StoreMaintenance } from "../../src/domain/store/store-maintenance.ts";
+import type { Store, StoreMaintenance } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createPet } from "./samples.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { maxInt64, minInt64 } from "../../src/domain/ranges.ts";
 import type { StockCommand, StockEntry } from "../../src/domain/stock.ts";
-import type { CommittedChanges } from "../../src/domain/store/stock-store.ts";
-import type { Store } from "../../src/domain/store/store.ts";
+import type { CommittedChanges, Store } from "../../src/domain/store.ts";
 import type { OpenStore } from "./opened-store.ts";
 import { createContext, createPet } from "./samples.ts";
 import { adjust, change, codesOf, set, withPets } from "./stocked-pets.ts";

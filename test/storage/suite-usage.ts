@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
-import type { KeyUsage } from "../../src/domain/store/key-store.ts";
+import type { KeyUsage } from "../../src/domain/store.ts";
 import { firstSave } from "../support/usage-save.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createKey, hashOf } from "./samples.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store, WaitOptions } from "../../src/domain/store/store.ts";
+import type { Store, WaitOptions } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createOrder, createPet, everything, setStock } from "./samples.ts";
 

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isPostgresUrl, type Store } from "../../src/domain/store/store.ts";
+import { isPostgresUrl, type Store } from "../../src/domain/store.ts";
 import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 

@@ -11,7 +11,7 @@ import {
   type Scope,
   scopes,
 } from "../../src/domain/key.ts";
-import { isPostgresUrl } from "../../src/domain/store/store.ts";
+import { isPostgresUrl } from "../../src/domain/store.ts";
 import { openPostgresStore } from "../../src/storage/postgres/store.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { createKey } from "../../src/storage/sqlite/keys.ts";

@@ -1,5 +1,5 @@
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
-import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store/key-store.ts";
+import type { KeyUsage, UsageSave, UsageStore } from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage } from "../../src/domain/usage-merge.ts";
 
 /** Keeps counters in memory. It can be made to fail. */

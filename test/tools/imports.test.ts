@@ -96,7 +96,6 @@ it.skipIf(!hasTools)("refuses each import that the table does not allow (skipped
 const probes: [file: string, allowed: string[], refused: string[]][] = [
   ["src/main.ts", ["./cli/program.ts"], ["./server/server.ts"]],
   ["src/domain/probe.ts", ["./key.ts", "node:crypto"], ["node:fs", "pino", "../../gen/petstore/v1/pet_pb.ts"]],
-  ["src/domain/store/probe.ts", ["../key.ts"], ["../../services/pets.ts"]],
   [
     "src/http/http2/probe.ts",
     ["../body.ts", "node:net"],

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
-import type { Store } from "../../domain/store/store.ts";
+import type { Store } from "../../domain/store.ts";
 import { orderRecord, petRecord } from "../../records/record-format.ts";
 import { type WrittenFormat, writeRecords, writtenFormats } from "../../records/records.ts";
 import { withProgress } from "../long-work.ts";

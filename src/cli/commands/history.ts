@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { issueCursor, type StockChange } from "../../domain/history.ts";
-import type { Store } from "../../domain/store/store.ts";
+import type { Store } from "../../domain/store.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
 import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widthOf } from "../print/terminal.ts";

@@ -14,8 +14,7 @@ import {
   scopes,
 } from "../../domain/key.ts";
 import { describeLimits, noUsage, type Quota, quotaOf } from "../../domain/limits.ts";
-import type { KeyOutcome } from "../../domain/store/key-store.ts";
-import type { Store } from "../../domain/store/store.ts";
+import type { KeyOutcome, Store } from "../../domain/store.ts";
 import { argument, durationForm, listArgument, parseDuration, parseWholeNumber } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import {

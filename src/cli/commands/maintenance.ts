@@ -3,7 +3,7 @@ import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
 import { DomainError } from "../../domain/errors.ts";
 import { maskCredentials } from "../../domain/masking.ts";
-import type { BackupRecord, CheckDepth, StoreMaintenance } from "../../domain/store/store-maintenance.ts";
+import type { BackupRecord, CheckDepth, StoreMaintenance } from "../../domain/store.ts";
 import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly, withProgress } from "../long-work.ts";
 import { formatByteSize } from "../print/number.ts";

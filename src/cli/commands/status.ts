@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { isPostgresUrl, type RegisteredServer } from "../../domain/store/store.ts";
+import { isPostgresUrl, type RegisteredServer } from "../../domain/store.ts";
 import {
   fetchStatus,
   type ServerLine,

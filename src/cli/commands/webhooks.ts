@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import { type HistoryBounds, keptSinceMs } from "../../domain/history.ts";
-import type { StockStore } from "../../domain/store/stock-store.ts";
-import type { Store } from "../../domain/store/store.ts";
+import type { StockStore, Store } from "../../domain/store.ts";
 import {
   formerSecretMs,
   keptAttempts,
@@ -19,7 +18,7 @@ import { argument, parsePetIds, parseQuantity, parseWebhookUrl } from "../argume
 import { Failure, usageFailure } from "../failure.ts";
 import { formatMinute } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
-import { attemptToJson, formatAttempts, formatWebhooks, printSigningSecret, webhookToJson } from "../print/webhook.ts";
+import { attemptToJson, formatAttempts, formatWebhooks, printSigningSecret, webhookToJson } from "../print/webhooks.ts";
 import { addSettings } from "../settings/resolve.ts";
 import { createOption, type SettingKey, type SettingValues } from "../settings/settings.ts";
 import { withExistingStore, withStore } from "../store-file.ts";

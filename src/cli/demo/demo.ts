@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { Imports } from "../../domain/import.ts";
 import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
-import type { Store } from "../../domain/store/store.ts";
+import type { Store } from "../../domain/store.ts";
 import { withUnservedStore } from "../store-file.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
-import type { KeyUsage } from "../../domain/store/key-store.ts";
-import type { Store } from "../../domain/store/store.ts";
+import type { KeyUsage, Store } from "../../domain/store.ts";
 import { formatAgo, formatCount, formatMinute, formatRemaining, formatRoughRemaining } from "./number.ts";
 import {
   formatLabelledLines,

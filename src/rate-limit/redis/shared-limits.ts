@@ -11,7 +11,7 @@ import {
   type Usage,
   type Window,
 } from "../../domain/limits.ts";
-import type { UsageStore } from "../../domain/store/key-store.ts";
+import type { UsageStore } from "../../domain/store.ts";
 import { clientNetwork } from "../../http/client-address.ts";
 import { type KeyRateLimiter, NetworkWindows } from "../rate-limiters.ts";
 import { type CachedUsage, saveRegularly, UsageCache, type UsageSaves } from "../usage-cache.ts";

@@ -1,4 +1,4 @@
-import type { ChangeTokens, ChangeTopic } from "../../domain/store/store.ts";
+import type { ChangeTokens, ChangeTopic } from "../../domain/store.ts";
 import { Connection, type Queryable } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
 

@@ -1,7 +1,7 @@
 import { scopes } from "../../domain/key.ts";
 import { lastBanStep } from "../../domain/limits.ts";
 import { maxTimestampMs, minTimestampMs } from "../../domain/ranges.ts";
-import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store.ts";
 import { keptAttempts } from "../../domain/webhook.ts";
 import type { Connection } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";

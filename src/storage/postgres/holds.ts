@@ -2,7 +2,7 @@ import { holdNotFound } from "../../domain/errors.ts";
 import { type Hold, type HoldState, holdAt, holdStates } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
-import type { HoldQuery, ListedHold } from "../../domain/store/stock-store.ts";
+import type { HoldQuery, ListedHold } from "../../domain/store.ts";
 import { selectionsOf } from "../stored-stock.ts";
 import type { Queryable } from "./connection/connection.ts";
 

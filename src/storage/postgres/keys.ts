@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type FoundKey, type Key, type KeySettings, type Plan, type Scope, settingsOf } from "../../domain/key.ts";
 import type { Quota } from "../../domain/limits.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 

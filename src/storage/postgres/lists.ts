@@ -1,8 +1,6 @@
 import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
-import type { ListQuery } from "../../domain/store/pet-store.ts";
-import type { InventoryQuery } from "../../domain/store/stock-store.ts";
-import type { WaitOptions } from "../../domain/store/store.ts";
+import type { InventoryQuery, ListQuery, WaitOptions } from "../../domain/store.ts";
 import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
 

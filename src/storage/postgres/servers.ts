@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store/store.ts";
+import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store.ts";
 import { retireForgottenWriters } from "./change-tokens.ts";
 import type { Connection, Queryable, Value } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { applicationId, createSchema, hasOlderSchema, migrate, schemaVersion } from "./migrations.ts";
 import { acquireServerLock, type ServerLock, StoreHeldError } from "./server-lock.ts";

@@ -1,5 +1,5 @@
 import { isReplay } from "../../domain/idempotency.ts";
-import type { WriteContext, Written } from "../../domain/store/stock-store.ts";
+import type { WriteContext, Written } from "../../domain/store.ts";
 import { parseResult, writeResult } from "../rows.ts";
 import type { Connection } from "./connection.ts";
 

@@ -9,7 +9,7 @@ import {
   settingsOf,
 } from "../../domain/key.ts";
 import type { Quota } from "../../domain/limits.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store/key-store.ts";
+import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
 import { type Connection, readEnumText, readStringArray } from "./connection.ts";
 

@@ -8,8 +8,7 @@ import {
   type StockedPet,
 } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
-import type { ListQuery } from "../../domain/store/pet-store.ts";
-import type { InventoryQuery } from "../../domain/store/stock-store.ts";
+import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
 import {
   assertAscending,
   type Connection,

@@ -1,4 +1,4 @@
-import type { ReportProgress } from "../../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../../domain/store.ts";
 import type { Connection } from "./connection.ts";
 
 /** One step to a newer version of the schema: SQL, changed definitions, and the moves of whole tables. */

@@ -6,20 +6,26 @@ import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { InventoryItem, Order, OrderStatus, Pet, StockedPet } from "../../domain/pet.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
-import type { KeyCounts, KeyCreation, KeyOutcome, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
-import type { ListQuery } from "../../domain/store/pet-store.ts";
 import type {
   BatchOutcome,
+  ChangeTokens,
   CommittedChanges,
   HoldQuery,
   InventoryQuery,
+  KeyCounts,
+  KeyCreation,
+  KeyOutcome,
+  KeyUsage,
   ListedHold,
+  ListQuery,
+  ProgressStep,
+  Store,
+  StoreGauge,
+  UsageSave,
+  WaitOptions,
   WriteContext,
   Written,
-} from "../../domain/store/stock-store.ts";
-import type { ChangeTokens, Store, WaitOptions } from "../../domain/store/store.ts";
-import type { StoreGauge } from "../../domain/store/store-maintenance.ts";
-import type { ProgressStep } from "../../domain/store/webhook-store.ts";
+} from "../../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable, abortableItems } from "../abortable.ts";

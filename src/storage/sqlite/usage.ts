@@ -1,5 +1,5 @@
 import { noUsage, type Usage } from "../../domain/limits.ts";
-import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store/key-store.ts";
+import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store.ts";
 import { isSameUsage, mergeUsage } from "../../domain/usage-merge.ts";
 import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Connection } from "./connection.ts";

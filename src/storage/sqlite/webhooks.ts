@@ -1,4 +1,4 @@
-import type { ProgressStep } from "../../domain/store/webhook-store.ts";
+import type { ProgressStep } from "../../domain/store.ts";
 import {
   type DeliveryAttempt,
   keptAttempts,

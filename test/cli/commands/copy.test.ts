@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isPostgresUrl } from "../../../src/domain/store/store.ts";
+import { isPostgresUrl } from "../../../src/domain/store.ts";
 import { fillStore, withStoreAt } from "../../storage/copy/filled-store.ts";
 import { createPet } from "../../storage/samples.ts";
 import { createFolder } from "../../support/folder.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hashSecret, type Key, newKey } from "../../../src/domain/key.ts";
-import type { Store } from "../../../src/domain/store/store.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { type CommandResult, petstore } from "../../support/petstore.ts";

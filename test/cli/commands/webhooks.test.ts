@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { widthOf } from "../../../src/cli/print/terminal.ts";
-import { formatAttempts, formatWebhooks } from "../../../src/cli/print/webhook.ts";
+import { formatAttempts, formatWebhooks } from "../../../src/cli/print/webhooks.ts";
 import { newProgress } from "../../../src/domain/webhook.ts";
 import { openSqliteStore, type SqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { createWebhook } from "../../storage/samples.ts";

@@ -1,6 +1,6 @@
 import { type Key, newKey } from "../../../src/domain/key.ts";
 import type { RateLimitDecision } from "../../../src/domain/limits.ts";
-import type { UsageStore } from "../../../src/domain/store/key-store.ts";
+import type { UsageStore } from "../../../src/domain/store.ts";
 import type { LinkObserver } from "../../../src/rate-limit/redis/link.ts";
 import { openSharedLimits, type SharedLimits } from "../../../src/rate-limit/redis/shared-limits.ts";
 import { until } from "../../support/deadline.ts";

@@ -1,6 +1,6 @@
 import { noUsage } from "../../../src/domain/limits.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
-import { isPostgresUrl, type Store } from "../../../src/domain/store/store.ts";
+import { isPostgresUrl, type Store } from "../../../src/domain/store.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { openSqliteStore } from "../../../src/storage/sqlite/store.ts";
 import { firstSave } from "../../support/usage-save.ts";

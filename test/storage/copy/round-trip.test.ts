@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkStore, copyStore } from "../../../src/cli/store-file.ts";
-import type { Store } from "../../../src/domain/store/store.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { createDatabase } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";

@@ -1,5 +1,5 @@
 import Sqlite from "better-sqlite3";
-import { isPostgresUrl } from "../../../src/domain/store/store.ts";
+import { isPostgresUrl } from "../../../src/domain/store.ts";
 import { runSql } from "../../support/postgres/databases.ts";
 
 /** The columns of all tables of a store, by the name of the table. */

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Store } from "../../../src/domain/store/store.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { RegistrationOptions } from "../../../src/domain/store/store.ts";
+import type { RegistrationOptions } from "../../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
 import { borrowDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";

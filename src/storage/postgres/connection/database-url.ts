@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { maskCredentials } from "../../../domain/masking.ts";
-import { isPostgresUrl } from "../../../domain/store/store.ts";
+import { isPostgresUrl } from "../../../domain/store.ts";
 
 /** Where a database is, and how to connect to it. */
 export interface DatabaseAddress {

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
-import type { CommittedChanges, Written } from "../../../domain/store/stock-store.ts";
-import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
+import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
 import {
   Connection,
   connectTimeoutMs,

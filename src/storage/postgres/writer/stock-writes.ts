@@ -19,7 +19,7 @@ import {
   type StockRefusal,
   stockRefusalError,
 } from "../../../domain/stock.ts";
-import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store/stock-store.ts";
+import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store.ts";
 import { parseResult, writeResult } from "../../rows.ts";
 import { entryOf, type HoldQuestion } from "../../stored-stock.ts";
 import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";

@@ -3,7 +3,7 @@ import type { HoldState } from "../../../domain/hold.ts";
 import type { IdempotencyRecord } from "../../../domain/idempotency.ts";
 import type { PetStatus } from "../../../domain/pet.ts";
 import type { StockEntry } from "../../../domain/stock.ts";
-import type { ListedHold, WriteContext } from "../../../domain/store/stock-store.ts";
+import type { ListedHold, WriteContext } from "../../../domain/store.ts";
 import { type StockWrite, versionOf } from "../../stored-stock.ts";
 
 /** Where the history is, and the positions of holds. */

@@ -12,7 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { ReportProgress } from "../../../domain/store/store-maintenance.ts";
+import type { ReportProgress } from "../../../domain/store.ts";
 import { Connection, isBusy, isMediumFailure } from "../connection.ts";
 import { acquireServerLock } from "../server-lock.ts";
 import {

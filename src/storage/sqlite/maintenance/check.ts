@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { scopes } from "../../../domain/key.ts";
 import { lastBanStep } from "../../../domain/limits.ts";
 import { maxTimestampMs, minTimestampMs } from "../../../domain/ranges.ts";
-import type { CheckDepth, ReportProgress } from "../../../domain/store/store-maintenance.ts";
+import type { CheckDepth, ReportProgress } from "../../../domain/store.ts";
 import { keptAttempts } from "../../../domain/webhook.ts";
 import { Connection, type Value } from "../connection.ts";
 import { findSchemaFaults, identify } from "../database.ts";

@@ -9,7 +9,7 @@ import type {
   StoreGauge,
   StoreMaintenance,
   StoreSpace,
-} from "../../../domain/store/store-maintenance.ts";
+} from "../../../domain/store.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 

@@ -1,4 +1,4 @@
-import type { ChangeTokens, ChangeTopic } from "../../../domain/store/store.ts";
+import type { ChangeTokens, ChangeTopic } from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
 
 /** The counters: one for each topic, and `others` for what no cache depends on, such as holds. */

@@ -1,6 +1,6 @@
 import { petStatuses } from "../../../domain/pet.ts";
 import type { StockRefusal } from "../../../domain/stock.ts";
-import type { BatchOutcome } from "../../../domain/store/stock-store.ts";
+import type { BatchOutcome } from "../../../domain/store.ts";
 import { versionOf } from "../../stored-stock.ts";
 import type { StoredStock } from "../stock.ts";
 import type { QueuedAnswer } from "./command-queue.ts";

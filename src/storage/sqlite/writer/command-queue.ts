@@ -1,5 +1,5 @@
 import type { StockCommand } from "../../../domain/stock.ts";
-import type { WriteContext } from "../../../domain/store/stock-store.ts";
+import type { WriteContext } from "../../../domain/store.ts";
 
 /** A command as it waits for the writing thread. */
 export interface QueuedCommand {

@@ -8,7 +8,7 @@ import {
   type StockRefusal,
   stockRefusalError,
 } from "../../../domain/stock.ts";
-import type { BatchOutcome, WriteContext, Written } from "../../../domain/store/stock-store.ts";
+import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.ts";
 import { entryOf } from "../../stored-stock.ts";
 import type { Connection } from "../connection.ts";
 import { findStillHeld } from "../holds.ts";

@@ -3,9 +3,14 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import { type StockCommand, type StockEntry, stockRefusalError } from "../../../domain/stock.ts";
-import type { BatchOutcome, CommittedChanges, WriteContext, Written } from "../../../domain/store/stock-store.ts";
-import type { ChangeTokens } from "../../../domain/store/store.ts";
-import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
+import type {
+  BatchOutcome,
+  ChangeTokens,
+  CommittedChanges,
+  CommittedGroup,
+  WriteContext,
+  Written,
+} from "../../../domain/store.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import { outcomeFromAnswer } from "./command-answer.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../../domain/errors.ts";
-import type { CommittedGroup } from "../../../domain/store/store-maintenance.ts";
+import type { CommittedGroup } from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
 import { deleteOutdated } from "../history.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";

@@ -1,0 +1,440 @@
+import type { ChangePage, ChangeQuery, HistoryBounds } from "./history.ts";
+import type { Hold, HoldEnding, HoldRequest, HoldState } from "./hold.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { ImportResult, Imports } from "./import.ts";
+import type { FoundKey, Key, KeySettings, Plan } from "./key.ts";
+import type { Usage } from "./limits.ts";
+import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "./pet.ts";
+import type { Availability, StockCommand, StockEntry, StockRefusal } from "./stock.ts";
+import type { DeliveryAttempt, PauseReason, Webhook, WebhookProgress } from "./webhook.ts";
+
+/**
+ * Keeps all data of the service. A backend passes all of `test/storage/suite.ts`.
+ *
+ * Every method may reject with `UNAVAILABLE`: the medium is busy, full or failing, or cannot be reached. Nobody knows
+ * then whether a write takes effect. Other errors are named where they can occur. A write that has resolved is durable,
+ * and every later read sees it, on every server; of another store of this process, from the next turn of the event loop.
+ */
+export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore, WebhookStore {
+  /**
+   * Imports all of the pets and orders, or none of them. An error that an iterable throws is thrown on.
+   *
+   * A whole record replaces the one with its id, a pet's stock included. A record with some of its fields changes these
+   * alone; it throws `UnknownRecordError` where no record has its id. Of several records with one id the later wins. An
+   * order may name a pet that is not in the store. Slow input keeps nobody else from writing. Each pet whose quantity or
+   * status is written is one change of the history, whose quantity may be the same.
+   */
+  importAll(imports: Imports, nowMs: number): Promise<ImportResult>;
+  /** Resolves when the store answers reads and takes writes. */
+  ready(options?: WaitOptions): Promise<void>;
+  /** Tells which data others have changed, so that a cache of it is out of date. */
+  changeTokens(options?: WaitOptions): Promise<ChangeTokens>;
+  /** Calls back soon after others have changed data, where the backend hears of that: then the tokens tell of what. */
+  readonly onOthersChange?: (listener: () => void) => void;
+  /** Tells the servers that use the store. Undefined for a backend that one server uses, as is `registerServer`. */
+  readonly listServers?: () => Promise<RegisteredServer[]>;
+  /** Registers a server. Rejects, with a line for the operator, while another one keeps it from serving. */
+  readonly registerServer?: (options: RegistrationOptions) => Promise<ServerRegistration>;
+  /** Undefined for a backend that is maintained by its own tools. */
+  readonly maintenance: StoreMaintenance | undefined;
+  /** What the backend tells about itself. */
+  readonly gauges: readonly StoreGauge[];
+  /** Waits for writes under way, and releases all resources. The store must not be used afterwards. */
+  close(): Promise<void>;
+}
+
+/** How a caller waits for a store. */
+export interface WaitOptions {
+  /**
+   * Ends the wait: the call rejects with the signal's reason. A read that has begun may go on. A write may still take
+   * effect.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The data that servers keep in memory: API keys, pets and orders, the usage of keys, webhooks. */
+export type ChangeTopic = "keys" | "stock" | "usage" | "webhooks";
+
+/**
+ * A token for each topic. It differs from the last one when others have changed data of the topic: another server, a
+ * command, or an import of this process. What this store object itself writes, imports apart, leaves its tokens alone.
+ */
+export type ChangeTokens = Readonly<Record<ChangeTopic, number>>;
+
+/** A server that uses a store which several servers may share. */
+export interface RegisteredServer {
+  readonly id: string;
+  /** That of the program. */
+  readonly version: string;
+  /** Milliseconds since the Unix epoch, by the store's clock, as is `lastSeenAtMs`. */
+  readonly startedAtMs: number;
+  /** When the server last told the store that it lives. */
+  readonly lastSeenAtMs: number;
+}
+
+/** The place of a server among those that use a store. */
+export interface ServerRegistration {
+  readonly id: string;
+  /** The store's clock, by which all of its servers go, in milliseconds since the Unix epoch. */
+  readonly clock: () => number;
+  /** Leaves the place to others. */
+  release(): Promise<void>;
+}
+
+/** How a server registers. */
+export interface RegistrationOptions {
+  readonly version: string;
+  /** Whether the server counts limits in its own memory: then it must be the only one. */
+  readonly countsAlone: boolean;
+  /** Hears that another server has taken the place of this one, which must not go on. */
+  readonly replaced: () => void;
+}
+
+/** Whether a location is the URL of a PostgreSQL database. Any other location is a file. */
+export function isPostgresUrl(location: string): boolean {
+  return /^postgres(ql)?:/i.test(location);
+}
+
+/**
+ * Keeps the stock of the pets, the holds on it, and the history of its changes.
+ *
+ * Each write is one transaction: it decides by the rules of `stock.ts` and `hold.ts` on what is stored then, and writes
+ * entry, version, history and idempotency record together. An aborted write may still take effect. Besides the errors
+ * named, every write throws `IDEMPOTENCY_KEY_REUSED`.
+ */
+export interface StockStore {
+  listInventory(query: InventoryQuery, options?: WaitOptions): Promise<InventoryItem[]>;
+  /** Throws `PET_NOT_FOUND`. */
+  getEntry(petId: bigint): Promise<StockEntry>;
+  /** Throws `PET_NOT_FOUND`. */
+  getAvailability(petId: bigint, nowMs: number): Promise<Availability>;
+  /** Throws `PET_NOT_FOUND`, `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK` and `QUANTITY_OUT_OF_RANGE`. */
+  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>>;
+  /**
+   * Makes changes in their order, in one commit. With `atomic` it throws the error of the first refusal, its message led
+   * by `changes[3]: ` for the fourth change, and has changed nothing; otherwise a refused change leaves the others alone.
+   */
+  changeStockInBatch(
+    commands: readonly StockCommand[],
+    atomic: boolean,
+    context: WriteContext,
+    options?: WaitOptions,
+  ): Promise<Written<readonly BatchOutcome[]>>;
+
+  /** Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK`. */
+  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+  /** Throws `HOLD_NOT_FOUND`. The state is that at `nowMs`. */
+  getHold(id: string, nowMs: number): Promise<Hold>;
+  /** By descending `position`, at most `limit`. The states are those at `nowMs`. */
+  listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]>;
+  /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`. */
+  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+  /** Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`. */
+  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+
+  /**
+   * How far the history goes. Changes before `keptSinceMs` are no longer part of it, even if they have not been deleted
+   * yet.
+   */
+  historyBounds(keptSinceMs: number): Promise<HistoryBounds>;
+  /** Throws `PET_NOT_FOUND` when one of the pets does not exist. */
+  listChanges(query: ChangeQuery): Promise<ChangePage>;
+  /**
+   * Calls back with each group of changes that this store object has committed, in their order, before the callers'
+   * promises resolve. Imports are left out.
+   */
+  onChanges(listener: (changes: CommittedChanges) => void): void;
+  /**
+   * Deletes some outdated rows: changes and ended holds from before `keptSinceMs`, and idempotency records that have
+   * expired at `nowMs`. Each call is short, so that it delays nobody. Resolves to whether there is more to delete.
+   */
+  deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean>;
+}
+
+/** Selects stock entries. */
+export interface InventoryQuery extends ListQuery<PetStatus> {
+  /**
+   * The revision at which the entries are wanted: quantities as that change left them, without the pets that are newer.
+   * Statuses are the present ones. Undefined for the newest revision.
+   */
+  readonly asOf?: bigint | undefined;
+}
+
+/** Who makes a write, and when. */
+export interface WriteContext {
+  /** Milliseconds since the Unix epoch: what holds are judged by, and the time of the change. */
+  readonly nowMs: number;
+  readonly keyId: string;
+  readonly requestId: string;
+  /** Under which the write is done once; undefined where it is done each time. */
+  readonly idempotency?: Idempotency | undefined;
+}
+
+/** The result of a write. */
+export interface Written<T> {
+  readonly value: T;
+  /** Whether this is the remembered result of the same write, made before under the same idempotency key. */
+  readonly isReplayed: boolean;
+}
+
+/** The outcome of one command of a batch. */
+export type BatchOutcome = { readonly outcome: "done"; readonly entry: StockEntry } | StockRefusal;
+
+/** Selects holds. */
+export interface HoldQuery {
+  /** Undefined for all pets. */
+  readonly petId: bigint | undefined;
+  /** Only holds in one of these states; empty for all. */
+  readonly states: readonly HoldState[];
+  /** Only holds with a lower position; undefined for all. */
+  readonly before: bigint | undefined;
+  readonly limit: number;
+}
+
+/** A hold, and its place among all holds: later ones have higher positions. */
+export interface ListedHold extends Hold {
+  readonly position: bigint;
+}
+
+/** Changes that were committed together. */
+export interface CommittedChanges {
+  /** The revision of the last one. */
+  readonly revision: bigint;
+  /** The pets, one for each change, in the order of revisions. */
+  readonly petIds: readonly bigint[];
+}
+
+/** Selects entries of a list: those with an id above `after`, by ascending id, at most `limit`. */
+export interface ListQuery<Status> {
+  /** Only entries with one of these statuses; empty for all. */
+  readonly statuses: readonly Status[];
+  readonly after: bigint | undefined;
+  readonly limit: number | undefined;
+}
+
+/** Keeps the pets. */
+export interface PetStore {
+  /** Throws `PET_NOT_FOUND`. */
+  getPet(id: bigint): Promise<Pet>;
+  /** All pets by ascending id, as of one moment. */
+  exportPets(options?: WaitOptions): AsyncIterable<StockedPet>;
+  countPets(): Promise<number>;
+}
+
+/** Keeps the orders. */
+export interface OrderStore {
+  listOrders(query: ListQuery<OrderStatus>, options?: WaitOptions): Promise<Order[]>;
+  /** All orders by ascending id, as of one moment. */
+  exportOrders(options?: WaitOptions): AsyncIterable<Order>;
+  countOrders(): Promise<number>;
+}
+
+/** Keeps the API keys. It knows secrets by their SHA-256 alone. */
+export interface KeyStore {
+  /** Ignores the key's `lastUsedAtMs`, which comes from `saveUsage`. */
+  createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation>;
+  /** Takes the same time for any number of keys. Undefined when no secret has this hash. */
+  findKey(secretHash: Uint8Array): Promise<FoundKey | undefined>;
+  /** Undefined when no key has this id. */
+  getKey(id: string): Promise<Key | undefined>;
+  /** All keys, in the order of their creation. */
+  listKeys(): Promise<Key[]>;
+  /**
+   * When the old secrets of a key end that still work at `atMs`, in milliseconds since the Unix epoch, ascending. None
+   * outlasts its key: an expiry ends them sooner, and a revoked key has none.
+   */
+  listOldSecretEnds(id: string, atMs: number): Promise<number[]>;
+  /** Counts the keys of each plan that are not revoked, and have not expired at `atMs`. */
+  countKeys(atMs: number): Promise<KeyCounts>;
+  /**
+   * Adds a secret to a key. Its present secrets work on until `oldSecretsExpireAtMs`, or until their own end if that is
+   * sooner.
+   */
+  rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome>;
+  /** Revokes a key for good. */
+  revokeKey(id: string, revokedAtMs: number): Promise<KeyOutcome>;
+  /** Adds one to the key's `unbans`. */
+  unbanKey(id: string): Promise<KeyOutcome>;
+  /**
+   * Gives a key other settings. `former` is the key as it was read: when its settings have changed since, the outcome
+   * is `stale`, so that no change of another process is undone. Usage, bans and secrets stay.
+   */
+  updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome>;
+}
+
+/** Finds keys by the secrets that callers send. */
+export interface KeyFinder {
+  /** Undefined when no key has this secret. */
+  find(secret: string): Promise<FoundKey | undefined>;
+}
+
+/**
+ * The result of creating a key. `taken`: a key has this id already, or this secret, and nothing has changed. A retry of
+ * a creation that failed with `UNAVAILABLE` gets `taken` where the first try took effect.
+ */
+export type KeyCreation = "created" | "taken";
+
+/**
+ * The result of changing a key, and the key as it stands now. Only `done` has changed it: a `revoked` key takes no
+ * change, a `stale` one has other settings than the caller has read, a new secret may be `taken`, and no key has an
+ * `unknown` id.
+ */
+export type KeyOutcome =
+  | { readonly outcome: "done" | "revoked" | "stale" | "taken"; readonly key: Key }
+  | { readonly outcome: "unknown" };
+
+/** A number of keys for each plan. */
+export type KeyCounts = Readonly<Record<Plan, number>>;
+
+/** The stored usage of one key. */
+export interface KeyUsage {
+  readonly keyId: string;
+  readonly usage: Usage;
+  /** Milliseconds since the Unix epoch. */
+  readonly lastUsedAtMs: number;
+  /**
+   * When the key last called each deprecated method, in milliseconds since the Unix epoch, by the method's full name.
+   */
+  readonly deprecatedCalls?: ReadonlyMap<string, number> | undefined;
+}
+
+/** The usage of one key as a server has counted it. */
+export interface CountedUsage extends KeyUsage {
+  /** What the server last knew to be stored; `noUsage` where nothing was. */
+  readonly base: Usage;
+}
+
+/**
+ * What a server has counted since its last save. A save takes effect once: a server that does not know what has become
+ * of a save repeats the very same one.
+ */
+export interface UsageSave {
+  /** Differs for each run of a server. */
+  readonly server: string;
+  /** Counts the server's saves, from 1. The next save has the next number. */
+  readonly number: number;
+  readonly usages: readonly CountedUsage[];
+}
+
+/** Keeps the counters and bans of the keys. */
+export interface UsageStore {
+  /** Undefined when nothing was saved for this key. */
+  loadUsage(keyId: string): Promise<Usage | undefined>;
+  /** Undefined when nothing was saved for this key. */
+  getUsage(keyId: string): Promise<KeyUsage | undefined>;
+  /** The usage of all keys that have any, in no order. */
+  listUsage(): Promise<KeyUsage[]>;
+  /**
+   * Merges a server's counts into the stored ones as `mergeUsage` does, all of them or none. The later `lastUsedAtMs`
+   * stays, and the later call of each deprecated method. Unknown key ids are ignored.
+   *
+   * Resolves to the stored usage of those keys whose usage is not the server's own, because others count them, too.
+   */
+  saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>>;
+}
+
+/** A step of the deliveries to a webhook. */
+export interface ProgressStep {
+  readonly from: WebhookProgress;
+  readonly to: WebhookProgress;
+  readonly attempt?: DeliveryAttempt | undefined;
+}
+
+/** Keeps the webhooks, and how far the deliveries to each have come. */
+export interface WebhookStore {
+  createWebhook(webhook: Webhook): Promise<void>;
+  /** All webhooks, in the order of their creation. */
+  listWebhooks(): Promise<Webhook[]>;
+  /** How long a claim lasts, in milliseconds; infinity for a store that only one server can have. */
+  readonly webhookClaimMs: number;
+  /**
+   * Claims the webhooks that no other server has claimed, and renews the claims that this one has. A server delivers
+   * only to webhooks that it has claimed. Returns them in the order of their creation.
+   */
+  claimWebhooks(): Promise<Webhook[]>;
+  /** Gives up all claims of this server. */
+  disclaimWebhooks(): Promise<void>;
+  /** Undefined when no webhook has this id. */
+  getWebhook(id: string): Promise<Webhook | undefined>;
+  /** Deletes a webhook and its attempts. Returns whether there was one. */
+  deleteWebhook(id: string): Promise<boolean>;
+  /** Pauses a webhook that is not paused. Returns it as it stands then; undefined when there is none. */
+  pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined>;
+  /**
+   * Resumes a webhook, and forgets its failures. `position` is where it goes on; undefined for its present position.
+   * Returns the resumed webhook; undefined when there is none.
+   */
+  resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined>;
+  /** Gives a webhook a new secret; the present one becomes the former. Undefined when there is no such webhook. */
+  rotateWebhookSecret(id: string, secret: string, formerEndsAtMs: number): Promise<Webhook | undefined>;
+  /**
+   * Stores how far the deliveries to a webhook have come, and the attempt that has led there, if there was one. Keeps the
+   * last `keptAttempts` of each webhook. Returns false, and stores nothing, if the webhook has another position than the
+   * step begins with, because it was resumed meanwhile; if it is gone; or if another server has claimed it.
+   */
+  saveProgress(id: string, step: ProgressStep): Promise<boolean>;
+  /** The last attempts of a webhook, the newest first. */
+  listAttempts(id: string, limit: number): Promise<DeliveryAttempt[]>;
+}
+
+/** Looks after a store that is kept in files. Errors of the file system are thrown as they are. */
+export interface StoreMaintenance {
+  /**
+   * Writes a consistent copy of the store to a new file, while others read and write. Throws when the file exists, or
+   * cannot be written.
+   */
+  backup(file: string, report?: ReportProgress): Promise<void>;
+  /** Records a backup that was taken, in place of the one before. */
+  recordBackup(backup: BackupRecord): Promise<void>;
+  /** Undefined when no backup was recorded. */
+  lastBackup(): Promise<BackupRecord | undefined>;
+  /** Measures the store, and the space that is left for it. */
+  space(): Promise<StoreSpace>;
+  /** Looks for faults, a line for each, and changes nothing. Others may read and write meanwhile. */
+  check(depth: CheckDepth, report?: ReportProgress): Promise<string[]>;
+  /**
+   * Replaces the store with a backup, once a copy of that is known to be sound. Throws while anybody uses the store.
+   * Returns the name under which the former store is kept; undefined when there was none.
+   */
+  restore(backup: string, report?: ReportProgress): Promise<string | undefined>;
+}
+
+/** A quick check leaves out what takes longest: whether the indexes agree with their tables. */
+export type CheckDepth = "quick" | "full";
+
+/** A backup of a store. */
+export interface BackupRecord {
+  /** The moment that the backup shows, in milliseconds since the Unix epoch. */
+  readonly takenAtMs: number;
+  readonly bytes: number;
+}
+
+/** The space that a store takes and has, in bytes. */
+export interface StoreSpace {
+  readonly dataBytes: number;
+  /** The size of the log that is not merged into the data yet. */
+  readonly logBytes: number;
+  /** The space that is left for the store. */
+  readonly freeBytes: number;
+  /** The size of the file system that the store is on. */
+  readonly capacityBytes: number;
+}
+
+/** Called with the progress of long work, in a unit of the work's own. */
+export type ReportProgress = (done: number, total: number) => void;
+
+/** A number that a backend tells about itself, as a metric for Prometheus. */
+export interface StoreGauge {
+  /** The metric's full name, with its unit. */
+  readonly name: string;
+  readonly help: string;
+  /** Rejects with `UNAVAILABLE`. */
+  readonly read: () => Promise<number>;
+}
+
+/** A group of writes that a backend has committed together. */
+export interface CommittedGroup {
+  readonly size: number;
+  /** How long the commit took, in milliseconds. */
+  readonly syncMs: number;
+}
