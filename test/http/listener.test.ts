@@ -72,6 +72,25 @@ describe("a listener that is closed", () => {
     await client.closed;
     expect(answersIn(client.received())).toEqual(["/first", "/second!"]);
   });
+
+  it("does nothing that comes behind the answer that says so, however long that takes", async () => {
+    const rest = Promise.withResolvers<Buffer>();
+    async function* body() {
+      yield Buffer.from("a");
+      yield await rest.promise;
+    }
+    const client = await open();
+    client.socket.write(get("/first"));
+    await until(async () => waiting.length === 1, 1_000);
+    const closed = listener.close(5_000);
+    const answered = waiting.shift()?.respond({ status: 200, header: new Headers(), body: body() });
+    await until(async () => client.received().includes("connection: close"), 1_000);
+    client.socket.write(get("/second"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    rest.resolve(Buffer.from("b"));
+    await Promise.all([answered, closed, client.closed]);
+    expect(waiting).toEqual([]);
+  });
 });
 
 describe("a connection that closes while its requests wait", () => {

@@ -101,6 +101,11 @@ export class Http1Connection {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
+  /** Takes no further request: the client has been told that there is no answer to it. Source: RFC 9112, section 9.6 */
+  takeNoMore(): void {
+    this.#isReadEnded = true;
+  }
+
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
   close(): void {
     this.#isEnding = true;

@@ -142,7 +142,12 @@ export class Http1Exchange extends Exchange {
       // An older client takes the end of the connection for that of the body.
       this.#isLast = true;
     }
-    lines += this.#isLast ? "connection: close\r\n" : "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
+    if (this.#isLast) {
+      this.#connection.takeNoMore();
+      lines += "connection: close\r\n";
+    } else {
+      lines += "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
+    }
     this.record.status = status;
     this.#connection.output.writeLatin1(`${lines}\r\n`);
   }
