@@ -151,3 +151,24 @@ it("a body that breaks off leaves the requests before it their answers", async (
   expect(received()).toContain("/first");
   expect(received()).not.toContain("/second");
 });
+
+it("a body that breaks off holds up no answer that waits for the client to read", async () => {
+  const size = 40_000_000;
+  let done = 0;
+  handle = async (exchange) => {
+    const body = exchange.path === "/large" ? Buffer.alloc(size) : "no";
+    await exchange.respond({ status: 200, header: new Headers(), body });
+    done += 1;
+  };
+  const { socket, received } = await open();
+  socket.pause();
+  socket.write("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  await until(async () => answered === 2, 1_000);
+  await setTimeout(200);
+  socket.write("zz\r\n");
+  await until(async () => done === 1, 1_000);
+  socket.resume();
+  await until(async () => received().length > size, 5_000);
+  await until(async () => done === 2, 1_000);
+});

@@ -132,7 +132,7 @@ export class Http1Connection {
     this.output.flush();
   }
 
-  /** Resolves when the client has taken enough for more to be written, or has gone away. */
+  /** Resolves when the client has taken enough for more to be written, or has gone away. One at a time may wait. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed || !this.output.isCongested) {

@@ -104,8 +104,8 @@ export class Http1Exchange extends Exchange {
         this.#onTurn = resume;
       });
     }
-    if (this.#connection.output.isCongested) {
-      // A client that takes no answers has none kept for it.
+    if (!this.#isAbandoned && this.#connection.output.isCongested) {
+      // A client that takes no answers has none kept for it. Only the answer that is due may wait.
       await this.#connection.drained();
     }
     if (this.#isAbandoned) {
