@@ -346,6 +346,7 @@ export class Http2Connection {
     const isAck = (flags & Flag.ack) !== 0;
     assertLength(isAck ? payload.length === 0 : payload.length % 6 === 0);
     if (isAck) {
+      this.#budget.countIdleFrame();
       return;
     }
     clearTimeout(this.#beginning);
