@@ -29,6 +29,7 @@ export class Connections {
   readonly #http2: ConnectionHandlers;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
+  readonly #isEncrypted: boolean;
   readonly #clock: NodeJS.Timeout;
   #isClosing = false;
   /** The requests whose heads have come, and whose answers are neither complete nor given up. */
@@ -50,16 +51,17 @@ export class Connections {
       onStreamClosed: onRequestEnded,
       onBurst: options.reportBurst,
     };
+    this.#isEncrypted = options.tls !== undefined;
     this.#clock = setInterval(() => this.#tick(), 1_000).unref();
     server.on("connection", (socket: Socket) => this.#keep(socket));
-    if (options.tls === undefined) {
-      server.on("connection", (socket: Socket) => {
-        detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => this.#serve(socket, isHttp2));
-      });
-    } else {
+    if (this.#isEncrypted) {
       server.on("secureConnection", (socket: TLSSocket) => {
         this.#keep(socket);
         this.#serve(socket, socket.alpnProtocol === "h2");
+      });
+    } else {
+      server.on("connection", (socket: Socket) => {
+        detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => this.#serve(socket, isHttp2));
       });
     }
   }
@@ -115,13 +117,17 @@ export class Connections {
     }
   }
 
-  /** Ends each connection as soon as all that was written to it has been sent. */
+  /**
+   * Ends each connection as soon as all that was written to it has been sent. One that is still agreeing on TLS is left
+   * for `destroy`.
+   */
   end(): void {
     clearInterval(this.#clock);
     for (const connection of this.#connections) {
       connection.end();
     }
-    for (const socket of this.#sockets) {
+    // The encrypted side of a connection ends behind the decrypted one, whose last bytes it may not have sent yet.
+    for (const socket of this.#isEncrypted ? [] : this.#sockets) {
       socket.destroySoon();
     }
   }

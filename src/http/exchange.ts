@@ -223,7 +223,7 @@ let dateText = "";
 let dateMs = 0;
 
 /** The time as HTTP writes it. It is made once a second. Source: RFC 9110, section 5.6.7 */
-function date(): string {
+export function date(): string {
   const nowMs = Date.now();
   if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1_000);

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
 import type { RateLimitDecision } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
-import { type Answer, CallRecord, type Exchange } from "../http/exchange.ts";
+import { type Answer, CallRecord, date, type Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import type { ParseFault } from "../http/http1/connection.ts";
 import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
@@ -202,6 +202,7 @@ export function respondToFault(fault: ParseFault, socket: Socket, { limiter, obs
     header.set("content-length", String(body.length));
     header.set("connection", "close");
     header.set(requestIdHeader, requestId);
+    header.set("date", date());
     const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
     const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });

@@ -73,6 +73,8 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       signal.addEventListener("abort", leave);
       const handler = handlers.get(exchange.path) as UniversalHandler;
       const { body, header = new Headers(), ...rest } = await answerByConnect(handler, exchange, refusal);
+      // Connect closes the connection of a 505. Whether one goes on is told by the exchange, which knows what follows.
+      header.delete("connection");
       record.code = codeOfStatus[rest.status] ?? record.code;
       if (body === undefined) {
         leave();

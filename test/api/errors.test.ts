@@ -165,6 +165,11 @@ describe("what the HTTP parser refuses", () => {
     expectLimits((await sendRaw(server, request(`X: ${"a".repeat(100_000)}\r\n`))).headers);
   });
 
+  it("is told when, as every answer is", async () => {
+    const sentAt = Date.parse((await sendRaw(server, "HELLO\r\n\r\n")).headers.get("date") ?? "");
+    expect(Math.abs(Date.now() - sentAt)).toBeLessThan(5_000);
+  });
+
   it("is told to who goes on sending meanwhile", async () => {
     const socket = connectSocket({ port: Number(new URL(server.origin).port), host: "127.0.0.1", allowHalfOpen: true });
     const answer = readAnswer(socket);

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { until } from "../support/deadline.ts";
@@ -150,4 +150,70 @@ it("a body that breaks off leaves the requests before it their answers", async (
   await until(async () => socket.destroyed, 2_000);
   expect(received()).toContain("/first");
   expect(received()).not.toContain("/second");
+});
+
+it("a body that breaks off holds up no answer that waits for the client to read", async () => {
+  const size = 40_000_000;
+  let done = 0;
+  handle = async (exchange) => {
+    const body = exchange.path === "/large" ? Buffer.alloc(size) : "no";
+    await exchange.respond({ status: 200, header: new Headers(), body });
+    done += 1;
+  };
+  const { socket, received } = await open();
+  socket.pause();
+  socket.write("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  await until(async () => answered === 2, 1_000);
+  await setTimeout(200);
+  socket.write("zz\r\n");
+  await until(async () => done === 1, 1_000);
+  socket.resume();
+  await until(async () => received().length > size, 5_000);
+  await until(async () => done === 2, 1_000);
+});
+
+describe("a client that goes away while it waits", () => {
+  const silent = request.replace("/", "/silent");
+  let left: Promise<void>;
+
+  beforeEach(() => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    left = promise;
+    handle = async (exchange) => {
+      if (exchange.path === "/silent") {
+        exchange.signal.addEventListener("abort", () => resolve());
+        await left;
+      } else {
+        await exchange.respond({ status: 200, header: new Headers() });
+      }
+    };
+  });
+
+  it.each([
+    ["half of a head", "G"],
+    ["half of a body", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"],
+  ])("leaves nothing behind, if it has sent %s", async (_what, half) => {
+    const { socket } = await open();
+    socket.write(silent);
+    await until(async () => answered === 1, 1_000);
+    socket.end(half);
+    await left;
+  });
+
+  it.each([
+    ["more requests than are taken", request.repeat(50)],
+    ["a body that nobody reads", `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n${"x".repeat(200_000)}`],
+  ])("is given up after a while, if it has sent %s", async (_what, rest) => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    listener = await listenWith({ handle: (exchange) => handle(exchange) });
+    const { socket } = await open();
+    socket.write(silent + rest);
+    await setTimeout(100);
+    socket.destroy();
+    await setTimeout(100);
+    vi.advanceTimersByTime(130_000);
+    await left;
+  });
 });

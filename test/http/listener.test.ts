@@ -1,10 +1,14 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
+import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
+import { createCertificate } from "../support/certificate.ts";
 import { until } from "../support/deadline.ts";
+import { createFolder } from "../support/folder.ts";
 import { listenWith, openTo } from "./listening.ts";
 
 let listener: Listener;
@@ -46,6 +50,12 @@ function answersIn(received: string): string[] {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const post = (path: string, rest: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\n${rest}`;
 
+/** A client's settings and its connection's window, that let all of a large answer be sent at once. */
+const wideWindows = [
+  frame("settings", { payload: Buffer.from("000440000000", "hex") }),
+  frame("windowUpdate", { payload: Buffer.from("40000000", "hex") }),
+];
+
 describe("a listener that is closed", () => {
   it("answers all that a connection has asked for, and says with the last that there will be no more", async () => {
     const client = await open();
@@ -71,6 +81,46 @@ describe("a listener that is closed", () => {
     await closed;
     await client.closed;
     expect(answersIn(client.received())).toEqual(["/first", "/second!"]);
+  });
+
+  it("does nothing that comes behind the answer that says so, however long that takes", async () => {
+    const rest = Promise.withResolvers<Buffer>();
+    async function* body() {
+      yield Buffer.from("a");
+      yield await rest.promise;
+    }
+    const client = await open();
+    client.socket.write(get("/first"));
+    await until(async () => waiting.length === 1, 1_000);
+    const closed = listener.close(5_000);
+    const answered = waiting.shift()?.respond({ status: 200, header: new Headers(), body: body() });
+    await until(async () => client.received().includes("connection: close"), 1_000);
+    client.socket.write(get("/second"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    rest.resolve(Buffer.from("b"));
+    await Promise.all([answered, closed, client.closed]);
+    expect(waiting).toEqual([]);
+  });
+
+  it.each<[protocol: string, size: number]>([
+    ["http/1.1", 200_000],
+    ["h2", 5_000_000],
+  ])("sends all of its last answer over TLS: %s", async (protocol, size) => {
+    const { pem, keyFile } = createCertificate(createFolder());
+    const tls = { cert: pem, key: readFileSync(keyFile, "utf8") };
+    const encrypted = await listenWith({ tls, handle: async (exchange) => void waiting.push(exchange) });
+    const { port } = encrypted.address;
+    const socket = connectTls({ port, host: "127.0.0.1", ca: pem, ALPNProtocols: [protocol] });
+    let received = 0;
+    socket.on("data", (bytes) => {
+      received += bytes.length;
+    });
+    socket.write(protocol === "h2" ? openingWith(...wideWindows, requestFrame({ ":path": "/" })) : get("/"));
+    await until(async () => waiting.length === 1, 1_000);
+    const closed = encrypted.close(5_000);
+    await waiting.shift()?.respond({ status: 200, header: new Headers(), body: Buffer.alloc(size) });
+    await Promise.all([closed, once(socket, "close")]);
+    expect(received).toBeGreaterThan(size);
   });
 });
 

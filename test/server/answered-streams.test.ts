@@ -175,6 +175,18 @@ describe("a stream of HTTP/1.1", () => {
     socket.destroy();
   });
 
+  it("that needs HTTP/2 is refused without a word against further requests, and they are served", async () => {
+    const socket = openSocket(server);
+    socket.write(
+      `POST ${reflection} HTTP/1.1\r\nhost: a\r\ncontent-type: application/grpc\r\ncontent-length: 0\r\n\r\n`,
+    );
+    const refused = await readAnswer(socket);
+    expect([refused.status, refused.headers.get("connection")]).toEqual([505, "keep-alive"]);
+    socket.write("GET /docs HTTP/1.1\r\nhost: a\r\n\r\n");
+    expect((await readAnswer(socket)).status).toBe(200);
+    socket.destroy();
+  });
+
   it("does not wait for its message for ever", async () => {
     const impatient = await startServer("--request-timeout", "1s");
     const socket = openSocket(impatient);

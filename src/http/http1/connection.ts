@@ -25,7 +25,7 @@ const idleSeconds = 65;
 
 /**
  * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, 256 KiB at
- * most. Node does not tell how much of it has been taken.
+ * most. Node does not tell how much of it has been taken. One that is not read from has as long for its next answer.
  */
 const stalledSeconds = 120;
 
@@ -101,6 +101,11 @@ export class Http1Connection {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
+  /** Takes no further request: the client has been told that there is no answer to it. Source: RFC 9112, section 9.6 */
+  takeNoMore(): void {
+    this.#isReadEnded = true;
+  }
+
   /** Tells the client, with the last answer that it is owed, to send no further requests. */
   close(): void {
     this.#isEnding = true;
@@ -127,7 +132,7 @@ export class Http1Connection {
     this.output.flush();
   }
 
-  /** Resolves when the client has taken enough for more to be written, or has gone away. */
+  /** Resolves when the client has taken enough for more to be written, or has gone away. One at a time may wait. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed || !this.output.isCongested) {
@@ -332,11 +337,13 @@ export class Http1Connection {
     }
   }
 
-  /** The client has ended its side. Mostly it has gone away, and waits for no answer. */
+  /** The client has ended its side. Mostly it has gone away, and waits for no answer but that to half a request. */
   #endReading(): void {
-    if (this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded)) {
+    const isBroken = this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded);
+    if (isBroken) {
       this.#fail("malformed");
-    } else {
+    }
+    if (!isBroken || this.#owed.length > 0) {
       this.#socket.destroySoon();
     }
   }
@@ -366,7 +373,9 @@ export class Http1Connection {
   /** Is called once a second. */
   tick(): void {
     this.#waitedSeconds += 1;
-    if (this.#socket.writableLength > 0) {
+    // While nothing is read, the end of a client that has gone away is not seen.
+    const isHeldBack = this.#owed.length > 0 && !this.#mayRead();
+    if (this.#socket.writableLength > 0 || isHeldBack) {
       const { bytesWritten } = this.#socket;
       this.#waitedSeconds = bytesWritten === this.#bytesWritten ? this.#waitedSeconds : 0;
       this.#bytesWritten = bytesWritten;

@@ -104,8 +104,8 @@ export class Http1Exchange extends Exchange {
         this.#onTurn = resume;
       });
     }
-    if (this.#connection.output.isCongested) {
-      // A client that takes no answers has none kept for it.
+    if (!this.#isAbandoned && this.#connection.output.isCongested) {
+      // A client that takes no answers has none kept for it. Only the answer that is due may wait.
       await this.#connection.drained();
     }
     if (this.#isAbandoned) {
@@ -142,7 +142,12 @@ export class Http1Exchange extends Exchange {
       // An older client takes the end of the connection for that of the body.
       this.#isLast = true;
     }
-    lines += this.#isLast ? "connection: close\r\n" : "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
+    if (this.#isLast) {
+      this.#connection.takeNoMore();
+      lines += "connection: close\r\n";
+    } else {
+      lines += "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
+    }
     this.record.status = status;
     this.#connection.output.writeLatin1(`${lines}\r\n`);
   }

@@ -346,6 +346,7 @@ export class Http2Connection {
     const isAck = (flags & Flag.ack) !== 0;
     assertLength(isAck ? payload.length === 0 : payload.length % 6 === 0);
     if (isAck) {
+      this.#budget.countIdleFrame();
       return;
     }
     clearTimeout(this.#beginning);
@@ -357,12 +358,13 @@ export class Http2Connection {
       const setting = payload.readUInt16BE(at);
       const value = payload.readUInt32BE(at + 2);
       if (setting === Setting.initialWindowSize) {
+        assertWindow(value <= maxWindow);
         streamWindow = value;
       } else {
         this.#obey(setting, value);
       }
     }
-    // Of many windows in one frame only the last can be used, and each concerns all streams.
+    // Each window concerns all streams, and of many in one frame only the last can be used. All of them have to be valid.
     this.#changeStreamWindow(streamWindow);
   }
 
@@ -387,15 +389,10 @@ export class Http2Connection {
     if (bytes === this.#streamWindow) {
       return;
     }
-    if (bytes > maxWindow) {
-      throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
-    }
     const change = bytes - this.#streamWindow;
     this.#streamWindow = bytes;
     for (const stream of this.#streams.all()) {
-      if (!stream.widen(change)) {
-        throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
-      }
+      assertWindow(stream.widen(change));
     }
   }
 
@@ -530,5 +527,11 @@ function assertOfConnection(id: number): void {
 function assertSetting(isRight: boolean): void {
   if (!isRight) {
     throw new ConnectionError(ErrorCode.protocolError, "a setting is wrong");
+  }
+}
+
+function assertWindow(isRight: boolean): void {
+  if (!isRight) {
+    throw new ConnectionError(ErrorCode.flowControlError, "a window cannot be so large");
   }
 }

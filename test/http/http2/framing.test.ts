@@ -98,7 +98,7 @@ describe("a request is answered", () => {
 describe("a connection is ended", () => {
   const continued = (flags = 0, stream = 1) => frame("continuation", { stream, flags, payload: Buffer.alloc(0) });
   const unended = frame("headers", { stream: 1, payload: block });
-  const { protocolError, frameSizeError, compressionError, enhanceYourCalm } = ErrorCode;
+  const { protocolError, flowControlError, frameSizeError, compressionError, enhanceYourCalm } = ErrorCode;
   const bytes = (length: number) => ({ payload: Buffer.alloc(length) });
 
   it.each<[why: string, code: ErrorCode, frames: Buffer[]]>([
@@ -146,6 +146,8 @@ describe("a connection is ended", () => {
     ["for a push setting of 2", protocolError, [settingsFrame([2, 2])]],
     ["for a frame size of 16,383", protocolError, [settingsFrame([5, 16_383])]],
     ["for a frame size of 2^24", protocolError, [settingsFrame([5, 2 ** 24])]],
+    ["for SETTINGS acknowledged again and again", enhanceYourCalm, Array(11_000).fill(frame("settings", { flags: 1 }))],
+    ["for a window of 2^31 before another", flowControlError, [settingsFrame([4, 2 ** 31], [4, 65_535])]],
   ])("%s", async (_why, code, frames) => {
     const client = await openBare(await serve(), ...frames);
     expect(await client.endCode()).toBe(code);
