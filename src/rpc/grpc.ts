@@ -4,9 +4,9 @@ import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/pro
 import { headerEncoding, parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import type { Answer } from "../http/exchange.ts";
+import { isStream } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
-import { isStream } from "../http/send-body.ts";
 import type { ProtocolCall } from "./call.ts";
 import { binaryCodec, type Codec, decodeMessage, encodePrepared } from "./codec.ts";
 import { CallCompression, isTooShort } from "./compression.ts";

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { IncomingBody } from "../body.ts";
 import { withoutRest } from "../byte-collector.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
-import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";

@@ -1,11 +1,18 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
+import type { IncomingBody } from "../body.ts";
 import { drainBody } from "../body.ts";
-import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import {
+  type Answer,
+  byteLength,
+  Exchange,
+  type ExchangeOptions,
+  inPieces,
+  isStream,
+  pieceBytes,
+} from "../exchange.ts";
 import { badValue } from "../header-list.ts";
-import type { IncomingBody } from "../incoming-body.ts";
-import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 

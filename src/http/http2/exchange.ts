@@ -1,7 +1,14 @@
 import { drainBody } from "../body.ts";
-import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import {
+  type Answer,
+  byteLength,
+  Exchange,
+  type ExchangeOptions,
+  inPieces,
+  isStream,
+  pieceBytes,
+} from "../exchange.ts";
 import { spacedValue } from "../protocol-error.ts";
-import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
