@@ -13,8 +13,7 @@ import type {
 } from "../../../domain/store.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import { outcomeFromAnswer } from "./command-answer.ts";
-import { CommandQueue, queueCapacity } from "./command-queue.ts";
+import { CommandQueue, outcomeFromAnswer, queueCapacity } from "./command-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type {
   CommittedWrites,
