@@ -3,7 +3,7 @@ import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } 
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { lesserOf, maxInt64, minInt64 } from "../../domain/ranges.ts";
 import type { Connection, Queryable } from "./connection/connection.ts";
-import { housekeepingLock } from "./locks.ts";
+import { housekeepingLock } from "./connection/connection.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
 interface ChangeRow {
