@@ -1,7 +1,9 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type InventoryService,
+  type ListStockChangesRequest,
   type WatchStockChangesRequest,
   type WatchStockChangesResponse,
   WatchStockChangesResponseSchema,
@@ -15,21 +17,69 @@ import {
   type StockChange,
   selects,
 } from "../domain/history.ts";
+import { type AnsweredChanges, readChangePage } from "../domain/page.ts";
 import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { MessageGroup } from "../rpc/prepared-message.ts";
-import { changeToMessage } from "./history.ts";
+import { changeKindMessages } from "./messages.ts";
 import type { StockRevision } from "./stock-revision.ts";
 
-/** How many changes a reader that is behind reads at once. */
-const pageSize = 100;
-
-/** What the watching of changes needs. */
-export interface WatchOptions {
+/** What the history needs. */
+export interface HistoryServiceOptions {
   readonly store: Pick<StockStore, "historyBounds" | "listChanges" | "getEntry">;
-  readonly feed: StockFeed;
   /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
   readonly keptSinceMs: () => number;
+}
+
+/** The RPC that lists the history. */
+export function listStockChanges({
+  store,
+  keptSinceMs,
+}: HistoryServiceOptions): ServiceMethods<typeof InventoryService>["listStockChanges"] {
+  return async (request) => {
+    const { crossing, newestFirst, after, pageSize, pageToken } = request;
+    const petIds = await petsOf(store, request);
+    if (petIds === undefined) {
+      return { changes: [], nextPageToken: "" };
+    }
+    const asked = { petIds, crossing, newestFirst, after, pageSize, pageToken: pageToken || undefined };
+    const { changes, lineage, nextPageToken = "" } = await readChangePage(store, asked, keptSinceMs());
+    return { changes: changes.map((change) => changeToMessage(change, lineage)), nextPageToken };
+  };
+}
+
+/**
+ * The pets that both filters let through: empty for all pets, undefined for none. Throws `PET_NOT_FOUND` where both are
+ * given; otherwise reading the changes does.
+ */
+async function petsOf(
+  store: Pick<StockStore, "getEntry">,
+  { pet, petId }: ListStockChangesRequest,
+): Promise<readonly bigint[] | undefined> {
+  if (pet === undefined || petId.length === 0) {
+    return pet === undefined ? petId : [pet];
+  }
+  await Promise.all([pet, ...petId].map((id) => store.getEntry(id)));
+  return petId.includes(pet) ? [pet] : undefined;
+}
+
+/** A change as clients see it. `lineage` is that of the history, which its cursor carries. */
+export function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
+  const { kind, occurredAtMs, ...same } = change;
+  return {
+    ...same,
+    cursor: issueCursor(lineage, change.revision),
+    kind: changeKindMessages[kind],
+    occurredAt: timestampFromMs(occurredAtMs),
+  };
+}
+
+/** How many changes a reader that is behind reads at once. */
+const batchSize = 100;
+
+/** What the watching of changes needs. */
+export interface WatchOptions extends HistoryServiceOptions {
+  readonly feed: StockFeed;
 }
 
 type WatchStockChanges = ServiceMethods<typeof InventoryService>["watchStockChanges"];
@@ -150,9 +200,9 @@ class ChangeReader {
     if (this.#position + 1n < oldest) {
       throw cursorExpired();
     }
-    const query = { ...filter, after: this.#position, newestFirst: false, limit: pageSize };
+    const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };
     const { changes, searchedTo } = await store.listChanges(query);
-    const isEnd = searchedTo === undefined && changes.length < pageSize;
+    const isEnd = searchedTo === undefined && changes.length < batchSize;
     const last = changes.at(-1)?.revision ?? this.#position;
     this.#position = searchedTo ?? (isEnd && head > last ? head : last);
     return new MessageGroup(changes.map((change) => toResponse(change, lineage)));

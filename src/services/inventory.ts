@@ -14,13 +14,12 @@ import { fromEtag, parseIfMatch, type StockCommand, stockRefusalError } from "..
 import type { BatchOutcome, StockStore, WriteContext, Written } from "../domain/store.ts";
 import type { Call } from "../rpc/call.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { type HistoryServiceOptions, listStockChanges } from "./history.ts";
+import { listStockChanges, type WatchOptions, watchStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
 import { entryToMessage, inventoryItemToMessage } from "./messages.ts";
-import { type WatchOptions, watchStockChanges } from "./watch.ts";
 
 /** What the inventory needs. */
-export interface InventoryServiceOptions extends InventoryListOptions, HistoryServiceOptions, WatchOptions {
+export interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {
   readonly store: StockStore;
   readonly write: StockWriter;
   readonly clock: () => number;

@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { IncomingBody } from "../body.ts";
-import { withoutRest } from "../byte-collector.ts";
+import { IncomingBody, withoutRest } from "../body.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
