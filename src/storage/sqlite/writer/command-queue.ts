@@ -145,28 +145,25 @@ export class CommandQueue {
   }
 
   #putTexts(slot: number, command: StockCommand, context: WriteContext): boolean {
-    const keyId = context.keyId === this.#keyId ? undefined : context.keyId;
-    const { requestId } = context;
+    const { keyId, requestId } = context;
     const { reason, reference } = command;
-    const rareFields = writeRareFields(command, context);
-    const units = lengthOf(keyId) + requestId.length + lengthOf(reason) + lengthOf(reference) + lengthOf(rareFields);
+    const newKeyId = keyId === this.#keyId ? undefined : keyId;
+    const texts = [newKeyId, requestId, reason, reference, writeRareFields(command, context)];
+    let units = 0;
+    for (const text of texts) {
+      units += text?.length ?? 0;
+    }
     if (!this.#texts.reserve(units)) {
       return false;
     }
     const fields = slot * int32sPerSlot;
     this.#int32s[fields + textPlaceField] = this.#texts.place;
-    this.#int32s[fields + textLengthsField] = this.#putText(keyId);
-    this.#int32s[fields + textLengthsField + 1] = this.#putText(requestId);
-    this.#int32s[fields + textLengthsField + 2] = this.#putText(reason);
-    this.#int32s[fields + textLengthsField + 3] = this.#putText(reference);
-    this.#int32s[fields + textLengthsField + 4] = this.#putText(rareFields);
+    for (const [index, text] of texts.entries()) {
+      this.#int32s[fields + textLengthsField + index] = text === undefined ? -1 : this.#texts.put(text);
+    }
     this.#textMarks[slot] = this.#texts.mark;
-    this.#keyId = context.keyId;
+    this.#keyId = keyId;
     return true;
-  }
-
-  #putText(text: string | undefined): number {
-    return text === undefined ? -1 : this.#texts.put(text);
   }
 
   #readCommand(slot: number): QueuedCommand {
@@ -205,10 +202,6 @@ function kindOf(command: StockCommand): number {
     return setKind;
   }
   return command.allowNegative ? adjustAllowingNegativeKind : adjustKind;
-}
-
-function lengthOf(text: string | undefined): number {
-  return text === undefined ? 0 : text.length;
 }
 
 /** What most commands do not have. */

@@ -193,9 +193,6 @@ export class Writer {
     const { commandOutcomes, tasks: taskOutcomes } = group.others ?? noOthers;
     const tasks = this.#tasks.splice(0, taskOutcomes.length);
     const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
-    if (group.size > 0) {
-      this.#committed?.(group);
-    }
     this.#tellChanges(commands, outcomes, group);
     let next = 0;
     runInTurns(commands, settledAtOnce(group), (waiter, index) => {
@@ -204,6 +201,9 @@ export class Writer {
     tasks.forEach((waiter, index) => {
       settleTask(waiter, taskOutcomes[index] as Outcome);
     });
+    if (group.size > 0) {
+      this.#committed?.(group);
+    }
   }
 
   #tellChanges(
