@@ -235,12 +235,6 @@ export abstract class Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** Notes how an answer has ended. */
-  protected noteSent(bytes: number, isWhole: boolean): void {
-    this.record.responseBytes = bytes;
-    this.record.isWhole = isWhole;
-  }
-
   /** The names and values of an answer's headers in turn, with the request id, the date and the added headers. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();

@@ -41,10 +41,8 @@ export interface Listener {
  * ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
   const server = createSocketServer(options);
-  const handleExchange = (exchange: Exchange) => requests.add(exchange);
-  const connections = new Connections(server, { ...options, handleExchange });
+  const connections = new Connections(server, options);
 
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -75,9 +73,6 @@ function createSocketServer({ tls }: ListenerOptions): Server {
       );
 }
 
-/** How connections are served. */
-type ConnectionsOptions = ListenerOptions & Pick<Http1Options, "handleExchange">;
-
 /** A connection whose protocol is known. */
 interface Connection {
   /** Is called once a second. */
@@ -96,22 +91,21 @@ class Connections {
   readonly #connections = new Set<Connection>();
   readonly #clock: NodeJS.Timeout;
   #isClosing = false;
-  /** The requests whose heads have come, and whose answers are neither complete nor given up. */
+  /** The requests that are handled, and whose answers are neither complete nor given up. */
   #inFlight = 0;
   #onDrained: (() => void) | undefined;
 
   /** Serves what a server accepts. The protocol is told by the first bytes in cleartext, by ALPN over TLS. */
-  constructor(server: Server, options: ConnectionsOptions) {
-    const onRequest = () => {
+  constructor(server: Server, options: ListenerOptions) {
+    const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
+    const handleExchange = (exchange: Exchange) => {
       this.#inFlight += 1;
+      requests.add(exchange);
     };
     const onRequestEnded = () => this.#endRequest();
-    this.#http1 = { ...options, onRequest, onRequestEnded };
+    this.#http1 = { ...options, handleExchange, onRequestEnded };
     this.#http2 = {
-      onStream: (stream) => {
-        onRequest();
-        options.handleExchange(new Http2Exchange(stream, options));
-      },
+      onStream: (stream) => handleExchange(new Http2Exchange(stream, options)),
       onStreamClosed: onRequestEnded,
       onBurst: options.reportBurst,
     };

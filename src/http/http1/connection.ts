@@ -33,12 +33,10 @@ export type ParseFault = "malformed" | "headers too large" | "timeout";
 
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
-  /** Is told of each request when its head has come. */
-  readonly onRequest: () => void;
-  /** Is told of each of these requests when its answer is complete, or never will be. */
-  readonly onRequestEnded: () => void;
   /** Is called with each request when its turn has come. */
   readonly handleExchange: (exchange: Exchange) => void;
+  /** Is told of each of these requests when its answer is complete, or never will be. None is held back then. */
+  readonly onRequestEnded: () => void;
   /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
@@ -95,6 +93,11 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
+  /** Whether the client reads so slowly that answers have to wait. One that takes none has none kept for it. */
+  get isCongested(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
   /** Whether no request follows this one, because no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
@@ -129,7 +132,7 @@ export class Http1Connection {
   /** Resolves when the client has taken enough for more to be written, or has gone away. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#isClosed || !this.output.isCongested) {
+      if (this.#isClosed || !this.isCongested) {
         resolve();
       } else {
         this.#onDrained = resolve;
@@ -154,24 +157,21 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    this.#options.onRequestEnded();
     if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
-      return;
+    } else {
+      this.#owed[0]?.takeTurn();
+      this.#beginHeld();
+      this.#resume();
     }
-    this.#owed[0]?.takeTurn();
-    this.#beginHeld();
-    this.#resume();
+    this.#options.onRequestEnded();
   }
 
   /** Closes the connection, once the client has sent the rest of its last request. */
   #closeBehind({ incoming }: Http1Exchange): void {
     this.output.flushAll();
-    for (const held of this.#owed.splice(0)) {
-      held.abandon();
-      this.#options.onRequestEnded();
-    }
+    this.#giveUp(0);
     if (incoming.isEnded) {
       this.#socket.destroySoon();
     } else {
@@ -184,8 +184,15 @@ export class Http1Connection {
     this.#tellDrained();
     this.#rest = undefined;
     this.#receiving?.incoming.abandon();
-    for (const exchange of this.#owed.splice(0)) {
+    this.#giveUp(0);
+  }
+
+  /** Gives up all requests whose answers are owed, but the first ones. */
+  #giveUp(keptCount: number): void {
+    for (const exchange of this.#owed.splice(keptCount)) {
       exchange.abandon();
+    }
+    for (; this.#begunCount > keptCount; this.#begunCount -= 1) {
       this.#options.onRequestEnded();
     }
   }
@@ -220,7 +227,7 @@ export class Http1Connection {
     if (this.#receiving !== undefined) {
       return this.#unreadBytes < maxBodyBytes;
     }
-    return this.#owed.length < maxOwed && !this.output.isCongested;
+    return this.#owed.length < maxOwed && !this.isCongested;
   }
 
   /** Parses what has come, as far as there is room for it. */
@@ -295,7 +302,6 @@ export class Http1Connection {
     this.#owed.push(exchange);
     // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
-    this.#options.onRequest();
     this.#beginHeld();
     return true;
   }
@@ -352,10 +358,7 @@ export class Http1Connection {
     }
     if (broken !== undefined) {
       // It came last.
-      this.#owed.pop();
-      this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
-      this.#options.onRequestEnded();
-      broken.abandon();
+      this.#giveUp(this.#owed.length - 1);
     }
     if (this.#owed.length === 0) {
       this.#options.handleFault(fault, this.#socket);

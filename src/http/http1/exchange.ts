@@ -111,35 +111,35 @@ export class Http1Exchange extends Exchange {
         this.#onTurn = resume;
       });
     }
-    if (this.#connection.output.isCongested) {
-      // A client that takes no answers has none kept for it.
+    if (this.#connection.isCongested) {
       await this.#connection.drained();
     }
     if (this.#isAbandoned) {
       return;
     }
+    this.#isLast = this.#connection.isLast(this);
     const isWhole = !isStream(body) && trailer === undefined;
     const bytes = isWhole ? byteLength(body) : 0;
-    this.#writeHead(status, header, isWhole ? bytes : undefined);
+    const head = this.#beginAnswer(status, this.rawHeader(header), isWhole ? bytes : undefined);
     if (this.method === "HEAD") {
-      this.#writeWhole(undefined, 0);
+      this.#writeWhole(head, undefined, 0);
     } else if (isWhole && bytes <= pieceBytes) {
-      this.#writeWhole(body, bytes);
+      this.#writeWhole(head, body, bytes);
     } else {
-      await this.#sendInPieces(body, trailer);
+      await this.#sendInPieces(head, body, trailer);
     }
     if (!this.incoming.isEnded) {
       drainBody(this.incoming.stream, () => this.abort());
     }
   }
 
-  /** Throws, before anything is written, if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
-  #writeHead(status: number, header: Headers, bodyBytes: number | undefined): void {
-    const { version, method } = this.#head;
+  /** Makes the head. Throws if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
+  #beginAnswer(status: number, header: readonly string[], bodyBytes: number | undefined): string {
+    const { version, method, isKeptAlive } = this.#head;
     const hasBody = status !== 204 && status !== 304;
-    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(this.rawHeader(header))}`;
+    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
-    this.#isLast = !this.#head.isKeptAlive || this.#isBodyDoubtful || this.#connection.isLast(this);
+    this.#isLast ||= !isKeptAlive || this.#isBodyDoubtful;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
@@ -151,23 +151,20 @@ export class Http1Exchange extends Exchange {
     }
     lines += this.#isLast ? "connection: close\r\n" : "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
     this.record.status = status;
-    this.#connection.output.writeLatin1(`${lines}\r\n`);
+    return `${lines}\r\n`;
   }
 
-  #writeWhole(body: string | Uint8Array | undefined, bytes: number): void {
-    if (typeof body === "string") {
-      this.#connection.output.writeUtf8(body, bytes);
-    } else if (body !== undefined) {
-      this.#connection.output.writeBytes(body);
-    }
+  #writeWhole(head: string, body: string | Uint8Array | undefined, bytes: number): void {
+    this.#connection.output.writeMessage(head, body, bytes);
+    this.record.responseBytes = bytes;
+    this.record.isWhole = true;
     this.#end();
-    this.noteSent(bytes, true);
   }
 
   /** Pulls the body no faster than the client reads. */
-  async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+  async #sendInPieces(head: string, body: Answer["body"], trailer: Headers | undefined): Promise<void> {
     // The head does not wait for the first piece.
-    this.#connection.output.schedule();
+    this.#connection.output.writeMessage(head, undefined, 0);
     let bytes = 0;
     try {
       for await (const piece of inPieces(body)) {
@@ -185,7 +182,8 @@ export class Http1Exchange extends Exchange {
       // Half of an answer has been sent.
       this.abort();
     }
-    this.noteSent(bytes, this.#isAnswerEnded);
+    this.record.responseBytes = bytes;
+    this.record.isWhole = this.#isAnswerEnded;
   }
 
   #writePiece(piece: Uint8Array): void {
@@ -204,11 +202,11 @@ export class Http1Exchange extends Exchange {
     if (this.#isChunked) {
       this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
     }
+    this.#connection.output.schedule();
     this.#end();
   }
 
   #end(): void {
-    this.#connection.output.schedule();
     this.#isAnswerEnded = true;
     this.#connection.endExchange(this, this.#isLast);
   }

@@ -77,7 +77,7 @@ export class Http2Exchange extends Exchange {
       } else {
         stream.endWith(body, bytes, fieldsOf(trailer));
         if (stream.isAnswerEnded || !stream.isClosed) {
-          this.noteSent(bytes, true);
+          this.#noteSent(bytes, true);
         }
       }
     }
@@ -90,7 +90,7 @@ export class Http2Exchange extends Exchange {
     if (trailer !== undefined) {
       stream.end(fieldsOf(trailer));
     }
-    this.noteSent(0, true);
+    this.#noteSent(0, true);
     // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
     if (!stream.incoming.isEnded && this.record.requestBytes <= resetMaxBytes) {
       stream.resetAfterAnswer();
@@ -113,7 +113,12 @@ export class Http2Exchange extends Exchange {
     } catch {
       stream.reset(ErrorCode.internalError);
     }
-    this.noteSent(bytes, stream.isAnswerEnded);
+    this.#noteSent(bytes, stream.isAnswerEnded);
+  }
+
+  #noteSent(bytes: number, isWhole: boolean): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = isWhole;
   }
 
   /** Not every client reads an answer before it has sent its request. */
