@@ -4,12 +4,12 @@ import { createSecureContext } from "node:tls";
 import type { Command } from "commander";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
+import { readSmallFile } from "../arguments.ts";
 import { prepareDemo } from "../demo/demo.ts";
 import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
 import type { SettingValues } from "../settings/settings.ts";
-import { readSmallFile } from "../settings/settings-file.ts";
 import { showMigration } from "../store-file.ts";
 import { keepUndiciUnloaded } from "../undici-by-import.ts";
 

@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import {
   type Document,
@@ -12,8 +11,8 @@ import {
   type YAMLParseError,
 } from "yaml";
 import { mask, maskCredentials } from "../../domain/masking.ts";
-import { writeByteSize } from "../arguments.ts";
-import { Failure, systemFailure, usageFailure } from "../failure.ts";
+import { readSmallFile } from "../arguments.ts";
+import { usageFailure } from "../failure.ts";
 import { truncate } from "../print/terminal.ts";
 import { nameOf, type Setting, type SettingKey, settings } from "./settings.ts";
 import type { FileType, ValueType } from "./value-type.ts";
@@ -171,35 +170,4 @@ function typeOf(given: Scalar): FileType {
     return "switch";
   }
   return typeof given === "number" ? "number" : "text";
-}
-
-/** The largest file of settings, certificates or keys, in bytes. */
-const maxFileBytes = 1024 * 1024;
-
-/** Reads a small file, or a pipe. Throws a `Failure` if it cannot be read, or is larger than 1 MiB. */
-export function readSmallFile(file: string): string {
-  const bytes = Buffer.allocUnsafe(maxFileBytes + 1);
-  const size = fill(bytes, file);
-  if (size > maxFileBytes) {
-    throw new Failure(`cannot read ${file}: it is larger than ${writeByteSize(maxFileBytes)}`);
-  }
-  return bytes.toString("utf8", 0, size);
-}
-
-/** Reads until the file ends, or the buffer is full. Returns the number of bytes. */
-function fill(bytes: Buffer, file: string): number {
-  try {
-    const descriptor = openSync(file, "r");
-    try {
-      let size = 0;
-      for (let read = -1; read !== 0; size += read) {
-        read = readSync(descriptor, bytes, size, bytes.length - size, null);
-      }
-      return size;
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    throw systemFailure(`read ${file}`, error);
-  }
 }
