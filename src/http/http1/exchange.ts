@@ -1,8 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
-import type { IncomingBody } from "../body.ts";
-import { drainBody } from "../body.ts";
+import { drainBody, type IncomingBody } from "../body.ts";
 import {
   type Answer,
   byteLength,
@@ -19,9 +18,9 @@ import type { Http1Head } from "./request-head.ts";
 /** An exchange over HTTP/1.1. Those of a connection are answered in turn. */
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
+  isAbandoned = false;
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
-  #isAbandoned = false;
   /** Whether the client waits to be asked for the body. */
   #isAskAwaited: boolean;
   #isContinueDue = false;
@@ -51,10 +50,6 @@ export class Http1Exchange extends Exchange {
     this.#isAskAwaited = head.isExpectant;
   }
 
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
-  }
-
   /** Whether the head of the answer has been given to the connection. */
   get isAnswerBegun(): boolean {
     return this.#isAnswerBegun;
@@ -63,7 +58,7 @@ export class Http1Exchange extends Exchange {
   /** Says that the connection has closed, or that the request is broken. */
   abandon(): void {
     if (!this.#isAnswerEnded) {
-      this.#isAbandoned = true;
+      this.isAbandoned = true;
       this.incoming.abandon();
       this.takeTurn();
       this.#whenAbandoned?.();
@@ -72,7 +67,7 @@ export class Http1Exchange extends Exchange {
 
   protected onAbandoned(listener: () => void): void {
     this.#whenAbandoned = listener;
-    if (this.#isAbandoned) {
+    if (this.isAbandoned) {
       listener();
     }
   }
@@ -97,7 +92,7 @@ export class Http1Exchange extends Exchange {
 
   /** Says that the answers before this one are complete. */
   takeTurn(): void {
-    if (this.#isContinueDue && !this.#isAbandoned) {
+    if (this.#isContinueDue && !this.isAbandoned) {
       this.#connection.sendContinue();
     }
     this.#onTurn?.();
@@ -106,7 +101,7 @@ export class Http1Exchange extends Exchange {
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
     await new Promise<void>((resume) => answers.add(resume));
-    if (!this.#connection.isNext(this) && !this.#isAbandoned) {
+    if (!this.#connection.isNext(this) && !this.isAbandoned) {
       await new Promise<void>((resume) => {
         this.#onTurn = resume;
       });
@@ -114,7 +109,7 @@ export class Http1Exchange extends Exchange {
     if (this.#connection.isCongested) {
       await this.#connection.drained();
     }
-    if (this.#isAbandoned) {
+    if (this.isAbandoned) {
       return;
     }
     this.#isLast = this.#connection.isLast(this);
@@ -168,14 +163,14 @@ export class Http1Exchange extends Exchange {
     let bytes = 0;
     try {
       for await (const piece of inPieces(body)) {
-        if (this.#isAbandoned) {
+        if (this.isAbandoned) {
           break;
         }
         bytes += piece.length;
         this.#writePiece(piece);
         await this.#connection.drained();
       }
-      if (!this.#isAbandoned) {
+      if (!this.isAbandoned) {
         this.#writeEnd(trailer);
       }
     } catch {
