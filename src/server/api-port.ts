@@ -1,7 +1,6 @@
 import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { createRequestIdReader } from "../http/exchange.ts";
+import { createRequestIdReader, type Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";

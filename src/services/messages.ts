@@ -7,8 +7,7 @@ import type { ChangeKind } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
 import type { InventoryItem, OrderStatus, PetStatus } from "../domain/pet.ts";
-import type { StockEntry } from "../domain/stock.ts";
-import { toEtag } from "../domain/stock.ts";
+import { type StockEntry, toEtag } from "../domain/stock.ts";
 
 /** The fields of the message that stands for an entry. */
 export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
