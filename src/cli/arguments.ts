@@ -1,8 +1,10 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import ipaddr from "ipaddr.js";
 import { isInt64 } from "../domain/ranges.ts";
 import { inMemory } from "../server/config.ts";
+import { Failure, systemFailure } from "./failure.ts";
 
 /**
  * Turns a parser that returns undefined for bad text into one for commander, which throws `InvalidArgumentError`.
@@ -194,4 +196,35 @@ export function parseWebhookUrl(text: string): string | undefined {
   return isHttp && isPlain && text.length <= maxWebhookUrlLength && hasSlashes.test(text) && !hasBlanks.test(text)
     ? url.href
     : undefined;
+}
+
+/** The largest file of settings, certificates or keys, in bytes. */
+const maxFileBytes = 1024 * 1024;
+
+/** Reads a small file that a value names, or a pipe. Throws a `Failure` if it cannot be read, or is larger than 1 MiB. */
+export function readSmallFile(file: string): string {
+  const bytes = Buffer.allocUnsafe(maxFileBytes + 1);
+  const size = fill(bytes, file);
+  if (size > maxFileBytes) {
+    throw new Failure(`cannot read ${file}: it is larger than ${writeByteSize(maxFileBytes)}`);
+  }
+  return bytes.toString("utf8", 0, size);
+}
+
+/** Reads until the file ends, or the buffer is full. Returns the number of bytes. */
+function fill(bytes: Buffer, file: string): number {
+  try {
+    const descriptor = openSync(file, "r");
+    try {
+      let size = 0;
+      for (let read = -1; read !== 0; size += read) {
+        read = readSync(descriptor, bytes, size, bytes.length - size, null);
+      }
+      return size;
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw systemFailure(`read ${file}`, error);
+  }
 }

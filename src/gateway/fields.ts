@@ -7,7 +7,7 @@ import {
   type ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { ContentFault } from "./content-fault.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 
 /** A message as a plain object, for access by field names. */
 export type Fields = Record<string, unknown>;
@@ -153,4 +153,36 @@ export function requireField(desc: DescMessage, name: string): DescField {
     throw new Error(`${desc.typeName} has no field ${name}`);
   }
   return field;
+}
+
+/** A fault in the content of a request, and where it is. `reason` completes a sentence, such as "must be …". */
+export class ContentFault extends Error {
+  override readonly name = "ContentFault";
+  /** Such as `items[2].quantity`; empty for the whole. */
+  readonly path: string;
+  readonly reason: string;
+
+  constructor(reason: string, path = "") {
+    super(`${path}: ${reason}`);
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/** The same fault with the key of its object or array before its path. Other errors are returned as they are. */
+export function faultWithin(error: unknown, key: string): unknown {
+  if (!(error instanceof ContentFault)) {
+    return error;
+  }
+  const separator = error.path === "" || error.path.startsWith("[") ? "" : ".";
+  return new ContentFault(error.reason, `${key}${separator}${error.path}`);
+}
+
+/** Converts a fault to the error that clients see. `whole` names the subject of a fault without a path. */
+export function toProtocolError(error: unknown, whole: string): unknown {
+  if (!(error instanceof ContentFault)) {
+    return error;
+  }
+  const subject = error.path === "" ? whole : `${error.path}:`;
+  return new ProtocolError("malformed", `${subject} ${error.reason}.`);
 }

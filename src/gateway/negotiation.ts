@@ -1,7 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
-import type { Answer, Exchange } from "../http/exchange.ts";
-import { byteLength, isStream } from "../http/send-body.ts";
+import { type Answer, byteLength, type Exchange, isStream } from "../http/exchange.ts";
 
 /** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
 const json = /^application\/json[ \t]*(?:;(.*))?$/i;

@@ -1,7 +1,14 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { maxJsonDepth } from "../exact-json/parse.ts";
-import { ContentFault, faultWithin } from "./content-fault.ts";
-import { assertOneofUnset, createEntry, createGetter, createSetter, type Fields } from "./fields.ts";
+import {
+  assertOneofUnset,
+  ContentFault,
+  createEntry,
+  createGetter,
+  createSetter,
+  type Fields,
+  faultWithin,
+} from "./fields.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import type { TextReader } from "./json/scalar.ts";
 import { createFieldTextReader, decodeQueryName, decodeQueryText, splitQuery } from "./url-text.ts";

@@ -1,7 +1,6 @@
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { ContentFault } from "./content-fault.ts";
-import { type ValueShape, valueShape } from "./fields.ts";
+import { ContentFault, type ValueShape, valueShape } from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json/json-policy.ts";
 import { type Bounds, createTextReader, type TextReader } from "./json/scalar.ts";
 import { wellKnownTextReader } from "./json/well-known-types.ts";

@@ -1,9 +1,8 @@
-import { bodyTooLarge, readBody, whole } from "./body.ts";
+import { randomBytes } from "node:crypto";
+import { bodyTooLarge, type IncomingBody, readBody, whole } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
-import type { IncomingBody } from "./incoming-body.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
@@ -35,6 +34,40 @@ export interface Answer {
   /** Not sent to HEAD, but its length is. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
+}
+
+/** Whether a body comes in pieces. */
+export function isStream(body: Answer["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && Symbol.asyncIterator in body;
+}
+
+/** The length of a body, in bytes; 0 for none. */
+export function byteLength(body: string | Uint8Array | undefined): number {
+  return body === undefined ? 0 : Buffer.byteLength(body);
+}
+
+/** The largest piece of a body, in bytes, that is written at once to a shared connection. */
+export const pieceBytes = 256 * 1024;
+
+/**
+ * Yields a body in small pieces, so that a large one is written no faster than the client reads. Of the many that share
+ * a connection, each then holds one piece at most.
+ */
+export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+  for await (const bytes of chunks(body)) {
+    for (let start = 0; start < bytes.length; start += pieceBytes) {
+      yield bytes.subarray(start, start + pieceBytes);
+    }
+  }
+}
+
+/** Yields a body as it comes. */
+async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+  if (isStream(body)) {
+    yield* body;
+  } else if (body !== undefined) {
+    yield typeof body === "string" ? Buffer.from(body) : body;
+  }
 }
 
 /**
@@ -202,12 +235,6 @@ export abstract class Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** Notes how an answer has ended. */
-  protected noteSent(bytes: number, isWhole: boolean): void {
-    this.record.responseBytes = bytes;
-    this.record.isWhole = isWhole;
-  }
-
   /** The names and values of an answer's headers in turn, with the request id, the date and the added headers. */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
@@ -217,6 +244,37 @@ export abstract class Exchange {
     }
     return raw;
   }
+}
+
+/** The header with the id of a request, in requests and answers. */
+export const requestIdHeader = "x-request-id";
+
+/** An id that logs and headers can show as it is, no longer than those of proxies. */
+const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Distinguishes the ids of this process from those of others. */
+const prefix = `${randomBytes(9).toString("base64url").replaceAll("_", ".")}-`;
+
+let made = 0;
+
+/** Makes an id: a random prefix for the process, and a counter. It costs a twentieth of a random id. */
+export function makeRequestId(): string {
+  made += 1;
+  return prefix + made.toString(36);
+}
+
+/** Reads the id of a request from the lines of its header. */
+export type RequestIdReader = (lines: readonly string[]) => string;
+
+/**
+ * Makes a reader that takes the caller's id where there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
+ * Otherwise it makes a new one; also where `isSecret` takes the id for a secret, because ids are logged.
+ */
+export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
+  return (lines) => {
+    const [line = ""] = lines;
+    return lines.length === 1 && wellFormed.test(line) && !isSecret(line) ? line : makeRequestId();
+  };
 }
 
 let dateText = "";

@@ -7,6 +7,15 @@ export class HeaderList implements Headers {
   /** Names and values in turn, as they are written. */
   readonly raw: string[] = [];
 
+  /** Makes a list of all headers of some others. */
+  static of(...others: readonly Headers[]): HeaderList {
+    const all = new HeaderList();
+    for (const headers of others) {
+      all.appendAll(headers);
+    }
+    return all;
+  }
+
   append(name: string, value: string): void {
     this.raw.push(name.toLowerCase(), value);
   }

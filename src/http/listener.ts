@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { createServer as createTlsServer } from "node:tls";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
-import { Connections } from "./connections.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
-import type { ParseFault } from "./http1/connection.ts";
+import { Http1Connection, type Http1Options, type ParseFault } from "./http1/connection.ts";
+import { type ConnectionHandlers, Http2Connection } from "./http2/connection.ts";
+import { Http2Exchange } from "./http2/exchange.ts";
 
 /** How long the last bytes may take to be sent after the last answer, in milliseconds. */
 const flushMs = 1_000;
@@ -39,10 +41,8 @@ export interface Listener {
  * ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
   const server = createSocketServer(options);
-  const handleExchange = (exchange: Exchange) => requests.add(exchange);
-  const connections = new Connections(server, { ...options, handleExchange });
+  const connections = new Connections(server, options);
 
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -71,4 +71,165 @@ function createSocketServer({ tls }: ListenerOptions): Server {
         "tlsClientError",
         (_error, socket) => socket.destroy(),
       );
+}
+
+/** A connection whose protocol is known. */
+interface Connection {
+  /** Is called once a second. */
+  tick(): void;
+  /** Ends the connection behind what is under way, and tells the client. */
+  close(): void;
+  /** Ends the connection, and with it all that is under way, once what was written is sent. */
+  end(): void;
+}
+
+/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
+class Connections {
+  readonly #http1: Http1Options;
+  readonly #http2: ConnectionHandlers;
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<Connection>();
+  readonly #isEncrypted: boolean;
+  readonly #clock: NodeJS.Timeout;
+  #isClosing = false;
+  /** The requests that are handled, and whose answers are neither complete nor given up. */
+  #inFlight = 0;
+  #onDrained: (() => void) | undefined;
+
+  /** Serves what a server accepts. The protocol is told by the first bytes in cleartext, by ALPN over TLS. */
+  constructor(server: Server, options: ListenerOptions) {
+    const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
+    const handleExchange = (exchange: Exchange) => {
+      this.#inFlight += 1;
+      requests.add(exchange);
+    };
+    const onRequestEnded = () => this.#endRequest();
+    this.#http1 = { ...options, handleExchange, onRequestEnded };
+    this.#http2 = {
+      onStream: (stream) => handleExchange(new Http2Exchange(stream, options)),
+      onStreamClosed: onRequestEnded,
+      onBurst: options.reportBurst,
+    };
+    this.#isEncrypted = options.tls !== undefined;
+    this.#clock = setInterval(() => this.#tick(), 1_000).unref();
+    server.on("connection", (socket: Socket) => this.#keep(socket));
+    if (this.#isEncrypted) {
+      server.on("secureConnection", (socket: TLSSocket) => {
+        this.#keep(socket);
+        this.#serve(socket, socket.alpnProtocol === "h2");
+      });
+    } else {
+      server.on("connection", (socket: Socket) => {
+        detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => this.#serve(socket, isHttp2));
+      });
+    }
+  }
+
+  /** Over TLS both the encrypted and the decrypted side of a connection are kept. */
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    // It is closed all the same.
+    socket.on("error", () => {});
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  #serve(socket: Socket, isHttp2: boolean): void {
+    const connection = isHttp2
+      ? new Http2Connection(socket, this.#http2, this.#http1.requestTimeoutMs)
+      : new Http1Connection(socket, this.#http1);
+    this.#connections.add(connection);
+    socket.once("close", () => this.#connections.delete(connection));
+    if (this.#isClosing) {
+      connection.close();
+    }
+    socket.resume();
+  }
+
+  #tick(): void {
+    for (const connection of this.#connections) {
+      connection.tick();
+    }
+  }
+
+  #endRequest(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) {
+      this.#onDrained?.();
+    }
+  }
+
+  /** Resolves when no request is in flight. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      if (this.#inFlight === 0) {
+        resolve();
+      }
+    });
+  }
+
+  /** Takes no further requests, and ends each connection behind its last answer. */
+  close(): void {
+    this.#isClosing = true;
+    for (const connection of this.#connections) {
+      connection.close();
+    }
+  }
+
+  /**
+   * Ends each connection as soon as all that was written to it has been sent. One that is still agreeing on TLS is left
+   * for `destroy`.
+   */
+  end(): void {
+    clearInterval(this.#clock);
+    for (const connection of this.#connections) {
+      connection.end();
+    }
+    // The encrypted side of a connection ends behind the decrypted one, whose last bytes it may not have sent yet.
+    for (const socket of this.#isEncrypted ? [] : this.#sockets) {
+      socket.destroySoon();
+    }
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets) {
+      socket.destroy();
+    }
+  }
+}
+
+/** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
+const prefaceStart = Buffer.from("PRI ");
+
+/**
+ * Tells by the first bytes of a connection whether the client speaks HTTP/2, and puts the bytes back. Closes a
+ * connection that stays silent for `timeoutMs`. Calls nobody back for one that ends before it is told.
+ */
+function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean) => void): void {
+  let seen: Buffer = Buffer.alloc(0);
+
+  function onData(chunk: Buffer): void {
+    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
+    const length = Math.min(seen.length, prefaceStart.length);
+    const isStart = seen.compare(prefaceStart, 0, length, 0, length) === 0;
+    if (isStart && length < prefaceStart.length) {
+      return;
+    }
+    stop();
+    socket.pause();
+    socket.unshift(seen);
+    found(isStart);
+  }
+  function giveUp(): void {
+    stop();
+    socket.destroy();
+  }
+  function stop(): void {
+    clearTimeout(timer);
+    socket.off("data", onData).off("end", giveUp).off("close", stop);
+  }
+
+  const timer = setTimeout(giveUp, timeoutMs);
+  // Without `close`, the timer of a closed connection would keep a stopping server from ending.
+  socket.on("data", onData).on("end", giveUp).on("close", stop);
 }

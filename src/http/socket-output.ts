@@ -54,6 +54,17 @@ export class SocketOutput {
     this.length += bytes.length;
   }
 
+  /** Writes a whole message, a head in Latin-1 and a body of this many bytes, and has it sent as `schedule` says. */
+  writeMessage(head: string, body: string | Uint8Array | undefined, byteLength: number): void {
+    this.writeLatin1(head);
+    if (typeof body === "string") {
+      this.writeUtf8(body, byteLength);
+    } else if (body !== undefined) {
+      this.writeBytes(body);
+    }
+    this.schedule();
+  }
+
   /** Writes a text of this many bytes in UTF-8. */
   writeUtf8(text: string, byteLength: number): void {
     this.ensure(byteLength);

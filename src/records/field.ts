@@ -1,6 +1,5 @@
 import { isInt64, maxInt64, maxTimestampMs, minInt64, minTimestampMs } from "../domain/ranges.ts";
-import { describeJson, quote } from "./quotation.ts";
-import { FieldError } from "./record-error.ts";
+import { describeJson, FieldError, quote } from "./record-error.ts";
 
 /** How a type of value is written in a CSV cell and in JSON. Both parsers throw `FieldError`. */
 export interface FieldFormat<V> {

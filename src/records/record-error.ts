@@ -25,3 +25,40 @@ export interface Located<T> {
  * otherwise pull the rest of the file into memory.
  */
 export const maxRecordLength = 16 * 1024 * 1024;
+
+/** The longest text that is quoted whole, in characters. */
+const maxQuoted = 60;
+
+/** Control characters, format characters and line separators: a terminal obeys them, and does not show them. */
+export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Quotes untrusted text for a message, on one line. Invisible characters become escapes. Long text is cut. */
+export function quote(text: string): string {
+  const cut = text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
+  return escapeInvisible(JSON.stringify(cut));
+}
+
+/** Escapes what `JSON.stringify` leaves invisible, except for one character. */
+export function escapeInvisible(json: string, except?: string): string {
+  return json.replaceAll(invisible, (character) => (character === except ? character : escapeUnits(character)));
+}
+
+/** As in JSON, a character beyond U+FFFF becomes two escapes. */
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}
+
+/** Describes a parsed JSON value for a message: text in quotes, a number as it is, anything else by its type. */
+export function describeJson(value: unknown): string {
+  if (typeof value === "string") {
+    return quote(value);
+  }
+  if (Array.isArray(value)) {
+    return "an array";
+  }
+  if (typeof value === "object" && value !== null) {
+    return "an object";
+  }
+  return String(value);
+}

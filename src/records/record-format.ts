@@ -1,8 +1,7 @@
 import type { RecordChange } from "../domain/import.ts";
 import { type Order, orderStatuses, petStatuses, type StockedPet } from "../domain/pet.ts";
 import { type FieldFormat, int64, oneOf, text, textList, timestamp, truth } from "./field.ts";
-import { describeJson, quote } from "./quotation.ts";
-import { FieldError } from "./record-error.ts";
+import { describeJson, FieldError, quote } from "./record-error.ts";
 
 /** One field of a record: its name in files, its property in the program, and how its value is written. */
 type Field<T> = { [P in keyof T]-?: { name: string; property: P; format: FieldFormat<T[P]> } }[keyof T];

@@ -1,8 +1,7 @@
 import type { RecordChange } from "../domain/import.ts";
 import { formatCsvRow, readCsv } from "./csv.ts";
 import { formatJsonLine, readJsonArray, readJsonLines } from "./json.ts";
-import { quote } from "./quotation.ts";
-import { FieldError, type Located, RecordError } from "./record-error.ts";
+import { FieldError, type Located, quote, RecordError } from "./record-error.ts";
 import {
   columnNames,
   type RecordFormat,

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { answerConditionally, type ContentCoding, chooseCoding } from "../gateway/negotiation.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
-import { readReferenceFiles } from "./reference-file.ts";
 
 /** The options of an asset. */
 export interface AssetOptions {
@@ -125,4 +125,26 @@ function withOneStyle(files: ReadonlyMap<string, Buffer>): Map<string, Buffer> {
   }
   const others = [...files].filter(([name]) => !name.startsWith("styles/"));
   return new Map([...others, ["reference.css", Buffer.concat(sheets as Buffer[])]]);
+}
+
+/** The folders of the reference, relative to this file. The build keeps their relative places. */
+const folders = {
+  assets: new URL("assets/", import.meta.url),
+  chapters: new URL("chapters/", import.meta.url),
+  generated: new URL("../../gen/", import.meta.url),
+};
+
+export type ReferenceFolder = keyof typeof folders;
+
+/** Reads a file of a folder. `name` is its path within the folder. */
+export function readReferenceFile(folder: ReferenceFolder, name: string): Buffer {
+  return readFileSync(new URL(name, folders[folder]));
+}
+
+/** Reads all files of a folder and its subfolders, by their paths within it, such as `samples/curl.js`. */
+export function readReferenceFiles(folder: ReferenceFolder): ReadonlyMap<string, Buffer> {
+  const names = readdirSync(folders[folder], { recursive: true, encoding: "utf8" })
+    .map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => /\.\w+$/.test(name));
+  return new Map(names.sort().map((name) => [name, readReferenceFile(folder, name)]));
 }

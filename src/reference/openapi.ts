@@ -1,4 +1,4 @@
-import { readReferenceFile } from "./reference-file.ts";
+import { readReferenceFile } from "./asset.ts";
 
 /** The URLs of the API, which end in `/v1`. Undefined for one that is not configured. */
 export interface BaseUrls {

@@ -83,20 +83,13 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     } else {
       call.deadline?.end();
     }
-    return await protocol.answer(response, headerOf(header, call));
+    // A new list: an interceptor may give the same headers to several calls.
+    return await protocol.answer(response, HeaderList.of(header, call.answerHeader));
   } catch (reason) {
     call.deadline?.end();
     const error = toError(reason, exchange);
-    return await protocol.fail(error, headerOf(header, call), call.responseTrailer);
+    return await protocol.fail(error, HeaderList.of(header, call.answerHeader), call.responseTrailer);
   }
-}
-
-/** All headers of an answer. It is a new list: an interceptor may give the same headers to several calls. */
-function headerOf(responseHeader: Headers, { answerHeader }: Call): HeaderList {
-  const header = new HeaderList();
-  header.appendAll(responseHeader);
-  header.raw.push(...answerHeader.raw);
-  return header;
 }
 
 /** A request as a Connect interceptor passes it on. */

@@ -24,16 +24,15 @@ import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
+import { StockFeed } from "../services/history.ts";
 import { holdService } from "../services/holds.ts";
-import { inventoryService } from "../services/inventory.ts";
+import { createStockWriter, inventoryService } from "../services/inventory.ts";
 import { restListInventory } from "../services/inventory-list.ts";
 import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
 import { inventoryItemToMessage } from "../services/messages.ts";
 import { petService, storeService } from "../services/pets.ts";
 import { StockRevision } from "../services/stock-revision.ts";
-import { createStockWriter } from "../services/stock-writer.ts";
-import { StockFeed } from "../services/watch.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import { restJson } from "./rest-json.ts";
 

@@ -11,6 +11,15 @@ export type LimitsFallback = (typeof limitsFallbacks)[number];
 /** The setting `limits` of a server that counts in its own memory. */
 export const inMemory = "memory:";
 
+/** The levels of the log, from nothing to every call. */
+export const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+export function isLogLevel(text: string): text is LogLevel {
+  return (logLevels as readonly string[]).includes(text);
+}
+
 /** The settings of a server. The command line has their defaults. */
 export interface ServerConfig {
   /** Where the store is: its file, or the URL of a PostgreSQL database, which may hold a password. */

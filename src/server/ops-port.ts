@@ -3,13 +3,13 @@ import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
-import { type AdjustableLevel, isLogLevel, logLevels } from "../observability/log-level.ts";
+
 import type { Observability } from "../observability/observability.ts";
 import { limitsSilence, type Readiness, storeSilence } from "../observability/status.ts";
 import type { Backend } from "./backend.ts";
-import type { ServerConfig } from "./config.ts";
+import { isLogLevel, logLevels, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
-import { portUrl, type Telemetry } from "./telemetry.ts";
+import { type AdjustableLevel, portUrl, type Telemetry } from "./telemetry.ts";
 
 /** Opens the operator's port, which tells that the API is at `url`. Its caller closes it, after all that the stack releases. */
 export async function openOpsPort(

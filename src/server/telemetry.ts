@@ -4,12 +4,11 @@ import { Writable } from "node:stream";
 import { type DestinationStream, type Logger, pino } from "pino";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
-import { AdjustableLevel } from "../observability/log-level.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { throttle } from "../scheduling/timing.ts";
 import { apiServices } from "./api.ts";
-import type { ServerConfig } from "./config.ts";
+import type { LogLevel, ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
 import { toolServices } from "./tool-services.ts";
 
@@ -49,6 +48,34 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   return { logger, level: new AdjustableLevel(logger), observability, tracing, reportAcceptError };
+}
+
+/** The level of a logger, which can be switched to `debug` and back. */
+export class AdjustableLevel {
+  readonly #logger: Logger;
+  /** The level to return to from `debug`. */
+  #quiet: LogLevel = "info";
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    this.set(this.get());
+  }
+
+  get(): LogLevel {
+    return this.#logger.level as LogLevel;
+  }
+
+  set(level: LogLevel): void {
+    if (level !== "debug") {
+      this.#quiet = level;
+    }
+    this.#logger.level = level;
+  }
+
+  /** Switches to `debug`, or back to the level before it, which is `info` if there was none. */
+  switchDebug(): void {
+    this.set(this.get() === "debug" ? this.#quiet : "debug");
+  }
 }
 
 /** Where a port is reached, such as `http://127.0.0.1:8080`. */

@@ -1,10 +1,28 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { InventoryService, ListStockChangesRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { issueCursor, type StockChange } from "../domain/history.ts";
+import {
+  type InventoryService,
+  type ListStockChangesRequest,
+  type WatchStockChangesRequest,
+  type WatchStockChangesResponse,
+  WatchStockChangesResponseSchema,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { cursorExpired } from "../domain/errors.ts";
+import {
+  type ChangeQuery,
+  heartbeatMs,
+  issueCursor,
+  parseCursor,
+  type StockChange,
+  selects,
+} from "../domain/history.ts";
 import { type AnsweredChanges, readChangePage } from "../domain/page.ts";
 import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
 import { changeKindMessages } from "./messages.ts";
+import type { StockRevision } from "./stock-revision.ts";
 
 /** What the history needs. */
 export interface HistoryServiceOptions {
@@ -54,4 +72,279 @@ export function changeToMessage(change: StockChange, lineage: AnsweredChanges["l
     kind: changeKindMessages[kind],
     occurredAt: timestampFromMs(occurredAtMs),
   };
+}
+
+/** How many changes a reader that is behind reads at once. */
+const batchSize = 100;
+
+/** What the watching of changes needs. */
+export interface WatchOptions extends HistoryServiceOptions {
+  readonly feed: StockFeed;
+}
+
+type WatchStockChanges = ServiceMethods<typeof InventoryService>["watchStockChanges"];
+
+/** The RPC that streams the history: what was, then what comes. */
+export function watchStockChanges(options: WatchOptions): WatchStockChanges {
+  return async (request, { signal }) => follow(await openReader(request, options), options.feed, signal);
+}
+
+/** Sends what the reader reads, and waits for the feed where there is no more. Throws the reason of the signal. */
+async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSignal) {
+  let isHeartbeatDue = false;
+  const bell = new Bell();
+  const heartbeat = setInterval(() => {
+    isHeartbeatDue = true;
+    bell.ring();
+  }, heartbeatMs);
+  signal.addEventListener("abort", bell.ring);
+  try {
+    await feed.join(bell.ring);
+    while (true) {
+      signal.throwIfAborted();
+      if (isHeartbeatDue) {
+        isHeartbeatDue = false;
+        yield reader.heartbeat();
+      } else if (feed.hasReached(reader.position)) {
+        await bell.rung();
+      } else {
+        const group = await reader.read(feed.blockAfter(reader.position));
+        if (group.messages.length > 0) {
+          yield group;
+        }
+      }
+    }
+  } finally {
+    clearInterval(heartbeat);
+    signal.removeEventListener("abort", bell.ring);
+    feed.leave(bell.ring);
+  }
+}
+
+/** Wakes a stream that waits. */
+class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  readonly ring = (): void => {
+    this.#isRung = true;
+    this.#wake?.();
+  };
+
+  /** Resolves when the bell has been rung since the last time. */
+  async rung(): Promise<void> {
+    if (!this.#isRung) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#wake = undefined;
+    this.#isRung = false;
+  }
+}
+
+/** Throws `INVALID_REQUEST`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`. */
+async function openReader(request: WatchStockChangesRequest, { store, keptSinceMs }: WatchOptions) {
+  const { after, petId: petIds, crossing } = request;
+  const bounds = await store.historyBounds(keptSinceMs());
+  const position = after === undefined ? bounds.oldest - 1n : parseCursor(after, bounds);
+  await Promise.all(petIds.map((id) => store.getEntry(id)));
+  return new ChangeReader({ store, keptSinceMs, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
+}
+
+interface ReaderOptions extends Omit<WatchOptions, "feed"> {
+  readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
+  /** That of the history, which cursors carry. */
+  readonly lineage: string;
+}
+
+/** Reads the changes that one stream sends. It keeps none of them. */
+class ChangeReader {
+  readonly #options: ReaderOptions;
+  #position: bigint;
+
+  constructor(options: ReaderOptions, position: bigint) {
+    this.#options = options;
+    this.#position = position;
+  }
+
+  /** All selected changes up to this revision have been read. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  heartbeat() {
+    return { cursor: issueCursor(this.#options.lineage, this.#position) };
+  }
+
+  /** Reads on: in a block of the feed, or in the store where the feed is further. There may be none for this stream. */
+  async read(block: ChangeBlock | undefined): Promise<MessageGroup<WatchStockChangesResponse>> {
+    return block === undefined ? await this.#readStore() : this.#readBlock(block);
+  }
+
+  #readBlock({ after, upTo, changes, group }: ChangeBlock): MessageGroup<WatchStockChangesResponse> {
+    const { filter } = this.#options;
+    const former = this.#position;
+    this.#position = upTo;
+    if (former === after && filter.petIds.length === 0 && filter.crossing === undefined) {
+      return group;
+    }
+    const isFor = (change: StockChange) => change.revision > former && selects(filter, change);
+    return new MessageGroup(group.messages.filter((_, index) => isFor(changes[index] as StockChange)));
+  }
+
+  /** Throws `CURSOR_EXPIRED` where the next changes are no longer kept. */
+  async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
+    const { store, keptSinceMs, filter, lineage } = this.#options;
+    const { head, oldest } = await store.historyBounds(keptSinceMs());
+    if (this.#position + 1n < oldest) {
+      throw cursorExpired();
+    }
+    const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };
+    const { changes, searchedTo } = await store.listChanges(query);
+    const isEnd = searchedTo === undefined && changes.length < batchSize;
+    const last = changes.at(-1)?.revision ?? this.#position;
+    this.#position = searchedTo ?? (isEnd && head > last ? head : last);
+    return new MessageGroup(changes.map((change) => toResponse(change, lineage)));
+  }
+}
+
+/** How many changes are read at once, and how many are kept for readers that are a little behind. */
+const [maxBlock, maxKept] = [500, 4_000];
+
+/** The shortest distribution that is followed by a rest, in milliseconds. */
+const shortestRestMs = 2;
+
+/** Changes in a row, which all readers share. */
+interface ChangeBlock {
+  /** The block has all changes after this revision, up to `upTo`. */
+  readonly after: bigint;
+  readonly upTo: bigint;
+  readonly changes: readonly StockChange[];
+  /** The messages of these changes. */
+  readonly group: MessageGroup<WatchStockChangesResponse>;
+}
+
+/** Hears when all readers have been handed changes, the oldest of which was made at `madeAtMs`. */
+type FeedObserver = (madeAtMs: number) => void;
+
+/** Is told that there is a new block. */
+type FeedListener = () => void;
+
+/**
+ * The newest changes of the stock, read from the store once for all readers. A reader that is further behind reads the
+ * store itself. Without readers, nothing is read or kept.
+ */
+export class StockFeed {
+  readonly #store: Pick<StockStore, "listChanges">;
+  readonly #stock: StockRevision;
+  readonly #observe: FeedObserver;
+  readonly #listeners = new Set<FeedListener>();
+  #blocks: ChangeBlock[] = [];
+  /** The revision up to which the feed has read. */
+  #upTo = 0n;
+  #head = 0n;
+  #isReading = false;
+
+  constructor(store: Pick<StockStore, "listChanges">, stock: StockRevision, observe: FeedObserver) {
+    this.#store = store;
+    this.#stock = stock;
+    this.#observe = observe;
+    stock.onAdvance((revision) => {
+      this.#head = revision;
+      this.#follow();
+    });
+  }
+
+  /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
+  async join(listener: FeedListener): Promise<void> {
+    const { revision } = await this.#stock.lastKnown();
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+      this.#upTo = revision;
+    }
+    if (revision > this.#head) {
+      this.#head = revision;
+    }
+    this.#listeners.add(listener);
+    this.#follow();
+  }
+
+  leave(listener: FeedListener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+    }
+  }
+
+  /** Whether a reader who has come to a revision has all that the feed knows of. */
+  hasReached(revision: bigint): boolean {
+    return revision >= this.#upTo;
+  }
+
+  /** The block with the change that follows a revision; undefined where the feed does not have it, or not any more. */
+  blockAfter(revision: bigint): ChangeBlock | undefined {
+    return this.#blocks.findLast(({ after, upTo }) => after <= revision && revision < upTo);
+  }
+
+  #follow(): void {
+    if (!this.#isReading && this.#listeners.size > 0 && this.#upTo < this.#head) {
+      this.#isReading = true;
+      void this.#readOn();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#listeners.size > 0 && this.#upTo < this.#head) {
+      try {
+        this.#add(await this.#read());
+      } catch {
+        // Each reader finds itself behind then, reads the store itself, and fails by itself.
+        this.#blocks = [];
+        this.#upTo = this.#head;
+      }
+      await this.#distribute();
+    }
+    this.#isReading = false;
+  }
+
+  async #read(): Promise<ChangeBlock> {
+    const after = this.#upTo;
+    const { lineage } = await this.#stock.lastKnown();
+    const { changes } = await this.#store.listChanges({ after, petIds: [], newestFirst: false, limit: maxBlock });
+    const upTo = changes.at(-1)?.revision ?? this.#head;
+    return { after, upTo, changes, group: new MessageGroup(changes.map((change) => toResponse(change, lineage))) };
+  }
+
+  #add(block: ChangeBlock): void {
+    this.#blocks.push(block);
+    this.#upTo = block.upTo;
+    let kept = this.#blocks.reduce((sum, { changes }) => sum + changes.length, 0);
+    while (kept > maxKept) {
+      kept -= this.#blocks.shift()?.changes.length ?? kept;
+    }
+  }
+
+  /** Lets all readers send. Where that takes long, others get as much time before the next block. */
+  async #distribute(): Promise<void> {
+    const startedAtMs = performance.now();
+    for (const listener of this.#listeners) {
+      listener();
+    }
+    await setImmediate();
+    const oldest = this.#blocks.at(-1)?.changes[0];
+    if (oldest !== undefined) {
+      this.#observe(oldest.occurredAtMs);
+    }
+    const tookMs = performance.now() - startedAtMs;
+    if (tookMs >= shortestRestMs) {
+      await setTimeout(tookMs);
+    }
+  }
+}
+
+/** A change as a stream carries it. */
+function toResponse(change: StockChange, lineage: string): WatchStockChangesResponse {
+  const cursor = issueCursor(lineage, change.revision);
+  return create(WatchStockChangesResponseSchema, { change: changeToMessage(change, lineage), cursor });
 }

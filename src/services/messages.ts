@@ -3,12 +3,11 @@ import { Plan as PlanMessage } from "../../gen/petstore/v1/key_limits_pb.ts";
 import { OrderStatus as OrderStatusMessage } from "../../gen/petstore/v1/order_pb.ts";
 import { PetStatus as PetStatusMessage } from "../../gen/petstore/v1/pet_status_pb.ts";
 import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
-import { toEtag } from "../domain/etag.ts";
 import type { ChangeKind } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
 import type { InventoryItem, OrderStatus, PetStatus } from "../domain/pet.ts";
-import type { StockEntry } from "../domain/stock.ts";
+import { type StockEntry, toEtag } from "../domain/stock.ts";
 
 /** The fields of the message that stands for an entry. */
 export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {

@@ -1,8 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ContentFault } from "../../src/gateway/content-fault.ts";
-import type { Fields } from "../../src/gateway/fields.ts";
+import { ContentFault, type Fields } from "../../src/gateway/fields.ts";
 import { QueryFieldSets, readQuery } from "../../src/gateway/query.ts";
 import { policy, protoJsonPolicy } from "./fixture.ts";
 import { Colour, type Shape, ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";

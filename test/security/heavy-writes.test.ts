@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { parseIfMatch } from "../../src/domain/etag.ts";
+import { parseIfMatch } from "../../src/domain/stock.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createContext, createIdempotency, createPet } from "../storage/samples.ts";
 import { adjust, change, codesOf, set } from "../storage/stocked-pets.ts";

@@ -1,6 +1,5 @@
 import type { InventoryItem } from "../../src/domain/pet.ts";
-import type { EntryRange } from "../../src/services/cache-segment.ts";
-import { InventoryListCache } from "../../src/services/inventory-list-cache.ts";
+import { type EntryRange, InventoryListCache } from "../../src/services/inventory-list-cache.ts";
 
 /** A stock in memory with its history, and the list cache over it. */
 export class TestInventory {

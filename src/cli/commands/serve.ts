@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 import type { Command } from "commander";
 import type { ServerConfig } from "../../server/config.ts";
 import type { RunningServer } from "../../server/server.ts";
-import { readSmallFile } from "../bounded-file.ts";
+import { readSmallFile } from "../arguments.ts";
 import { prepareDemo } from "../demo/demo.ts";
 import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";

@@ -1,4 +1,4 @@
-import { escapeInvisible, invisible } from "../../records/quotation.ts";
+import { escapeInvisible, invisible } from "../../records/record-error.ts";
 
 /** Makes a text one line that is safe on a terminal. Invisible characters become `�`. */
 export function printable(text: string): string {

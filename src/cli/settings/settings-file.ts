@@ -11,7 +11,7 @@ import {
   type YAMLParseError,
 } from "yaml";
 import { mask, maskCredentials } from "../../domain/masking.ts";
-import { readSmallFile } from "../bounded-file.ts";
+import { readSmallFile } from "../arguments.ts";
 import { usageFailure } from "../failure.ts";
 import { truncate } from "../print/terminal.ts";
 import { nameOf, type Setting, type SettingKey, settings } from "./settings.ts";

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { logLevels } from "../../observability/log-level.ts";
-import { inMemory, type LimitsFallback, limitsFallbacks } from "../../server/config.ts";
+import { inMemory, type LimitsFallback, limitsFallbacks, logLevels } from "../../server/config.ts";
 import { usageFailure } from "../failure.ts";
 import {
   baseUrl,

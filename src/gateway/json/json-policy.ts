@@ -1,6 +1,6 @@
 import { type DescEnum, type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
 import { JsonNumber } from "../../exact-json/number.ts";
-import { ContentFault } from "../content-fault.ts";
+import { ContentFault } from "../fields.ts";
 import { type Bounds, type IntegerType, integerFromJsonNumber, integerTypeOf } from "./scalar.ts";
 
 /** How the gateway's JSON differs from ProtoJSON. */

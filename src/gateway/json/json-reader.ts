@@ -8,8 +8,15 @@ import {
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber } from "../../exact-json/number.ts";
-import { ContentFault, faultWithin } from "../content-fault.ts";
-import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "../fields.ts";
+import {
+  assertOneofUnset,
+  type Boxing,
+  ContentFault,
+  createSetter,
+  type Fields,
+  faultWithin,
+  valueShape,
+} from "../fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
 import { createScalarReader, createTextReader, type JsonReader } from "./scalar.ts";
 import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";

@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { withoutRest } from "../byte-collector.ts";
+import { IncomingBody, withoutRest } from "../body.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
-import { IncomingBody } from "../incoming-body.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
@@ -34,12 +33,10 @@ export type ParseFault = "malformed" | "headers too large" | "timeout";
 
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
-  /** Is told of each request when its head has come. */
-  readonly onRequest: () => void;
-  /** Is told of each of these requests when its answer is complete, or never will be. */
-  readonly onRequestEnded: () => void;
   /** Is called with each request when its turn has come. */
   readonly handleExchange: (exchange: Exchange) => void;
+  /** Is told of each of these requests when its answer is complete, or never will be. None is held back then. */
+  readonly onRequestEnded: () => void;
   /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
@@ -96,6 +93,11 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
+  /** Whether the client reads so slowly that answers have to wait. One that takes none has none kept for it. */
+  get isCongested(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
   /** Whether no request follows this one, because no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
@@ -135,7 +137,7 @@ export class Http1Connection {
   /** Resolves when the client has taken enough for more to be written, or has gone away. One at a time may wait. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#isClosed || !this.output.isCongested) {
+      if (this.#isClosed || !this.isCongested) {
         resolve();
       } else {
         this.#onDrained = resolve;
@@ -160,24 +162,21 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    this.#options.onRequestEnded();
     if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
-      return;
+    } else {
+      this.#owed[0]?.takeTurn();
+      this.#beginHeld();
+      this.#resume();
     }
-    this.#owed[0]?.takeTurn();
-    this.#beginHeld();
-    this.#resume();
+    this.#options.onRequestEnded();
   }
 
   /** Closes the connection, once the client has sent the rest of its last request. */
   #closeBehind({ incoming }: Http1Exchange): void {
     this.output.flushAll();
-    for (const held of this.#owed.splice(0)) {
-      held.abandon();
-      this.#options.onRequestEnded();
-    }
+    this.#giveUp(0);
     if (incoming.isEnded) {
       this.#socket.destroySoon();
     } else {
@@ -190,8 +189,15 @@ export class Http1Connection {
     this.#tellDrained();
     this.#rest = undefined;
     this.#receiving?.incoming.abandon();
-    for (const exchange of this.#owed.splice(0)) {
+    this.#giveUp(0);
+  }
+
+  /** Gives up all requests whose answers are owed, but the first ones. */
+  #giveUp(keptCount: number): void {
+    for (const exchange of this.#owed.splice(keptCount)) {
       exchange.abandon();
+    }
+    for (; this.#begunCount > keptCount; this.#begunCount -= 1) {
       this.#options.onRequestEnded();
     }
   }
@@ -226,7 +232,7 @@ export class Http1Connection {
     if (this.#receiving !== undefined) {
       return this.#unreadBytes < maxBodyBytes;
     }
-    return this.#owed.length < maxOwed && !this.output.isCongested;
+    return this.#owed.length < maxOwed && !this.isCongested;
   }
 
   /** Parses what has come, as far as there is room for it. */
@@ -301,7 +307,6 @@ export class Http1Connection {
     this.#owed.push(exchange);
     // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
-    this.#options.onRequest();
     this.#beginHeld();
     return true;
   }
@@ -360,10 +365,7 @@ export class Http1Connection {
     }
     if (broken !== undefined) {
       // It came last.
-      this.#owed.pop();
-      this.#begunCount = Math.min(this.#begunCount, this.#owed.length);
-      this.#options.onRequestEnded();
-      broken.abandon();
+      this.#giveUp(this.#owed.length - 1);
     }
     if (this.#owed.length === 0) {
       this.#options.handleFault(fault, this.#socket);

@@ -1,20 +1,26 @@
 import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
-import { drainBody } from "../body.ts";
-import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import { drainBody, type IncomingBody } from "../body.ts";
+import {
+  type Answer,
+  byteLength,
+  Exchange,
+  type ExchangeOptions,
+  inPieces,
+  isStream,
+  pieceBytes,
+} from "../exchange.ts";
 import { badValue } from "../header-list.ts";
-import type { IncomingBody } from "../incoming-body.ts";
-import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 
 /** An exchange over HTTP/1.1. Those of a connection are answered in turn. */
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
+  isAbandoned = false;
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
-  #isAbandoned = false;
   /** Whether the client waits to be asked for the body. */
   #isAskAwaited: boolean;
   #isContinueDue = false;
@@ -44,10 +50,6 @@ export class Http1Exchange extends Exchange {
     this.#isAskAwaited = head.isExpectant;
   }
 
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
-  }
-
   /** Whether the head of the answer has been given to the connection. */
   get isAnswerBegun(): boolean {
     return this.#isAnswerBegun;
@@ -56,7 +58,7 @@ export class Http1Exchange extends Exchange {
   /** Says that the connection has closed, or that the request is broken. */
   abandon(): void {
     if (!this.#isAnswerEnded) {
-      this.#isAbandoned = true;
+      this.isAbandoned = true;
       this.incoming.abandon();
       this.takeTurn();
       this.#whenAbandoned?.();
@@ -65,7 +67,7 @@ export class Http1Exchange extends Exchange {
 
   protected onAbandoned(listener: () => void): void {
     this.#whenAbandoned = listener;
-    if (this.#isAbandoned) {
+    if (this.isAbandoned) {
       listener();
     }
   }
@@ -90,7 +92,7 @@ export class Http1Exchange extends Exchange {
 
   /** Says that the answers before this one are complete. */
   takeTurn(): void {
-    if (this.#isContinueDue && !this.#isAbandoned) {
+    if (this.#isContinueDue && !this.isAbandoned) {
       this.#connection.sendContinue();
     }
     this.#onTurn?.();
@@ -99,40 +101,41 @@ export class Http1Exchange extends Exchange {
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
     await new Promise<void>((resume) => answers.add(resume));
-    if (!this.#connection.isNext(this) && !this.#isAbandoned) {
+    if (!this.#connection.isNext(this) && !this.isAbandoned) {
       await new Promise<void>((resume) => {
         this.#onTurn = resume;
       });
     }
-    if (!this.#isAbandoned && this.#connection.output.isCongested) {
+    if (!this.isAbandoned && this.#connection.isCongested) {
       // A client that takes no answers has none kept for it. Only the answer that is due may wait.
       await this.#connection.drained();
     }
-    if (this.#isAbandoned) {
+    if (this.isAbandoned) {
       return;
     }
+    this.#isLast = this.#connection.isLast(this);
     const isWhole = !isStream(body) && trailer === undefined;
     const bytes = isWhole ? byteLength(body) : 0;
-    this.#writeHead(status, header, isWhole ? bytes : undefined);
+    const head = this.#beginAnswer(status, this.rawHeader(header), isWhole ? bytes : undefined);
     if (this.method === "HEAD") {
-      this.#writeWhole(undefined, 0);
+      this.#writeWhole(head, undefined, 0);
     } else if (isWhole && bytes <= pieceBytes) {
-      this.#writeWhole(body, bytes);
+      this.#writeWhole(head, body, bytes);
     } else {
-      await this.#sendInPieces(body, trailer);
+      await this.#sendInPieces(head, body, trailer);
     }
     if (!this.incoming.isEnded) {
       drainBody(this.incoming.stream, () => this.abort());
     }
   }
 
-  /** Throws, before anything is written, if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
-  #writeHead(status: number, header: Headers, bodyBytes: number | undefined): void {
-    const { version, method } = this.#head;
+  /** Makes the head. Throws if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
+  #beginAnswer(status: number, header: readonly string[], bodyBytes: number | undefined): string {
+    const { version, method, isKeptAlive } = this.#head;
     const hasBody = status !== 204 && status !== 304;
-    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(this.rawHeader(header))}`;
+    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
-    this.#isLast = !this.#head.isKeptAlive || this.#isBodyDoubtful || this.#connection.isLast(this);
+    this.#isLast ||= !isKeptAlive || this.#isBodyDoubtful;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
@@ -149,41 +152,39 @@ export class Http1Exchange extends Exchange {
       lines += "connection: keep-alive\r\nkeep-alive: timeout=65\r\n";
     }
     this.record.status = status;
-    this.#connection.output.writeLatin1(`${lines}\r\n`);
+    return `${lines}\r\n`;
   }
 
-  #writeWhole(body: string | Uint8Array | undefined, bytes: number): void {
-    if (typeof body === "string") {
-      this.#connection.output.writeUtf8(body, bytes);
-    } else if (body !== undefined) {
-      this.#connection.output.writeBytes(body);
-    }
+  #writeWhole(head: string, body: string | Uint8Array | undefined, bytes: number): void {
+    this.#connection.output.writeMessage(head, body, bytes);
+    this.record.responseBytes = bytes;
+    this.record.isWhole = true;
     this.#end();
-    this.noteSent(bytes, true);
   }
 
   /** Pulls the body no faster than the client reads. */
-  async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+  async #sendInPieces(head: string, body: Answer["body"], trailer: Headers | undefined): Promise<void> {
     // The head does not wait for the first piece.
-    this.#connection.output.schedule();
+    this.#connection.output.writeMessage(head, undefined, 0);
     let bytes = 0;
     try {
       for await (const piece of inPieces(body)) {
-        if (this.#isAbandoned) {
+        if (this.isAbandoned) {
           break;
         }
         bytes += piece.length;
         this.#writePiece(piece);
         await this.#connection.drained();
       }
-      if (!this.#isAbandoned) {
+      if (!this.isAbandoned) {
         this.#writeEnd(trailer);
       }
     } catch {
       // Half of an answer has been sent.
       this.abort();
     }
-    this.noteSent(bytes, this.#isAnswerEnded);
+    this.record.responseBytes = bytes;
+    this.record.isWhole = this.#isAnswerEnded;
   }
 
   #writePiece(piece: Uint8Array): void {
@@ -202,11 +203,11 @@ export class Http1Exchange extends Exchange {
     if (this.#isChunked) {
       this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
     }
+    this.#connection.output.schedule();
     this.#end();
   }
 
   #end(): void {
-    this.#connection.output.schedule();
     this.#isAnswerEnded = true;
     this.#connection.endExchange(this, this.#isLast);
   }

@@ -1,7 +1,14 @@
 import { drainBody } from "../body.ts";
-import { type Answer, Exchange, type ExchangeOptions } from "../exchange.ts";
+import {
+  type Answer,
+  byteLength,
+  Exchange,
+  type ExchangeOptions,
+  inPieces,
+  isStream,
+  pieceBytes,
+} from "../exchange.ts";
 import { spacedValue } from "../protocol-error.ts";
-import { byteLength, inPieces, isStream, pieceBytes } from "../send-body.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -70,7 +77,7 @@ export class Http2Exchange extends Exchange {
       } else {
         stream.endWith(body, bytes, fieldsOf(trailer));
         if (stream.isAnswerEnded || !stream.isClosed) {
-          this.noteSent(bytes, true);
+          this.#noteSent(bytes, true);
         }
       }
     }
@@ -83,7 +90,7 @@ export class Http2Exchange extends Exchange {
     if (trailer !== undefined) {
       stream.end(fieldsOf(trailer));
     }
-    this.noteSent(0, true);
+    this.#noteSent(0, true);
     // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
     if (!stream.incoming.isEnded && this.record.requestBytes <= resetMaxBytes) {
       stream.resetAfterAnswer();
@@ -106,7 +113,12 @@ export class Http2Exchange extends Exchange {
     } catch {
       stream.reset(ErrorCode.internalError);
     }
-    this.noteSent(bytes, stream.isAnswerEnded);
+    this.#noteSent(bytes, stream.isAnswerEnded);
+  }
+
+  #noteSent(bytes: number, isWhole: boolean): void {
+    this.record.responseBytes = bytes;
+    this.record.isWhole = isWhole;
   }
 
   /** Not every client reads an answer before it has sent its request. */

@@ -1,4 +1,4 @@
-import { ByteCollector, withoutRest } from "../byte-collector.ts";
+import { ByteCollector, withoutRest } from "../body.ts";
 import {
   ConnectionError,
   defaultFrameBytes,

@@ -1,4 +1,4 @@
-import { IncomingBody } from "../incoming-body.ts";
+import { IncomingBody } from "../body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
 import type { RequestHead } from "./request-head.ts";

@@ -1,5 +1,5 @@
+import { readReferenceFile } from "../asset.ts";
 import { toAnchor } from "../elements.ts";
-import { readReferenceFile } from "../reference-file.ts";
 import { createMarkdownRenderer, type MarkdownBlock, type MarkdownRenderer, parseMarkdown } from "./markdown.ts";
 
 /** A chapter of the reference. */

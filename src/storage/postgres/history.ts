@@ -2,8 +2,7 @@ import { petNotFound } from "../../domain/errors.ts";
 import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../domain/history.ts";
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { lesserOf, maxInt64, minInt64 } from "../../domain/ranges.ts";
-import type { Connection, Queryable } from "./connection/connection.ts";
-import { housekeepingLock } from "./locks.ts";
+import { type Connection, housekeepingLock, type Queryable } from "./connection/connection.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
 interface ChangeRow {

@@ -3,7 +3,7 @@ import { type Hold, type HoldState, holdAt, holdStates } from "../../domain/hold
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold } from "../../domain/store.ts";
-import { selectionsOf } from "../stored-stock.ts";
+import { selectionsOf } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
 export interface HoldRow {

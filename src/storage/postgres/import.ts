@@ -9,11 +9,10 @@ import {
 } from "../../domain/import.ts";
 import type { Order, StockedPet } from "../../domain/pet.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
-import { Connection, fromDriverError, type Queryable } from "./connection/connection.ts";
+import { Connection, fromDriverError, importLock, type Queryable } from "./connection/connection.ts";
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { identify, type PrepareOptions, withConnection } from "./database.ts";
-import { importLock } from "./locks.ts";
 import { takeSteps } from "./migrations.ts";
 import { lockHead } from "./writer/round-trips.ts";
 

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Connection } from "./connection/connection.ts";
-import { migrationLock } from "./locks.ts";
+import { type Connection, migrationLock } from "./connection/connection.ts";
 
 /**
  * The steps that lead from an empty database to the present schema. A step that was released is never changed. Servers

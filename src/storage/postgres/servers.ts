@@ -1,11 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store.ts";
 import { retireForgottenWriters } from "./change-tokens.ts";
-import type { Connection, Queryable, Value } from "./connection/connection.ts";
+import { type Connection, type Queryable, registrationLock, type Value } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import type { Pool } from "./connection/pool.ts";
 import { identify, withConnection } from "./database.ts";
-import { registrationLock } from "./locks.ts";
 
 /** How often a server tells that it lives, in milliseconds. */
 const heartbeatMs = 1_000;

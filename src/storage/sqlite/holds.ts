@@ -14,7 +14,7 @@ import {
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store.ts";
-import { type HoldQuestion, type HoldSelection, selectionsOf } from "../stored-stock.ts";
+import { type HoldQuestion, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { doOnce } from "./idempotency.ts";
 import { findStock, StockWrites, type StoredStock } from "./stock.ts";

@@ -17,7 +17,7 @@ import { migrate } from "./migrations.ts";
 import { changesPerMark } from "./stock.ts";
 import { resolveStore, toStoreFileError } from "./store-file.ts";
 import { applyAll, markApplied } from "./unapplied-changes.ts";
-import { countChange } from "./writer/change-counters.ts";
+import { countChange } from "./writer/writes.ts";
 
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the

@@ -1,7 +1,7 @@
 import { type PetStatus, petStatuses } from "../../domain/pet.ts";
 import type { StockEntry } from "../../domain/stock.ts";
 import type { WriteContext } from "../../domain/store.ts";
-import { type StockWrite, versionOf } from "../stored-stock.ts";
+import { type StockWrite, versionOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
 import { lineageOf } from "./history-bounds.ts";
 import { type UnappliedChanges, unappliedOf } from "./unapplied-changes.ts";

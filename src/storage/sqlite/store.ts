@@ -29,7 +29,7 @@ import type {
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable, abortableItems } from "../abortable.ts";
-import { entryOf } from "../stored-stock.ts";
+import { entryOf } from "../rows.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { hasOutdated, listChanges } from "./history.ts";

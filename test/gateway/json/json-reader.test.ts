@@ -2,7 +2,7 @@ import { create, type DescMessage, type Message, type MessageInitShape, toBinary
 import { anyPack, TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/exact-json/parse.ts";
-import { ContentFault } from "../../../src/gateway/content-fault.ts";
+import { ContentFault } from "../../../src/gateway/fields.ts";
 import { JsonReaders } from "../../../src/gateway/json/json-reader.ts";
 import { policy, protoJsonPolicy, registry } from "../fixture.ts";
 import { LegacySchema } from "../gen/shapes/v1/legacy_pb.ts";

@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseIfMatch } from "../../../src/domain/etag.ts";
+import { parseIfMatch } from "../../../src/domain/stock.ts";
 import { errorCodes } from "../../support/error-codes.ts";
 import { type Json, type Located, OpenApi } from "./openapi.ts";
 

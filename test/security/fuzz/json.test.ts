@@ -9,7 +9,7 @@ import { GetPetRequestSchema } from "../../../gen/petstore/v1/pet_service_pb.ts"
 import { ListOrdersRequestSchema } from "../../../gen/petstore/v1/store_service_pb.ts";
 import { JsonNumber } from "../../../src/exact-json/number.ts";
 import { JsonFault, parseJson } from "../../../src/exact-json/parse.ts";
-import { ContentFault } from "../../../src/gateway/content-fault.ts";
+import { ContentFault } from "../../../src/gateway/fields.ts";
 import { JsonReaders } from "../../../src/gateway/json/json-reader.ts";
 import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
 import { createJsonCodec } from "../../../src/rpc/codec.ts";

@@ -1,8 +1,7 @@
 import { type DescMessage, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ListInventoryRequestSchema } from "../../../gen/petstore/v1/inventory_service_pb.ts";
-import { ContentFault } from "../../../src/gateway/content-fault.ts";
-import { createFields, type Fields } from "../../../src/gateway/fields.ts";
+import { ContentFault, createFields, type Fields } from "../../../src/gateway/fields.ts";
 import type { JsonPolicy } from "../../../src/gateway/json/json-policy.ts";
 import { QueryFieldSets, readQuery } from "../../../src/gateway/query.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "../../../src/gateway/url-text.ts";

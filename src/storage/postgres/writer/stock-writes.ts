@@ -20,8 +20,7 @@ import {
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store.ts";
-import { parseResult, writeResult } from "../../rows.ts";
-import { entryOf, type HoldQuestion } from "../../stored-stock.ts";
+import { entryOf, type HoldQuestion, parseResult, writeResult } from "../../rows.ts";
 import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 
 /** The rows that a write reads. */

@@ -4,7 +4,7 @@ import type { IdempotencyRecord } from "../../../domain/idempotency.ts";
 import type { PetStatus } from "../../../domain/pet.ts";
 import type { StockEntry } from "../../../domain/stock.ts";
 import type { ListedHold, WriteContext } from "../../../domain/store.ts";
-import { type StockWrite, versionOf } from "../../stored-stock.ts";
+import { type StockWrite, versionOf } from "../../rows.ts";
 
 /** Where the history is, and the positions of holds. */
 export interface Head {

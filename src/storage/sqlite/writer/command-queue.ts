@@ -1,5 +1,8 @@
-import type { StockCommand } from "../../../domain/stock.ts";
-import type { WriteContext } from "../../../domain/store.ts";
+import { petStatuses } from "../../../domain/pet.ts";
+import type { StockCommand, StockRefusal } from "../../../domain/stock.ts";
+import type { BatchOutcome, WriteContext } from "../../../domain/store.ts";
+import { versionOf } from "../../rows.ts";
+import type { StoredStock } from "../stock.ts";
 
 /** A command as it waits for the writing thread. */
 export interface QueuedCommand {
@@ -7,7 +10,7 @@ export interface QueuedCommand {
   readonly context: WriteContext;
 }
 
-/** What the writing thread answers to a command. The queue does not know what the numbers mean. */
+/** What the writing thread answers to a command. */
 export interface QueuedAnswer {
   /** A 32-bit integer. */
   readonly code: number;
@@ -142,28 +145,25 @@ export class CommandQueue {
   }
 
   #putTexts(slot: number, command: StockCommand, context: WriteContext): boolean {
-    const keyId = context.keyId === this.#keyId ? undefined : context.keyId;
-    const { requestId } = context;
+    const { keyId, requestId } = context;
     const { reason, reference } = command;
-    const rareFields = writeRareFields(command, context);
-    const units = lengthOf(keyId) + requestId.length + lengthOf(reason) + lengthOf(reference) + lengthOf(rareFields);
+    const newKeyId = keyId === this.#keyId ? undefined : keyId;
+    const texts = [newKeyId, requestId, reason, reference, writeRareFields(command, context)];
+    let units = 0;
+    for (const text of texts) {
+      units += text?.length ?? 0;
+    }
     if (!this.#texts.reserve(units)) {
       return false;
     }
     const fields = slot * int32sPerSlot;
     this.#int32s[fields + textPlaceField] = this.#texts.place;
-    this.#int32s[fields + textLengthsField] = this.#putText(keyId);
-    this.#int32s[fields + textLengthsField + 1] = this.#putText(requestId);
-    this.#int32s[fields + textLengthsField + 2] = this.#putText(reason);
-    this.#int32s[fields + textLengthsField + 3] = this.#putText(reference);
-    this.#int32s[fields + textLengthsField + 4] = this.#putText(rareFields);
+    for (const [index, text] of texts.entries()) {
+      this.#int32s[fields + textLengthsField + index] = text === undefined ? -1 : this.#texts.put(text);
+    }
     this.#textMarks[slot] = this.#texts.mark;
-    this.#keyId = context.keyId;
+    this.#keyId = keyId;
     return true;
-  }
-
-  #putText(text: string | undefined): number {
-    return text === undefined ? -1 : this.#texts.put(text);
   }
 
   #readCommand(slot: number): QueuedCommand {
@@ -204,10 +204,6 @@ function kindOf(command: StockCommand): number {
   return command.allowNegative ? adjustAllowingNegativeKind : adjustKind;
 }
 
-function lengthOf(text: string | undefined): number {
-  return text === undefined ? 0 : text.length;
-}
-
 /** What most commands do not have. */
 type RareFields = Pick<StockCommand, "versions"> & Pick<WriteContext, "idempotency">;
 
@@ -223,6 +219,59 @@ const noRareFields: RareFields = { versions: undefined, idempotency: undefined }
 
 function parseRareFields(json: string | undefined): RareFields {
   return json === undefined ? noRareFields : JSON.parse(json);
+}
+
+/*
+ * code = the status's place in `petStatuses` for a command that is done, else one of these
+ */
+const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, insufficient: -4 } as const;
+
+const inMessageCode = -5;
+
+/** Stands in the queue for an outcome that does not fit there, such as a replay or an error: the message has that. */
+export const inMessage: QueuedAnswer = { code: inMessageCode, quantity: 0n, revision: 0 };
+
+export function answerDone({ status, quantity, revision }: StoredStock): QueuedAnswer {
+  return { code: petStatuses.indexOf(status), quantity, revision: Number(revision) };
+}
+
+export function answerRefused(refusal: StockRefusal): QueuedAnswer {
+  const quantity = refusal.outcome === "insufficient" ? refusal.available : 0n;
+  return { code: refusalCodes[refusal.outcome], quantity, revision: 0 };
+}
+
+/** Whether a command has changed anything now. */
+export function isChange({ revision }: QueuedAnswer): boolean {
+  return revision > 0;
+}
+
+/** The revision after a group of commands; 0 where none has changed anything. */
+export function lastRevision(answers: readonly QueuedAnswer[]): number {
+  return answers.findLast(isChange)?.revision ?? 0;
+}
+
+/** Undefined where the group's message has the outcome. */
+export function outcomeFromAnswer(
+  petId: bigint,
+  lineage: string,
+  { code, quantity, revision }: QueuedAnswer,
+): BatchOutcome | undefined {
+  switch (code) {
+    case inMessageCode:
+      return undefined;
+    case refusalCodes.unknown_pet:
+      return { outcome: "unknown_pet" };
+    case refusalCodes.version_mismatch:
+      return { outcome: "version_mismatch" };
+    case refusalCodes.out_of_range:
+      return { outcome: "out_of_range" };
+    case refusalCodes.insufficient:
+      return { outcome: "insufficient", available: quantity };
+    default: {
+      const status = petStatuses[code] as StoredStock["status"];
+      return { outcome: "done", entry: { petId, quantity, status, version: versionOf(lineage, revision) } };
+    }
+  }
 }
 
 /** The most bytes of UTF-8 that a UTF-16 code unit takes. */

@@ -4,13 +4,22 @@ import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
 import { type FileIdentity, StoreFileError } from "../store-file.ts";
 import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
-import { type ChangeCounter, ChangeTracker, countChange } from "./change-counters.ts";
-import { answerDone, answerRefused, inMessage, isChange, lastRevision } from "./command-answer.ts";
-import type { QueuedAnswer, QueuedCommand } from "./command-queue.ts";
+import {
+  answerDone,
+  answerRefused,
+  inMessage,
+  isChange,
+  lastRevision,
+  type QueuedAnswer,
+  type QueuedCommand,
+} from "./command-queue.ts";
 import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
+  type ChangeCounter,
+  ChangeTracker,
   type CommittedWrites,
+  countChange,
   type Failure,
   type Outcome,
   type Refusal,

@@ -9,7 +9,7 @@ import {
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.ts";
-import { entryOf } from "../../stored-stock.ts";
+import { entryOf } from "../../rows.ts";
 import type { Connection } from "../connection.ts";
 import { findStillHeld } from "../holds.ts";
 import { doOnce, recall, remember } from "../idempotency.ts";

@@ -13,8 +13,7 @@ import type {
 } from "../../../domain/store.ts";
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import { outcomeFromAnswer } from "./command-answer.ts";
-import { CommandQueue, queueCapacity } from "./command-queue.ts";
+import { CommandQueue, outcomeFromAnswer, queueCapacity } from "./command-queue.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type {
   CommittedWrites,
@@ -194,9 +193,6 @@ export class Writer {
     const { commandOutcomes, tasks: taskOutcomes } = group.others ?? noOthers;
     const tasks = this.#tasks.splice(0, taskOutcomes.length);
     const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
-    if (group.size > 0) {
-      this.#committed?.(group);
-    }
     this.#tellChanges(commands, outcomes, group);
     let next = 0;
     runInTurns(commands, settledAtOnce(group), (waiter, index) => {
@@ -205,6 +201,9 @@ export class Writer {
     tasks.forEach((waiter, index) => {
       settleTask(waiter, taskOutcomes[index] as Outcome);
     });
+    if (group.size > 0) {
+      this.#committed?.(group);
+    }
   }
 
   #tellChanges(

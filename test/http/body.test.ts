@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { IncomingBody } from "../../src/http/incoming-body.ts";
+import { IncomingBody } from "../../src/http/body.ts";
 
 it("the reader of a body that has ended asks for no more", async () => {
   const credits: number[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeJson, quote } from "../../src/records/quotation.ts";
+import { describeJson, quote } from "../../src/records/record-error.ts";
 
 describe("a text in quotes", () => {
   it.each<[what: string, text: string, quoted: string]>([
