@@ -62,9 +62,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
+/** How long a connection may be silent before the system asks whether its peer is still there, in milliseconds. */
+const keepAliveMs = 60_000;
+
 /** Over TLS it offers both versions of HTTP by ALPN. A client that ends its side too early is told so. */
 function createSocketServer({ tls }: ListenerOptions): Server {
-  const settings = { noDelay: true, allowHalfOpen: true };
+  const settings = { noDelay: true, allowHalfOpen: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
   return tls === undefined
     ? createServer(settings)
     : createTlsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }).on(

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -402,3 +402,20 @@ it.each(['"x" ', ' "x"', '\t"x"\t ', '"x"'])(
     await answerAll();
   },
 );
+
+/**
+ * The states of this machine's connections, as Linux tells them. The third field behind its ends names
+ * the timer that runs: 02 is keepalive's.
+ */
+const connectionStates = "/proc/net/tcp";
+
+it.runIf(existsSync(connectionStates))("asks whether a silent peer is still there", async () => {
+  const { socket } = await open();
+  const ports = [listener.address.port, socket.localPort ?? 0];
+  const ends = ports.map((port) => `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
+  await vi.waitFor(() => {
+    const states = readFileSync(connectionStates, "utf8").split("\n");
+    const [, fields = ""] = states.find((line) => line.includes(ends))?.split(ends) ?? [];
+    expect(fields.trim().split(/\s+/)[2]).toMatch(/^02:/);
+  });
+});
