@@ -1,5 +1,6 @@
 import type { RecordChange } from "../domain/import.ts";
-import { type Order, orderStatuses, petStatuses, type StockedPet } from "../domain/pet.ts";
+import { type Order, orderStatuses } from "../domain/order.ts";
+import { petStatuses, type StockedPet } from "../domain/pet.ts";
 import { type FieldFormat, int64, oneOf, text, textList, timestamp, truth } from "./field.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";
 

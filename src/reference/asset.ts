@@ -142,7 +142,7 @@ export function readReferenceFile(folder: ReferenceFolder, name: string): Buffer
 }
 
 /** Reads all files of a folder and its subfolders, by their paths within it, such as `samples/curl.js`. */
-export function readReferenceFiles(folder: ReferenceFolder): ReadonlyMap<string, Buffer> {
+function readReferenceFiles(folder: ReferenceFolder): ReadonlyMap<string, Buffer> {
   const names = readdirSync(folders[folder], { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))
     .filter((name) => /\.\w+$/.test(name));

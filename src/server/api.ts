@@ -26,13 +26,14 @@ import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from ".
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { StockFeed } from "../services/history.ts";
 import { holdService } from "../services/holds.ts";
-import { createStockWriter, inventoryService } from "../services/inventory.ts";
+import { inventoryService } from "../services/inventory.ts";
 import { restListInventory } from "../services/inventory-list.ts";
 import { InventoryListCache, type ListCacheState } from "../services/inventory-list-cache.ts";
 import { limitService } from "../services/limits.ts";
 import { inventoryItemToMessage } from "../services/messages.ts";
 import { petService, storeService } from "../services/pets.ts";
 import { StockRevision } from "../services/stock-revision.ts";
+import { createStockWriter } from "../services/stock-writer.ts";
 import type { ExternalChangeWatcher } from "../storage/external-changes.ts";
 import { restJson } from "./rest-json.ts";
 

@@ -6,9 +6,9 @@ import { invalidRequest } from "../domain/errors.ts";
 import { defaultHoldMs, type Hold } from "../domain/hold.ts";
 import type { ListedHold, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import type { StockWriter } from "./inventory.ts";
 import { answerList } from "./list.ts";
 import { holdStateFromMessage, holdStateMessages } from "./messages.ts";
+import type { StockWriter } from "./stock-writer.ts";
 
 /** What the holds need. */
 export interface HoldServiceOptions {

@@ -157,7 +157,7 @@ type Append = (part: string | Uint8Array) => Uint8Array;
  * A part of the list's JSON. All segments in order are the list. A segment is made of pages on first use, and kept in
  * one buffer, so that it can be sent as it is. A change makes one page stale, which is made again on the next use.
  */
-export class CacheSegment {
+class CacheSegment {
   /** The entries of this segment have higher ids; undefined for the first segment. */
   readonly after: bigint | undefined;
   readonly #source: ListSource;
@@ -414,7 +414,7 @@ async function readRange(read: ReadInventory, { after, last }: CachePage, asOf: 
 }
 
 /** The index of the last range that begins below an id; -1 when none does. The ranges are in ascending order. */
-export function findRange(ranges: readonly { readonly after: bigint | undefined }[], id: bigint): number {
+function findRange(ranges: readonly { readonly after: bigint | undefined }[], id: bigint): number {
   let low = 0;
   let high = ranges.length;
   while (low < high) {

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ContextKey } from "@connectrpc/connect";
 import type { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
 import type { InventoryChange } from "../../gen/petstore/v1/inventory_pb.ts";
 import type {
@@ -7,16 +6,14 @@ import type {
   InventoryService,
   UpdateInventoryRequest,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
-import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
-import type { Idempotency } from "../domain/idempotency.ts";
-import type { Key } from "../domain/key.ts";
+import type { DomainError } from "../domain/errors.ts";
 import { fromEtag, parseIfMatch, type StockCommand, stockRefusalError } from "../domain/stock.ts";
-import type { BatchOutcome, StockStore, WriteContext, Written } from "../domain/store.ts";
-import type { Call } from "../rpc/call.ts";
+import type { BatchOutcome, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { listStockChanges, type WatchOptions, watchStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
 import { entryToMessage, inventoryItemToMessage } from "./messages.ts";
+import type { StockWriter } from "./stock-writer.ts";
 
 /** What the inventory needs. */
 export interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {
@@ -104,73 +101,4 @@ function toResult(
   return outcome.outcome === "done"
     ? { petId, item: inventoryItemToMessage(outcome.entry) }
     : { petId, error: errorToMessage(stockRefusalError(petId, outcome)) };
-}
-
-/** Runs a write of the store for a call. Resolves to its result; rejects as the write does, and at the deadline. */
-export type StockWriter = <T>(call: Call, write: (context: WriteContext) => Promise<Written<T>>) => Promise<T>;
-
-/** What writes need. */
-export interface StockWriterOptions {
-  readonly clock: () => number;
-  /** The context value with the caller of a call. */
-  readonly callerKey: ContextKey<{ readonly key: Key | undefined } | undefined>;
-  /** The context value with the idempotency key of a call, if it has one. */
-  readonly idempotencyKey: ContextKey<Idempotency | undefined>;
-  /** Called when a write has failed, and may yet take effect. */
-  readonly onUncertain: () => void;
-}
-
-/**
- * Creates what every write of a call passes: it tells who asks and when, keeps to the deadline, and marks the answer of a
- * replay.
- */
-export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertain }: StockWriterOptions): StockWriter {
-  return async (call, write) => {
-    const leftMs = call.deadline && call.deadline.atMs - Date.now();
-    // The caller gets `DEADLINE_EXCEEDED`, which promises that nothing has changed.
-    if (leftMs !== undefined && leftMs <= 0) {
-      throw deadlineExceeded();
-    }
-    const key = call.contextValues.get(callerKey)?.key;
-    const idempotency = call.contextValues.get(idempotencyKey);
-    if (key === undefined) {
-      throw new Error("a write came without the key of its caller");
-    }
-    const writing = write({ nowMs: clock(), keyId: key.id, requestId: call.exchange.requestId, idempotency });
-    try {
-      const { value, isReplayed } = await (leftMs === undefined
-        ? writing
-        : settledWithin(Math.max(leftMs, diskPatienceMs), writing));
-      if (isReplayed) {
-        call.responseHeader.set("idempotency-replayed", "true");
-      }
-      return value;
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code === "UNAVAILABLE") {
-        onUncertain();
-      }
-      throw error;
-    }
-  };
-}
-
-/**
- * The least time that a write on its way to the disk gets, in milliseconds. Only a stuck disk takes longer, so a short
- * deadline makes no write fail on a healthy one.
- */
-const diskPatienceMs = 1_000;
-
-/**
- * Waits for a write until the deadline, then rejects with `UNAVAILABLE`. The write may still be made when the disk
- * answers. So `DEADLINE_EXCEEDED`, which promises that nothing has changed, would be wrong.
- */
-async function settledWithin<T>(ms: number, writing: Promise<T>): Promise<T> {
-  const { promise: passed, reject } = Promise.withResolvers<never>();
-  const reason = () => storeUnavailable(new Error("a write still waited for the disk at its deadline"));
-  const timer = setTimeout(() => reject(reason()), ms);
-  try {
-    return await Promise.race([writing, passed]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

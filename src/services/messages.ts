@@ -6,7 +6,8 @@ import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
 import type { ChangeKind } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
-import type { InventoryItem, OrderStatus, PetStatus } from "../domain/pet.ts";
+import type { OrderStatus } from "../domain/order.ts";
+import type { InventoryItem, PetStatus } from "../domain/pet.ts";
 import { type StockEntry, toEtag } from "../domain/stock.ts";
 
 /** The fields of the message that stands for an entry. */

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { ListOrdersResponseSchema, type StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
-import type { Order } from "../domain/pet.ts";
+import type { Order } from "../domain/order.ts";
 import type { OrderStore, PetStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { answerList } from "./list.ts";

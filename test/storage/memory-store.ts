@@ -10,7 +10,8 @@ import {
 } from "../../src/domain/import.ts";
 import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
-import type { Order, OrderStatus, Pet, StockedPet } from "../../src/domain/pet.ts";
+import type { Order, OrderStatus } from "../../src/domain/order.ts";
+import type { Pet, StockedPet } from "../../src/domain/pet.ts";
 import type {
   ChangeTokens,
   ChangeTopic,

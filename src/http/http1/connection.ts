@@ -95,7 +95,7 @@ export class Http1Connection {
 
   /** Whether the client reads so slowly that answers have to wait. One that takes none has none kept for it. */
   get isCongested(): boolean {
-    return this.#socket.writableNeedDrain;
+    return this.output.isCongested;
   }
 
   /** Whether no request follows this one, because no further one is taken. */

@@ -7,7 +7,8 @@ import {
   type StrayOrders,
   UnknownRecordError,
 } from "../../domain/import.ts";
-import type { Order, StockedPet } from "../../domain/pet.ts";
+import type { Order } from "../../domain/order.ts";
+import type { StockedPet } from "../../domain/pet.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
 import { Connection, fromDriverError, importLock, type Queryable } from "./connection/connection.ts";
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";

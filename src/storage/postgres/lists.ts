@@ -1,4 +1,5 @@
-import type { InventoryItem, Order, OrderStatus, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
+import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import type { InventoryQuery, ListQuery, WaitOptions } from "../../domain/store.ts";
 import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";

@@ -8,7 +8,8 @@ import {
   type StrayOrders,
   UnknownRecordError,
 } from "../../domain/import.ts";
-import type { Order, StockedPet } from "../../domain/pet.ts";
+import type { Order } from "../../domain/order.ts";
+import type { StockedPet } from "../../domain/pet.ts";
 import { toNullable } from "../rows.ts";
 import { Connection, fromDriverError, type Value } from "./connection.ts";
 import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";

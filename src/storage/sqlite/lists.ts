@@ -1,12 +1,5 @@
-import {
-  type InventoryItem,
-  type Order,
-  type OrderStatus,
-  orderStatuses,
-  type Pet,
-  petStatuses,
-  type StockedPet,
-} from "../../domain/pet.ts";
+import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
+import { type InventoryItem, type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
 import {

@@ -4,7 +4,8 @@ import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
 import type { ImportResult, Imports } from "../../domain/import.ts";
 import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
-import type { InventoryItem, Order, OrderStatus, Pet, StockedPet } from "../../domain/pet.ts";
+import type { Order, OrderStatus } from "../../domain/order.ts";
+import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
 import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
 import type {
   BatchOutcome,
