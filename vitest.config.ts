@@ -30,6 +30,8 @@ const serverBacked = [
 const slow = [
   ...long,
   ...serverBacked,
+  // A thread starts for each test. `sqlite-direct.test.ts` runs the same without.
+  "test/storage/sqlite.test.ts",
   "test/{browser,examples,packaging,readme,real-data}/**/*.test.ts",
   "test/cli/**/{config,copy,import,interruption,keys,keys-update,maintenance,serve,signals,unwilling-system,webhooks}.test.ts",
   "test/{api/watch-life,client/{following,published}}.test.ts",

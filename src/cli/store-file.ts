@@ -48,7 +48,9 @@ export async function withUnservedStore<R>(file: string, use: (store: Store) => 
   }
   const lock = acquireServerLock(file);
   try {
-    const store = await showMigration(file, async (migrating) => openSqliteStore(file, { lock, migrating }));
+    const store = await showMigration(file, async (migrating) =>
+      openSqliteStore(file, { writesDirectly: true, lock, migrating }),
+    );
     return await closing(store, use);
   } finally {
     lock.release();
@@ -64,7 +66,9 @@ async function openStore(file: string, ifMissing: IfMissing): Promise<Store> {
     return openPostgresStore(file, { ifMissing, created });
   }
   const isMissing = !existsSync(file);
-  const store = await showMigration(file, async (migrating) => openSqliteStore(file, { ifMissing, migrating }));
+  const store = await showMigration(file, async (migrating) =>
+    openSqliteStore(file, { writesDirectly: true, ifMissing, migrating }),
+  );
   if (isMissing) {
     created();
   }

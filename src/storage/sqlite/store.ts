@@ -43,12 +43,20 @@ import { findStock } from "./stock.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
+import { DirectWriter } from "./writer/direct-writer.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
+import type { StoreWriter } from "./writer/writes.ts";
+
+/** How a store writes. */
+export interface SqliteWriterOptions extends WriterOptions {
+  /** Whether the caller's thread writes, and waits for the disk: for commands, which have nothing else to do. */
+  readonly writesDirectly?: boolean | undefined;
+}
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
-export function openSqliteStore(file: string, options: DatabaseOptions & WriterOptions = {}): SqliteStore {
-  const { busyTimeoutMs, committed, ended } = options;
-  return new SqliteStore(prepareDatabase(file, options), { busyTimeoutMs, committed, ended });
+export function openSqliteStore(file: string, options: DatabaseOptions & SqliteWriterOptions = {}): SqliteStore {
+  const { busyTimeoutMs, committed, ended, writesDirectly } = options;
+  return new SqliteStore(prepareDatabase(file, options), { busyTimeoutMs, committed, ended, writesDirectly });
 }
 
 /**
@@ -69,7 +77,7 @@ export class SqliteStore implements Store {
   readonly #options: ConnectionOptions;
   readonly #reader: Connection;
   readonly #reads: TurnReads;
-  readonly #writer: Writer;
+  readonly #writer: StoreWriter;
   readonly #batches = new Lane({
     width: changesAtOnce,
     most: maxWaitingChanges,
@@ -77,13 +85,13 @@ export class SqliteStore implements Store {
   });
 
   /** Takes the path of a prepared file: see `openSqliteStore`. */
-  constructor(path: string, options: WriterOptions) {
+  constructor(path: string, options: SqliteWriterOptions) {
     this.#path = path;
     this.#options = options;
     this.#reader = openDatabase(path, options);
     this.#reader.pragma("query_only = ON");
     this.#reads = new TurnReads(this.#reader);
-    this.#writer = new Writer(path, options);
+    this.#writer = options.writesDirectly ? new DirectWriter(path, options) : new Writer(path, options);
     this.maintenance = new SqliteMaintenance(path, options, this.#reader);
     this.gauges = this.maintenance.gauges;
   }

@@ -1,8 +1,7 @@
-import { DomainError } from "../../../domain/errors.ts";
-import { type Connection, DamagedRowError, isMediumFailure } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
-import { type FileIdentity, StoreFileError } from "../store-file.ts";
+import type { FileIdentity } from "../store-file.ts";
 import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 import {
   answerDone,
@@ -13,6 +12,7 @@ import {
   type QueuedAnswer,
   type QueuedCommand,
 } from "./command-queue.ts";
+import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
 import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
@@ -20,9 +20,6 @@ import {
   ChangeTracker,
   type CommittedWrites,
   countChange,
-  type Failure,
-  type Outcome,
-  type Refusal,
   type Task,
   writeCounters,
   writes,
@@ -34,6 +31,9 @@ export interface WrittenGroup {
   readonly answers: readonly QueuedAnswer[];
   readonly message: CommittedWrites;
 }
+
+/** The most steps that a writer takes before it closes. They suffice, unless other processes go on writing. */
+const closingSteps = 64;
 
 /** Runs a part of a group: all commands or one of them, or a task. */
 type RunPart = <T>(run: () => T) => T | Failure;
@@ -92,6 +92,15 @@ export class GroupWriter {
     });
     this.#changes.addOwn(counters, 0);
     return hasMore;
+  }
+
+  /** Applies what is left, so that other programs may read the table alone. To be called before the connection closes. */
+  applyRest(): void {
+    try {
+      for (let steps = 0; steps < closingSteps && this.applyStep(); steps++) {}
+    } catch {
+      // The disk fails. The changes are in the history, and are applied later.
+    }
   }
 
   #transact<T>(work: () => T): T {
@@ -231,31 +240,4 @@ function toAnswers(results: readonly (QueuedAnswer | Outcome)[]): {
     return inMessage;
   });
   return { answers, commandOutcomes };
-}
-
-/** What a refusal has noted, such as which holds are over, stays. */
-function resultOrRefusal<T>(run: () => T): T | Refusal {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof DomainError) {
-      return toRefusal(error);
-    }
-    throw error;
-  }
-}
-
-function toRefusal({ code, message }: DomainError): Refusal {
-  return { refusal: { code, message } };
-}
-
-/** Between threads an error loses its code, which tells more than the message: whether a write failed, or a sync. */
-export function toFailure(error: unknown): Failure {
-  if (isMediumFailure(error)) {
-    return { error: new Error(`${error.message} (${error.code})`), isMediumFailure: true };
-  }
-  return {
-    error: error as Error,
-    isMediumFailure: error instanceof DamagedRowError || error instanceof StoreFileError,
-  };
 }

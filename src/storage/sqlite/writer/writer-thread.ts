@@ -3,7 +3,8 @@ import type { ConnectionOptions } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 import { FileIdentity } from "../store-file.ts";
 import { CommandQueue, type QueuedCommand } from "./command-queue.ts";
-import { GroupWriter, toFailure } from "./group-writer.ts";
+import { GroupWriter } from "./group-writer.ts";
+import { toFailure } from "./outcome.ts";
 import type { GroupOutcome, Task } from "./writes.ts";
 
 /** What the thread is started with. */
@@ -44,14 +45,10 @@ function* waitingMessages(): Generator<WriterMessage> {
   }
 }
 
-/** The most steps that a closing thread takes. They suffice, unless other processes go on writing. */
-const closingSteps = 64;
-
-/** Applies what is left, so that other programs may read the table alone. */
 function close(): void {
   clearTimeout(idling);
   clearImmediate(nextStep);
-  for (let steps = 0; steps < closingSteps && applyStep(); steps++) {}
+  groups.applyRest();
   connection.close();
   port.close();
 }
@@ -72,19 +69,12 @@ function commitAll(tasks: readonly Task[]): void {
   }
 }
 
-/** One step in each turn of the event loop. A write ends it. */
+/** One step in each turn of the event loop, until nothing is left or the disk fails. A write ends it. */
 function applyWhileIdle(): void {
-  if (applyStep()) {
-    nextStep = setImmediate(applyWhileIdle);
-  }
-}
-
-/** False when there is nothing more to apply, or the disk fails. */
-function applyStep(): boolean {
   try {
-    return groups.applyStep();
+    nextStep = groups.applyStep() ? setImmediate(applyWhileIdle) : undefined;
   } catch {
-    return false;
+    nextStep = undefined;
   }
 }
 

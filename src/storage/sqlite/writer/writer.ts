@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
+import { storeUnavailable } from "../../../domain/errors.ts";
 import { type StockCommand, type StockEntry, stockRefusalError } from "../../../domain/stock.ts";
 import type {
   BatchOutcome,
@@ -14,14 +14,14 @@ import type {
 import { runInTurns } from "../../../scheduling/turn-batcher.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import { CommandQueue, outcomeFromAnswer, queueCapacity } from "./command-queue.ts";
+import { failureToError, type Outcome, resultOf } from "./outcome.ts";
 import type { WriterMessage, WriterThreadData } from "./writer-thread.ts";
 import type {
   CommittedWrites,
   FailedGroup,
-  Failure,
   GroupOutcome,
   OtherOutcomes,
-  Outcome,
+  StoreWriter,
   Task,
   WriteArgs,
   Writes,
@@ -51,7 +51,7 @@ export interface WriterOptions extends ConnectionOptions {
  *
  * The first write starts the thread. An idle thread keeps no process alive.
  */
-export class Writer {
+export class Writer implements StoreWriter {
   readonly #path: string;
   readonly #options: ConnectionOptions;
   readonly #committed: WriterOptions["committed"];
@@ -75,10 +75,6 @@ export class Writer {
     this.#listeners.push(listener);
   }
 
-  /**
-   * Does a command for one stock entry, and resolves when that is on disk. Rejects with `UNAVAILABLE`, and with the
-   * errors of `StockStore.changeStock`.
-   */
   changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
     return new Promise((resolve, reject) => {
       if (!this.#queue.put(command, context)) {
@@ -98,17 +94,14 @@ export class Writer {
     return await this.run("changeStockOrThrow", command, context);
   }
 
-  /** Does any other write, and resolves when it is on disk. Rejects with `UNAVAILABLE`. */
   run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>> {
     return this.#do({ name, args });
   }
 
-  /** Reads the change tokens after all writes that were asked for before. Rejects with `UNAVAILABLE`. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#do({ name: "changeTokens" });
   }
 
-  /** Ends the thread once all that was asked for has been done. */
   async close(): Promise<void> {
     if (this.#isBusy) {
       // This is done after all that was asked for before.
@@ -268,12 +261,10 @@ function settleCommand(waiter: CommandWaiter, outcome: BatchOutcome | Outcome): 
 }
 
 function settleTask<T>({ resolve, reject }: Waiter<T>, outcome: Outcome): void {
-  if ("value" in outcome) {
-    resolve(outcome.value as T);
-  } else if ("refusal" in outcome) {
-    reject(new DomainError(outcome.refusal.code, outcome.refusal.message));
-  } else {
-    reject(failureToError(outcome));
+  try {
+    resolve(resultOf<T>(outcome));
+  } catch (error) {
+    reject(error);
   }
 }
 
@@ -281,9 +272,4 @@ function failAll(waiters: readonly Pick<Waiter<unknown>, "reject">[], reason: Er
   for (const { reject } of waiters) {
     reject(reason);
   }
-}
-
-/** The error that a failure on the writing thread means. */
-function failureToError({ error, isMediumFailure }: Failure): Error {
-  return isMediumFailure ? storeUnavailable(error) : error;
 }

@@ -1,5 +1,12 @@
-import type { ErrorCode } from "../../../domain/errors.ts";
-import type { ChangeTokens, ChangeTopic, CommittedGroup } from "../../../domain/store.ts";
+import type { StockCommand, StockEntry } from "../../../domain/stock.ts";
+import type {
+  ChangeTokens,
+  ChangeTopic,
+  CommittedChanges,
+  CommittedGroup,
+  WriteContext,
+  Written,
+} from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
 import { deleteOutdated } from "../history.ts";
 import { commitHold, createHold, releaseHold } from "../holds.ts";
@@ -13,6 +20,7 @@ import {
   rotateWebhookSecret,
   saveProgress,
 } from "../webhooks.ts";
+import type { Failure, Outcome } from "./outcome.ts";
 import { changeStockInBatch, changeStockOrThrow } from "./stock-commands.ts";
 
 /**
@@ -73,18 +81,18 @@ export type Task =
   | { readonly name: keyof Writes; readonly args: readonly unknown[] }
   | { readonly name: "changeTokens" };
 
-/** The result of one task, as it is sent back. */
-export type Outcome = { readonly value: unknown } | Refusal | Failure;
-
-/** A domain error, which would lose its class between threads. */
-export interface Refusal {
-  readonly refusal: { readonly code: ErrorCode; readonly message: string };
-}
-
-/** Why a task has failed. Errors lose their class between threads: so `isMediumFailure` stands beside. */
-export interface Failure {
-  readonly error: Error;
-  readonly isMediumFailure: boolean;
+/** Writes what a store is asked to. The promises resolve when it is on disk, and reject with `UNAVAILABLE`. */
+export interface StoreWriter {
+  /** Hears of all changes of the stock, in the order of their revisions. */
+  onChanges(listener: (changes: CommittedChanges) => void): void;
+  /** Does a command for one stock entry. Rejects with the errors of `StockStore.changeStock`. */
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>>;
+  /** Does any other write. */
+  run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>>;
+  /** Reads the change tokens after all writes that were asked for before. */
+  changeTokens(): Promise<ChangeTokens>;
+  /** Ends once all that was asked for has been done. */
+  close(): Promise<void>;
 }
 
 /** The result of a group, as the writing thread tells it. */

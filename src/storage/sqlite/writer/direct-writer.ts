@@ -1,0 +1,80 @@
+import { setImmediate } from "node:timers/promises";
+import type { StockCommand, StockEntry } from "../../../domain/stock.ts";
+import type { ChangeTokens, CommittedChanges, WriteContext, Written } from "../../../domain/store.ts";
+import type { Connection } from "../connection.ts";
+import { openDatabase } from "../database.ts";
+import { FileIdentity } from "../store-file.ts";
+import type { GroupWriter } from "./group-writer.ts";
+import { failureToError, type Outcome, resultOf, toFailure } from "./outcome.ts";
+import type { WriterOptions } from "./writer.ts";
+import type { CommittedWrites, StoreWriter, Task, WriteArgs, Writes } from "./writes.ts";
+
+/**
+ * The writer of a store on its caller's thread, for commands: they have nothing else to do while they write, and starting
+ * a thread takes longer than what most of them do.
+ */
+export class DirectWriter implements StoreWriter {
+  readonly #path: string;
+  readonly #options: WriterOptions;
+  readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
+  #opened: Promise<{ readonly connection: Connection; readonly groups: GroupWriter }> | undefined;
+
+  /** Takes the path of a prepared file. The first write opens it. */
+  constructor(path: string, options: WriterOptions) {
+    this.#path = path;
+    this.#options = options;
+  }
+
+  onChanges(listener: (changes: CommittedChanges) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    return this.run("changeStockOrThrow", command, context);
+  }
+
+  run<Name extends keyof Writes>(name: Name, ...args: WriteArgs<Name>): Promise<ReturnType<Writes[Name]>> {
+    return this.#do({ name, args });
+  }
+
+  changeTokens(): Promise<ChangeTokens> {
+    return this.#do({ name: "changeTokens" });
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened;
+    opened?.groups.applyRest();
+    opened?.connection.close();
+  }
+
+  async #do<T>(task: Task): Promise<T> {
+    this.#opened ??= this.#open();
+    const { groups } = await this.#opened;
+    const group = commitAlone(groups, task);
+    // The reads of this turn share a transaction, which does not see the write.
+    await setImmediate();
+    const { tasks, petIds } = group.others ?? { tasks: [], petIds: [] };
+    for (const listener of petIds.length === 0 ? [] : this.#listeners) {
+      listener({ revision: BigInt(group.revision), petIds });
+    }
+    if (group.size > 0) {
+      this.#options.committed?.(group);
+    }
+    return resultOf<T>(tasks[0] as Outcome);
+  }
+
+  async #open() {
+    // Commands that only read start sooner without.
+    const { GroupWriter } = await import("./group-writer.ts");
+    const connection = openDatabase(this.#path, this.#options);
+    return { connection, groups: new GroupWriter(connection, new FileIdentity(this.#path)) };
+  }
+}
+
+function commitAlone(groups: GroupWriter, task: Task): CommittedWrites {
+  try {
+    return groups.commit([], [task]).message;
+  } catch (error) {
+    throw failureToError(toFailure(error));
+  }
+}
