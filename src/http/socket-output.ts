@@ -24,15 +24,17 @@ export class SocketOutput {
   protected bytes: Buffer = noBytes;
   protected length = 0;
   #isScheduled = false;
+  /** Whether the client reads so slowly that bodies have to wait. Only this class sets it. */
+  isCongested = false;
 
+  /** Other listeners to the socket's `drain` find all of it written that the socket has room for. */
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#isEncrypted = (socket as TLSSocket).encrypted === true;
-  }
-
-  /** Whether the client reads so slowly that bodies have to wait. */
-  get isCongested(): boolean {
-    return this.#socket.writableNeedDrain;
+    socket.on("drain", () => {
+      this.isCongested = false;
+      this.flush();
+    });
   }
 
   /** How many bytes wait for the system to take them. */
@@ -45,7 +47,7 @@ export class SocketOutput {
     if (bytes.length > roomBytes) {
       this.flushAll();
       if (this.#socket.writable) {
-        this.#socket.write(bytes);
+        this.isCongested = !this.#socket.write(bytes);
       }
       return;
     }
@@ -92,15 +94,18 @@ export class SocketOutput {
       this.flush();
     } else if (!this.#isScheduled) {
       this.#isScheduled = true;
-      nextTick(this.#flushTurn);
+      if (scheduled.push(this) === 1) {
+        nextTick(flushScheduled);
+      }
     }
   }
 
   /**
    * Gives all of it to the socket, unless that waits for the client. Then it waits here, where it takes no more memory
-   * than its bytes. To be called again when the socket has room.
+   * than its bytes, until the socket has room.
    */
   flush(): void {
+    this.#isScheduled = false;
     if (!this.isCongested) {
       this.flushAll();
     }
@@ -116,7 +121,7 @@ export class SocketOutput {
       // What the system does not take at once stays with the socket: a few bytes would keep all of the memory.
       const isCopied = this.#isEncrypted || socket.writableLength > 0;
       const taken = bytes.subarray(0, length);
-      socket.write(isCopied ? Buffer.from(taken) : taken);
+      this.isCongested = !socket.write(isCopied ? Buffer.from(taken) : taken);
       if (!isCopied && socket.writableLength > 0) {
         return;
       }
@@ -139,11 +144,17 @@ export class SocketOutput {
     giveBack(this.bytes);
     this.bytes = grown;
   }
+}
 
-  readonly #flushTurn = () => {
-    this.#isScheduled = false;
-    this.flush();
-  };
+/** What is written at the end of this turn. One call of Node for all of them costs less than one for each. */
+let scheduled: SocketOutput[] = [];
+
+function flushScheduled(): void {
+  const outputs = scheduled;
+  scheduled = [];
+  for (const output of outputs) {
+    output.flush();
+  }
 }
 
 const noBytes: Buffer = Buffer.alloc(0);

@@ -93,11 +93,6 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
-  /** Whether the client reads so slowly that answers have to wait. One that takes none has none kept for it. */
-  get isCongested(): boolean {
-    return this.output.isCongested;
-  }
-
   /** Whether no request follows this one, because no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
@@ -137,7 +132,7 @@ export class Http1Connection {
   /** Resolves when the client has taken enough for more to be written, or has gone away. One at a time may wait. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#isClosed || !this.isCongested) {
+      if (this.#isClosed || !this.output.isCongested) {
         resolve();
       } else {
         this.#onDrained = resolve;
@@ -146,7 +141,6 @@ export class Http1Connection {
   }
 
   #tellDrained(): void {
-    this.output.flush();
     this.#onDrained?.();
     this.#onDrained = undefined;
   }
@@ -232,7 +226,7 @@ export class Http1Connection {
     if (this.#receiving !== undefined) {
       return this.#unreadBytes < maxBodyBytes;
     }
-    return this.#owed.length < maxOwed && !this.isCongested;
+    return this.#owed.length < maxOwed && !this.output.isCongested;
   }
 
   /** Parses what has come, as far as there is room for it. */

@@ -106,7 +106,7 @@ export class Http1Exchange extends Exchange {
         this.#onTurn = resume;
       });
     }
-    if (!this.isAbandoned && this.#connection.isCongested) {
+    if (!this.isAbandoned && this.#connection.output.isCongested) {
       // A client that takes no answers has none kept for it. Only the answer that is due may wait.
       await this.#connection.drained();
     }

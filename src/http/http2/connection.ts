@@ -94,10 +94,7 @@ export class Http2Connection {
     this.#output = new FrameOutput(socket);
     socket.on("end", () => socket.end());
     socket.on("close", () => this.#abandon());
-    socket.on("drain", () => {
-      this.#output.flush();
-      this.#sendWaiting();
-    });
+    socket.on("drain", () => this.#sendWaiting());
     socket.setTimeout(idleMs, () => this.#onSilence());
     this.#beginning = setTimeout(() => this.end(), prefaceTimeoutMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));

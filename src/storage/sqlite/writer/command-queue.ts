@@ -27,7 +27,7 @@ const textBytes = capacity * 256;
 
 /*
  * memory = positions, slots, texts
- * slot   = petId:int64 amount:int64 nowMs:float64 kind:int32 textPlace:int32 textLengths:int32[5]
+ * slot   = petId:int64 amount:int64 nowMs:float64 kind:int32 textPlace:int32 textLengths:int32[7]
  * answer = quantity:int64 (unused):int64 revision:float64 code:int32
  *
  * A position counts all commands ever put, and wraps around at 32 bits. A command has its slot from when it is put until
@@ -40,6 +40,7 @@ const int64sPerSlot = slotBytes / BigInt64Array.BYTES_PER_ELEMENT;
 const int32sPerSlot = slotBytes / Int32Array.BYTES_PER_ELEMENT;
 const [petIdField, amountField, nowMsField] = [0, 1, 2];
 const [kindField, textPlaceField, textLengthsField] = [6, 7, 8];
+const textCount = 7;
 const [quantityField, revisionField, codeField] = [petIdField, nowMsField, kindField];
 
 const [putPosition, takenPosition, sleeping] = [0, 1, 2];
@@ -144,11 +145,11 @@ export class CommandQueue {
     return Atomics.load(this.#positions, sleeping) === 1 && Atomics.exchange(this.#positions, sleeping, 0) === 1;
   }
 
-  #putTexts(slot: number, command: StockCommand, context: WriteContext): boolean {
-    const { keyId, requestId } = context;
+  #putTexts(slot: number, command: StockCommand, { keyId, requestId, idempotency }: WriteContext): boolean {
     const { reason, reference } = command;
     const newKeyId = keyId === this.#keyId ? undefined : keyId;
-    const texts = [newKeyId, requestId, reason, reference, writeRareFields(command, context)];
+    const versions = command.versions && JSON.stringify(command.versions);
+    const texts = [newKeyId, requestId, reason, reference, versions, idempotency?.key, idempotency?.fingerprint];
     let units = 0;
     for (const text of texts) {
       units += text?.length ?? 0;
@@ -168,13 +169,13 @@ export class CommandQueue {
 
   #readCommand(slot: number): QueuedCommand {
     const [first64, first32] = [slot * int64sPerSlot, slot * int32sPerSlot];
-    const [keyId = this.#keyId, requestId, reason, reference, rareFields] = this.#readTexts(first32);
+    const [keyId = this.#keyId, requestId, reason, reference, versions, key, fingerprint] = this.#readTexts(first32);
     this.#keyId = keyId;
-    const { versions, idempotency } = parseRareFields(rareFields);
     const petId = this.#int64s[first64 + petIdField] as bigint;
     const amount = this.#int64s[first64 + amountField] as bigint;
     const kind = this.#int32s[first32 + kindField];
-    const common = { petId, versions, reason, reference };
+    const common = { petId, versions: versions && JSON.parse(versions), reason, reference };
+    const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprint as string };
     const nowMs = this.#float64s[first64 + nowMsField] as number;
     return {
       command:
@@ -188,7 +189,7 @@ export class CommandQueue {
   #readTexts(fields: number): (string | undefined)[] {
     let place = this.#int32s[fields + textPlaceField] as number;
     const texts: (string | undefined)[] = [];
-    for (let index = 0; index < 5; index++) {
+    for (let index = 0; index < textCount; index++) {
       const length = this.#int32s[fields + textLengthsField + index] as number;
       texts.push(length === -1 ? undefined : this.#texts.read(place, length));
       place += Math.max(length, 0);
@@ -202,23 +203,6 @@ function kindOf(command: StockCommand): number {
     return setKind;
   }
   return command.allowNegative ? adjustAllowingNegativeKind : adjustKind;
-}
-
-/** What most commands do not have. */
-type RareFields = Pick<StockCommand, "versions"> & Pick<WriteContext, "idempotency">;
-
-/** JSON; undefined where a command has none of the fields. */
-function writeRareFields({ versions }: StockCommand, { idempotency }: WriteContext): string | undefined {
-  if (versions === undefined && idempotency === undefined) {
-    return undefined;
-  }
-  return JSON.stringify({ versions, idempotency });
-}
-
-const noRareFields: RareFields = { versions: undefined, idempotency: undefined };
-
-function parseRareFields(json: string | undefined): RareFields {
-  return json === undefined ? noRareFields : JSON.parse(json);
 }
 
 /*
