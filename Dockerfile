@@ -21,7 +21,8 @@ LABEL org.opencontainers.image.title="Petstore Inventory" \
 COPY --from=build /system/ /
 COPY --from=build /build/dist /app
 COPY --from=build --chown=65532:65532 /data /data
-# The flags are those of bin/petstore, which needs a shell, as far as this variable may have them.
+# The flags are those of bin/petstore, which needs a shell, as far as this variable may have them. The first line of
+# lib/petstore.js has --no-maglev.
 ENV NODE_OPTIONS="--max-semi-space-size=32 --expose-gc"
 ENV PETSTORE_DATABASE=sqlite:/data/petstore.db PETSTORE_HOST=0.0.0.0 PETSTORE_OPS_HOST=0.0.0.0
 USER 65532:65532

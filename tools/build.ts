@@ -48,7 +48,8 @@ const { output: chunks } = await build({
     dir: join(output, "lib"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    banner: ({ name }) => (name === "petstore" ? "#!/usr/bin/env node" : ""),
+    // For images without a shell, where `bin/petstore` cannot run. NODE_OPTIONS cannot have this flag.
+    banner: ({ name }) => (name === "petstore" ? "#!/usr/bin/env -S node --no-maglev" : ""),
   },
 });
 chmodSync(join(output, "lib/petstore.js"), 0o755);

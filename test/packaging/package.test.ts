@@ -107,6 +107,13 @@ describe("the npm package", () => {
     expect((await promisify(execFile)(program, ["--version"], { env })).stdout).toBe(`${manifest.version}\n`);
   });
 
+  it("runs without a shell, and without Maglev, by the first line of its program", async () => {
+    const program = join(installed, "lib/petstore.js");
+    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` };
+    expect((await promisify(execFile)(program, ["--version"], { env })).stdout).toBe(`${manifest.version}\n`);
+    expect(readFileSync(program, "utf8")).toMatch(/^#!\/usr\/bin\/env -S node --no-maglev\n/);
+  });
+
   it("serves, and stores updates", async () => {
     const bin = join(consumer, "node_modules/.bin/petstore");
     const flags = ["--demo", "--port", "0", "--ops-port", "0", "--db", "served.db"];
