@@ -110,7 +110,7 @@ export function interceptedBy(name: string): Record<string, string> {
 }
 
 /** The environment, without settings of the service from outside of the test. */
-function bareEnvironment(): NodeJS.ProcessEnv {
+export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PETSTORE_")));
 }
 
