@@ -43,15 +43,6 @@ export async function petstore(args: readonly string[], surroundings: Surroundin
   return { code, stdout, stderr };
 }
 
-/** As `petstore`, but throws when the command fails. Returns its stdout. */
-export async function mustRun(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await petstore(args);
-  if (code !== 0) {
-    throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
-  }
-  return stdout;
-}
-
 /** A running command. The test that starts it ends it; at the latest it ends with this process. */
 export interface Running {
   readonly pid: number;
