@@ -37,7 +37,7 @@ const slow = [
   "test/{api/watch-life,client/{following,published}}.test.ts",
   "test/{api/stock/retention,reference/{openapi/answers,page/samples},server/answered-streams}.test.ts",
   "test/observability/{alert-cases,prometheus}.test.ts",
-  "test/{bench/databases,tools/openapi}.test.ts",
+  "test/{bench/databases,tools/{generated,openapi}}.test.ts",
 ];
 
 /** What depends on who counts the limits. */

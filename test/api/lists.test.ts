@@ -4,7 +4,7 @@ import { connect } from "node:http2";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { protocols } from "../support/clients/protocols.ts";
+import { protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { expectErrorBody, expectSuccess } from "../support/expectations.ts";
 import { pets, toCsv } from "../support/fixture.ts";
@@ -12,7 +12,10 @@ import { createHttp1Client, createHttp2Client, type HttpClient } from "../suppor
 import { isSeveral, type MintedKey, serve, type TestServer, TestStore } from "../support/server.ts";
 
 /** More than one run of ready bytes, so that the list is streamed. */
-const count = 70_000;
+const count = 66_000;
+
+/** The first and last entries of the list, of its first pages and of its first run. */
+const borders = [0, 511, 512, 65_535, 65_536, count - 1];
 
 let server: TestServer;
 let key: MintedKey;
@@ -45,6 +48,15 @@ async function list(path = "/v1/inventory"): Promise<{ petId: number; quantity: 
   return JSON.parse((await get(path)).text);
 }
 
+/** The entries of some pets in the list of all, of which nothing else is parsed. */
+async function entriesOf(petIds: readonly number[]): Promise<{ petId: number; quantity: number; status: string }[]> {
+  const { text } = await get("/v1/inventory");
+  return petIds.map((petId) => {
+    const start = text.indexOf(`{"petId":${petId},`);
+    return JSON.parse(text.slice(start, text.indexOf("}", start) + 1));
+  });
+}
+
 const everyList = ["/v1/inventory", "/v1/inventory?pageSize=5", "/v1/inventory?status=sold", "/v1/inventory?status=x"];
 const goodLists = everyList.slice(0, -1);
 
@@ -71,12 +83,14 @@ describe("a list without a page size", () => {
 
 describe.each(protocols)("an update over $name", (protocol) => {
   it("is in every list that is asked for after its answer", async () => {
-    const [before] = await Promise.all([list(), get("/v1/inventory?pageSize=1")]);
-    for (const index of [0, 511, 512, 65_535, 65_536, count - 1]) {
-      const quantity = (before[index]?.quantity ?? 0) + 1;
-      const input = { petId: BigInt(index), update: { quantity: BigInt(quantity) } };
+    // Where an entry stands is nothing to the protocol.
+    const petIds = protocol === rest ? borders : borders.slice(-2);
+    const [before] = await Promise.all([entriesOf(petIds), get("/v1/inventory?pageSize=1")]);
+    for (const entry of before) {
+      const quantity = entry.quantity + 1;
+      const input = { petId: BigInt(entry.petId), update: { quantity: BigInt(quantity) } };
       expectSuccess(await server.call(protocol, "updateInventory", input, { key: key.key }));
-      expect((await list())[index]).toEqual({ ...before[index], quantity });
+      expect(await entriesOf([entry.petId])).toEqual([{ ...entry, quantity }]);
     }
   });
 
@@ -95,7 +109,7 @@ it("keeps up with updates and lists that run side by side", async () => {
   let isDone = false;
   const acknowledged = new Map<number, number>();
   async function update(start: number): Promise<void> {
-    for (let round = 1; round <= 60; round += 1) {
+    for (let round = 1; round <= 30; round += 1) {
       const petId = (start * 997 + round * 8_191) % count;
       const quantity = (acknowledged.get(petId) ?? 1_000_000) + 1;
       const body = `{"quantity":${quantity}}`;
@@ -110,9 +124,8 @@ it("keeps up with updates and lists that run side by side", async () => {
       const expected = new Map(acknowledged);
       const items = await list();
       expect(items).toHaveLength(count);
-      for (const [petId, quantity] of expected) {
-        expect(items[petId]?.quantity).toBeGreaterThanOrEqual(quantity);
-      }
+      const older = [...expected].filter(([petId, quantity]) => !((items[petId]?.quantity ?? 0) >= quantity));
+      expect(older).toEqual([]);
     }
   }
   const reading = Promise.all([read(), read()]);

@@ -2,14 +2,14 @@ import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { petstore } from "../support/petstore.ts";
+import { petstoreHere } from "../support/petstore-here.ts";
 
 /** Runs a command that must fail with one line on stderr, and leave its folder as it was. */
 async function check(args: string, code: number, line: string, env: Record<string, string> = {}): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), "petstore-usage-"));
   const cwd = folder.path;
   writeFileSync(join(cwd, "text.pem"), "not a certificate\n");
-  const outcome = await petstore(args.split(" "), { cwd, env });
+  const outcome = await petstoreHere(args.split(" "), { cwd, env });
   expect(outcome).toEqual({ code, stdout: "", stderr: `petstore: ${line}\n` });
   expect(readdirSync(cwd)).toEqual(["text.pem"]);
 }
@@ -22,7 +22,7 @@ const baseUrlForm =
   "It must be a URL that ends in /v1, such as https://api.example.com/v1, without a user name or password.";
 const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 
-describe.concurrent("wrong usage", () => {
+describe("wrong usage", () => {
   it.for<[string, string]>([
     ["fly", "unknown command 'fly'"],
     ...["backup ", "restore ", "import "].map((command): [string, string] => [
@@ -136,7 +136,7 @@ describe.concurrent("wrong usage", () => {
   ])("may come from the environment: %s=%s", ([name, value, line]) => check("serve", 2, line, { [name]: value }));
 });
 
-describe.concurrent("an empty environment variable", () => {
+describe("an empty environment variable", () => {
   it.for(["PORT", "MAX_BODY", "REQUEST_TIMEOUT", "CORS_ORIGIN", "LOG_LEVEL", "DEMO", "TLS_CERT"])(
     "counts as unset: PETSTORE_%s",
     (name) =>
@@ -147,7 +147,7 @@ describe.concurrent("an empty environment variable", () => {
     check("export", 1, "data/petstore.db: there is no such store", { PETSTORE_DB: "" }));
 });
 
-describe.concurrent("a command that fails", () => {
+describe("a command that fails", () => {
   it.for<[string, string]>([
     ["keys list", "data/petstore.db: there is no such store"],
     ...[
@@ -189,14 +189,17 @@ interface HelpPage {
 
 /** The help of a command, and of all commands below it that its help lists. */
 async function helpPages(command: readonly string[] = []): Promise<readonly HelpPage[]> {
-  const outcome = await petstore([...command, "--help"], { cwd: "/" });
+  const outcome = await petstoreHere([...command, "--help"], { cwd: "/" });
   const [, list = ""] = outcome.stdout.split("\nCommands:\n");
   const names = [...(list.split("\n\n")[0] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
-  const below = names.filter((name) => name !== "help").map((name) => helpPages([...command, name]));
-  return [{ command: command.join(" "), ...outcome }, ...(await Promise.all(below)).flat()];
+  const pages: HelpPage[] = [{ command: command.join(" "), ...outcome }];
+  for (const name of names.filter((each) => each !== "help")) {
+    pages.push(...(await helpPages([...command, name])));
+  }
+  return pages;
 }
 
-it.concurrent("every command has help, in 80 columns", async () => {
+it("every command has help, in 80 columns", async () => {
   const pages = await helpPages();
   const commands = pages.map(({ command }) => command);
   expect(commands).toEqual(expect.arrayContaining(["serve", "keys create", "webhooks deliveries", "copy", "check"]));

@@ -35,7 +35,7 @@ export interface Client {
 
 /** Connects until the test has finished. */
 export async function openTo({ address }: Listener): Promise<Client> {
-  const socket = connect(address.port, "127.0.0.1").on("error", () => {});
+  const socket = connect({ port: address.port, host: "127.0.0.1", noDelay: true }).on("error", () => {});
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
   let received = "";

@@ -4,13 +4,14 @@ import { orderStatuses } from "../../src/domain/order.ts";
 import { petStatuses } from "../../src/domain/pet.ts";
 import { orderRecord, petRecord, type RecordFormat } from "../../src/records/record-format.ts";
 import { readRecords, type WrittenFormat, writeRecords } from "../../src/records/records.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { chunksOf } from "../support/chunks.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 // Characters with a meaning in one of the formats are frequent.
 const character = fc.oneof(
-  fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+  anyCharacter,
   fc.constantFrom(",", ";", '"', "\\", "\r", "\n", "\r\n", " ", "{", "}", "[", "]", "\ufeff", "é", "🐕"),
 );
 const text = fc.string({ unit: character, maxLength: 8 }).filter((value) => !value.includes("\0"));

@@ -1,7 +1,18 @@
-import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -9,14 +20,24 @@ import { createFolder } from "../support/folder.ts";
 import { exerciseWebhooks } from "./exercised-webhooks.ts";
 import { createContext, createKey, createOrder, createPet, hashOf, setStock } from "./samples.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "petstore-check-"));
 /** A store of some pages, closed, so that all of it is in its file. */
-async function createStore(): Promise<string> {
-  const file = join(createFolder(), "petstore.db");
-  const store = openSqliteStore(file);
+const made = join(folder, "petstore.db");
+
+beforeAll(async () => {
+  const store = openSqliteStore(made);
   const pets = Array.from({ length: 2_000 }, (_, n) => createPet({ id: BigInt(n), name: `Pet ${n}`, tags: ["a"] }));
   await store.importAll({ pets, orders: [createOrder({ id: 1n })] }, 0);
   await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
   await store.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A copy of the store, which a test may change. To make one for each would take most of the time. */
+function createStore(): string {
+  const file = join(createFolder(), "petstore.db");
+  copyFileSync(made, file);
   return file;
 }
 
@@ -38,7 +59,7 @@ function damagePages(file: string, [first, last]: readonly [number, number]): vo
 
 describe("a sound store", () => {
   it.each(["quick", "full"] as const)("has no faults, and is left as it is: %s", async (depth) => {
-    const file = await createStore();
+    const file = createStore();
     const before = readFileSync(file);
     const reports: string[] = [];
     expect(await checkDatabase(file, depth, (done, total) => reports.push(`${done}/${total}`))).toEqual([]);
@@ -47,7 +68,7 @@ describe("a sound store", () => {
   });
 
   it("may have holds, changes with marks, and be without its oldest changes", async () => {
-    const file = await createStore();
+    const file = createStore();
     const store = openSqliteStore(file);
     for (let nowMs = 1; nowMs <= 300; nowMs += 1) {
       await store.changeStock({ kind: "set", petId: BigInt(nowMs % 2), quantity: 5n }, createContext({ nowMs }));
@@ -66,7 +87,7 @@ describe("a sound store", () => {
   });
 
   it("may have webhooks, with attempts, failures and a delivery that was begun", async () => {
-    const file = await createStore();
+    const file = createStore();
     const store = openSqliteStore(file);
     await exerciseWebhooks(store);
     await store.close();
@@ -74,7 +95,7 @@ describe("a sound store", () => {
   });
 
   it("is checked while it is written to", async () => {
-    const file = await createStore();
+    const file = createStore();
     const store = openSqliteStore(file);
     const [faults] = await Promise.all([checkDatabase(file, "full"), setStock(store, 1n, 5n)]);
     expect(faults).toEqual([]);
@@ -322,13 +343,13 @@ describe("a broken rule", () => {
     ["views of others", `CREATE VIEW sold AS SELECT * FROM pets`, ["the view sold is not petstore's"]],
     ["indexes of others", `CREATE UNIQUE INDEX mine ON stock (quantity, pet_id)`, ["the index mine is not petstore's"]],
   ])("is told: %s", async (_name, sql, faults) => {
-    const file = await createStore();
+    const file = createStore();
     tamper(file, sql);
     expect(await checkDatabase(file, "full")).toEqual(faults);
   });
 
   it("is told of the tables of others by nobody", async () => {
-    const file = await createStore();
+    const file = createStore();
     tamper(file, "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)");
     tamper(file, "CREATE INDEX _litestream_index ON _litestream_seq (seq)");
     expect(await checkDatabase(file, "full")).toEqual([]);
@@ -337,7 +358,7 @@ describe("a broken rule", () => {
 
 describe("damage", () => {
   it("of pages is told", async () => {
-    const file = await createStore();
+    const file = createStore();
     const pages = statSync(file).size / 4_096;
     damagePages(file, [Math.floor(pages / 2), Math.floor(pages / 2)]);
     const faults = await checkDatabase(file, "quick");
@@ -345,7 +366,7 @@ describe("damage", () => {
   });
 
   it("of the header's write version, by which SQLite would not write the store, is told", async () => {
-    const file = await createStore();
+    const file = createStore();
     const descriptor = openSync(file, "r+");
     writeSync(descriptor, Buffer.of(0x42), 0, 1, 18);
     closeSync(descriptor);
@@ -355,7 +376,7 @@ describe("damage", () => {
   });
 
   it("of nearly all pages is told, and ends nothing", async () => {
-    const file = await createStore();
+    const file = createStore();
     damagePages(file, [4, statSync(file).size / 4_096]);
     const faults = await checkDatabase(file, "full");
     expect(faults.length).toBeGreaterThan(3);
@@ -363,7 +384,7 @@ describe("damage", () => {
   });
 
   it("of an index alone is told by the full check, and passed over by the quick one", async () => {
-    const file = await createStore();
+    const file = createStore();
     const index = "sqlite_schema WHERE name = 'stock_by_status'";
     tamper(file, `CREATE TABLE hidden AS SELECT * FROM ${index}; DELETE FROM ${index}`);
     tamper(file, "UPDATE stock SET status = 'sold' WHERE pet_id < 3");

@@ -1,17 +1,21 @@
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { restoreDatabase } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { schemaVersion } from "../../src/storage/sqlite/migrations.ts";
@@ -24,16 +28,26 @@ let folder: string;
 let file: string;
 let backup: string;
 
+const madeIn = mkdtempSync(join(tmpdir(), "petstore-restore-"));
+
 /** A store whose one pet has the quantity 2, and a backup of the time when it had 1. */
-beforeEach(async () => {
+beforeAll(async () => {
+  const store = openSqliteStore(join(madeIn, "petstore.db"));
+  await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] }, 0);
+  await store.maintenance.backup(join(madeIn, "backup.db"));
+  await setStock(store, 1n, 2n);
+  await store.close();
+});
+
+afterAll(() => rmSync(madeIn, { recursive: true, force: true }));
+
+/** Each test begins with copies. */
+beforeEach(() => {
   folder = createFolder();
   file = join(folder, "petstore.db");
   backup = join(folder, "backup.db");
-  const store = openSqliteStore(file);
-  await store.importAll({ pets: [createPet({ id: 1n, quantity: 1n })] }, 0);
-  await store.maintenance.backup(backup);
-  await setStock(store, 1n, 2n);
-  await store.close();
+  copyFileSync(join(madeIn, "petstore.db"), file);
+  copyFileSync(join(madeIn, "backup.db"), backup);
 });
 
 async function quantityIn(path: string): Promise<bigint | undefined> {

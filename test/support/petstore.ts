@@ -43,15 +43,6 @@ export async function petstore(args: readonly string[], surroundings: Surroundin
   return { code, stdout, stderr };
 }
 
-/** As `petstore`, but throws when the command fails. Returns its stdout. */
-export async function mustRun(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await petstore(args);
-  if (code !== 0) {
-    throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
-  }
-  return stdout;
-}
-
 /** A running command. The test that starts it ends it; at the latest it ends with this process. */
 export interface Running {
   readonly pid: number;
@@ -110,7 +101,7 @@ export function interceptedBy(name: string): Record<string, string> {
 }
 
 /** The environment, without settings of the service from outside of the test. */
-function bareEnvironment(): NodeJS.ProcessEnv {
+export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PETSTORE_")));
 }
 

@@ -28,7 +28,7 @@ export async function sendRaw(target: Target, bytes: string | Uint8Array): Promi
 /** Opens a connection to the server, and sends nothing. */
 export function openSocket({ origin }: Target): Socket {
   const { hostname, port } = new URL(origin);
-  return connect({ host: hostname, port: Number(port) });
+  return connect({ host: hostname, port: Number(port), noDelay: true });
 }
 
 /** Reads one whole answer. */

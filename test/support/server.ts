@@ -7,7 +7,8 @@ import type { Protocol } from "./clients/protocols.ts";
 import { importFixture } from "./fixture.ts";
 import { type MintedKey, mintKey } from "./keys.ts";
 import type { Input, Operation } from "./operations.ts";
-import { type Exit, mustRun, type Running, type Surroundings, startPetstore } from "./petstore.ts";
+import { type Exit, type Running, type Surroundings, startPetstore } from "./petstore.ts";
+import { mustRunHere } from "./petstore-here.ts";
 import { type ReservedDatabase, reserveDatabases } from "./postgres/databases.ts";
 import { limitsFlags } from "./shared-limits.ts";
 
@@ -57,10 +58,10 @@ export class TestStore {
     return this.mintKey("--plan", "enterprise", "--per-minute", String(perMinute), "--per-day", String(perDay));
   }
 
-  /** Runs a command on this store. Returns its stdout. */
+  /** Runs a command on this store, in this process: for a server, that is another one. Returns its stdout. */
   async run(...args: readonly string[]): Promise<string> {
     await this.prepare();
-    return mustRun(...args, ...this.flags);
+    return mustRunHere(...args, ...this.flags);
   }
 
   remove(): void {

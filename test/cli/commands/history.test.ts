@@ -6,7 +6,8 @@ import { widthOf } from "../../../src/cli/print/terminal.ts";
 import type { StockChange } from "../../../src/domain/history.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
 import { createFolder } from "../../support/folder.ts";
-import { petstore, startPetstore } from "../../support/petstore.ts";
+import { startPetstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 
 const header = "id,name,category,photoUrls,tags,status,quantity\n";
 
@@ -20,7 +21,7 @@ async function createStore(): Promise<string> {
 
 async function importPets(cwd: string, csv: string): Promise<void> {
   writeFileSync(join(cwd, "pets.csv"), csv);
-  const { code, stderr } = await petstore(["import", "pets.csv"], { cwd });
+  const { code, stderr } = await petstoreHere(["import", "pets.csv"], { cwd });
   expect({ code, stderr }).toMatchObject({ code: 0 });
 }
 
@@ -30,7 +31,7 @@ describe("petstore history", () => {
   it("shows each change, the newest last", async () => {
     const cwd = await createStore();
     await importPets(cwd, "id,quantity\n2,5\n");
-    const { code, stdout, stderr } = await petstore(["history"], { cwd });
+    const { code, stdout, stderr } = await petstoreHere(["history"], { cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.split("\n")).toEqual([
       expect.stringMatching(/^WHEN +PET +BEFORE +AFTER +KIND +WHO +WHY$/),
@@ -45,7 +46,7 @@ describe("petstore history", () => {
   it("prints JSON Lines of the pets and the number asked for", async () => {
     const cwd = await createStore();
     await importPets(cwd, "id,quantity\n2,5\n3,6\n1,7\n");
-    const { stdout } = await petstore(["history", "--pet", "2", "--pet", "3", "--last", "3", "--json"], { cwd });
+    const { stdout } = await petstoreHere(["history", "--pet", "2", "--pet", "3", "--last", "3", "--json"], { cwd });
     const changes = stdout
       .trimEnd()
       .split("\n")
@@ -79,19 +80,19 @@ describe("petstore history", () => {
     ["--pet", "9223372036854775808", "the id of a pet, such as 7"],
     ["--last", "-1", "a whole number, such as 100"],
   ])("refuses %s %s", async (flag, value, expected) => {
-    const { code, stdout, stderr } = await petstore(["history", flag, value], { cwd: createFolder() });
+    const { code, stdout, stderr } = await petstoreHere(["history", flag, value], { cwd: createFolder() });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^petstore: option '${flag}.*It must be ${expected}\\.\n$`));
   });
 
   it("refuses an unknown pet, and a missing store", async () => {
     const cwd = await createStore();
-    expect(await petstore(["history", "--pet", "404"], { cwd })).toMatchObject({
+    expect(await petstoreHere(["history", "--pet", "404"], { cwd })).toMatchObject({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(/^petstore: There is no pet 404\..*\n$/),
     });
-    expect(await petstore(["history"], { cwd: createFolder() })).toMatchObject({ code: 1, stdout: "" });
+    expect(await petstoreHere(["history"], { cwd: createFolder() })).toMatchObject({ code: 1, stdout: "" });
   });
 });
 

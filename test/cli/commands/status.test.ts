@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
 import type { ServerStatus } from "../../../src/cli/ops-client.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore } from "../../support/petstore.ts";
+import { petstoreHere } from "../../support/petstore-here.ts";
 import { startServer } from "../../support/server.ts";
 
 const status: ServerStatus = {
@@ -99,7 +100,7 @@ b   0.10.0   2026-05-30 23:59Z  1h ago
 it("prints the answer of a newer server with all of its fields", async () => {
   const answer = { ...status, more: 1 };
   const opsUrl = await serveText(JSON.stringify(answer));
-  const { stdout } = await petstore(["status", "--ops-url", opsUrl, "--json"]);
+  const { stdout } = await petstoreHere(["status", "--ops-url", opsUrl, "--json"]);
   expect(JSON.parse(stdout)).toEqual(answer);
 });
 
@@ -123,12 +124,12 @@ it("shows a running server", async () => {
 it("asks the operator port of the settings", async () => {
   const port = new URL(await serveText(JSON.stringify(status))).port;
   const env = { PETSTORE_OPS_PORT: port, PETSTORE_OPS_HOST: "0.0.0.0" };
-  expect((await petstore(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
+  expect((await petstoreHere(["status"], { env })).stdout).toContain("petstore   1.2.3, up ");
 });
 
 it("asks the operator host of the settings, whatever its name", async () => {
   const env = { PETSTORE_OPS_PORT: "1", PETSTORE_OPS_HOST: "constructor" };
-  const { code, stderr } = await petstore(["status"], { env });
+  const { code, stderr } = await petstoreHere(["status"], { env });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
 });
@@ -139,7 +140,7 @@ it("asks on a port that browsers block", async () => {
     createServer((_request, response) => response.end(JSON.stringify(status))),
     10_080,
   );
-  expect((await petstore(["status", "--ops-url", opsUrl])).stdout).toContain("petstore   1.2.3, up ");
+  expect((await petstoreHere(["status", "--ops-url", opsUrl])).stdout).toContain("petstore   1.2.3, up ");
 });
 
 it.for<[what: string, answer: string, code: number]>([
@@ -149,7 +150,7 @@ it.for<[what: string, answer: string, code: number]>([
   ["an error", JSON.stringify(status), 404],
 ])("refuses another answer: %s", async ([, answer, code]) => {
   const opsUrl = await serveText(answer, code);
-  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+  expect(await petstoreHere(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: what answers at ${opsUrl} is not the operator port of a petstore server\n`,
@@ -163,7 +164,7 @@ it("stops reading an answer that does not end", async () => {
     }
   };
   const opsUrl = await listen(createServer((_request, response) => void Readable.from(endless()).pipe(response)));
-  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+  expect(await petstoreHere(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: what answers at ${opsUrl} is not the operator port of a petstore server\n`,
@@ -171,12 +172,17 @@ it("stops reading an answer that does not end", async () => {
 });
 
 it("waits a few seconds for the end of an answer", async () => {
+  const startTimeout = AbortSignal.timeout.bind(AbortSignal);
+  // Each second takes 50 ms.
+  const started = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => startTimeout(ms / 20));
+  onTestFinished(() => started.mockRestore());
   const opsUrl = await listen(createServer((_request, response) => void response.write("{")));
-  expect(await petstore(["status", "--ops-url", opsUrl])).toEqual({
+  expect(await petstoreHere(["status", "--ops-url", opsUrl])).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: no server answers at ${opsUrl}: The operation was aborted due to timeout\n`,
   });
+  expect(started.mock.calls).toEqual([[5_000]]);
 });
 
 it("follows no redirect", async () => {
@@ -184,7 +190,7 @@ it("follows no redirect", async () => {
   const opsUrl = await listen(
     createServer((_request, response) => void response.writeHead(302, { location: `${other}/status` }).end()),
   );
-  expect((await petstore(["status", "--ops-url", opsUrl])).code).toBe(1);
+  expect((await petstoreHere(["status", "--ops-url", opsUrl])).code).toBe(1);
 });
 
 it("says that no server answers", async () => {
@@ -193,7 +199,7 @@ it("says that no server answers", async () => {
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, "close");
-  expect(await petstore(["status", "--ops-port", String(port)], { cwd: createFolder() })).toEqual({
+  expect(await petstoreHere(["status", "--ops-port", String(port)], { cwd: createFolder() })).toEqual({
     code: 1,
     stdout: "",
     stderr: `petstore: no server answers at http://127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}\n`,

@@ -127,7 +127,7 @@ export class BareClient {
 
 /** Connects, and sends nothing. */
 export async function connectBare({ port }: Served): Promise<BareClient> {
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
   return new BareClient(socket);
