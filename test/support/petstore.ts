@@ -82,7 +82,8 @@ const compileCache = join(projectRoot, "node_modules/.cache/petstore");
 
 function start(args: readonly string[], { cwd = projectRoot, env, by = [] }: Surroundings) {
   const main = join(projectRoot, "src/main.ts");
-  const [program = "", ...rest] = [...by, process.execPath, main, ...args];
+  // As `bin/petstore` has it.
+  const [program = "", ...rest] = [...by, process.execPath, "--no-maglev", main, ...args];
   const variables = { ...bareEnvironment(), NODE_COMPILE_CACHE: compileCache, ...interceptors(args), ...env };
   return spawn(program, rest, { cwd, env: variables });
 }
