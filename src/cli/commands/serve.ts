@@ -36,8 +36,7 @@ async function serveStore(config: ServerConfig, signals: ServerSignals): Promise
 }
 
 async function serveDemo(config: ServerConfig, signals: ServerSignals): Promise<void> {
-  // The modules load while the store's thread starts. They take one long turn of the event loop, so that comes next.
-  const [secret] = await Promise.all([prepareDemo(config.db), setImmediate().then(loadServer)]);
+  const secret = await prepareDemo(config.db);
   const running = await start(config);
   // A demo most likely has a self-signed certificate.
   const trust = config.tls === undefined ? "" : "--insecure ";

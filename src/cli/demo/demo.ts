@@ -12,8 +12,8 @@ import { withUnservedStore } from "../store-file.ts";
  */
 export function prepareDemo(db: string): Promise<string> {
   return withUnservedStore(db, async (store) => {
-    // The key first: meanwhile the thread starts that writes it.
-    const [secret] = await Promise.all([renewDemoKey(store), importSamples(store)]);
+    const secret = await renewDemoKey(store);
+    await importSamples(store);
     return secret;
   });
 }

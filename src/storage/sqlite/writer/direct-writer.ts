@@ -11,7 +11,8 @@ import type { CommittedWrites, StoreWriter, Task, WriteArgs, Writes } from "./wr
 
 /**
  * The writer of a store on its caller's thread, for commands: they have nothing else to do while they write, and starting
- * a thread takes longer than what most of them do.
+ * a thread takes longer than what most of them do. A write waits for others' transactions, so it must not be asked for
+ * during an import by the same thread.
  */
 export class DirectWriter implements StoreWriter {
   readonly #path: string;
