@@ -8,6 +8,12 @@ export const anyWriter = "";
 /** Where PostgreSQL tells of changes, with the writer that has made them. */
 export const changesChannel = "petstore_changes";
 
+/** Whoever makes many changes tells of them so often at most, in milliseconds. */
+export const tellingPauseMs = 20;
+
+/** How long after a notification those changes are asked for that were not told. */
+const untoldMs = 2 * tellingPauseMs;
+
 /** Counts changes of a topic by a writer, in the transaction that makes them. The commit tells those who listen. */
 export async function countChanges(
   connection: Queryable,
@@ -72,6 +78,7 @@ export class ChangeListener {
   readonly #heard: () => void;
   #connection: Connection | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #untold: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /** `writer` is the one whose changes are not told. */
@@ -84,6 +91,7 @@ export class ChangeListener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#untold);
     await this.#connection?.close();
   }
 
@@ -97,7 +105,7 @@ export class ChangeListener {
       this.#connection = connection;
       connection.onNotification((whose) => {
         if (whose !== writer) {
-          this.#heard();
+          this.#hear();
         }
       });
       connection.onLost(() => this.#listenLater(writer));
@@ -107,6 +115,12 @@ export class ChangeListener {
       this.#connection?.cut();
       this.#listenLater(writer);
     }
+  }
+
+  #hear(): void {
+    this.#heard();
+    clearTimeout(this.#untold);
+    this.#untold = setTimeout(this.#heard, untoldMs).unref();
   }
 
   #listenLater(writer: string): void {

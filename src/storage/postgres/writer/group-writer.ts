@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
+import { tellingPauseMs } from "../change-tokens.ts";
 import {
   Connection,
   connectTimeoutMs,
@@ -72,6 +73,8 @@ export class GroupWriter {
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
+  /** When a group of plain changes has told other servers last. */
+  #toldAtMs = -Infinity;
 
   constructor(address: DatabaseAddress, options: GroupWriterOptions) {
     this.#address = address;
@@ -105,9 +108,12 @@ export class GroupWriter {
     // Writes of the same turn share the first group.
     await Promise.resolve();
     while (this.#waiters.length > 0) {
-      await this.#writeGroup(this.#takeGroup());
-      // What has arrived with the answer joins the next group: larger groups cost less.
-      await setImmediate();
+      const group = this.#takeGroup();
+      await this.#writeGroup(group);
+      // Larger groups cost less: what has arrived with the answer joins a small one.
+      if (this.#waiters.length < group.length) {
+        await setImmediate();
+      }
     }
     this.#working = undefined;
   }
@@ -182,9 +188,8 @@ export class GroupWriter {
       this.#options.committed?.({ size: group.length, syncMs });
     }
     this.#tell(set);
-    for (const each of settle) {
-      each();
-    }
+    // First of all the next group goes to the database, which would wait for it.
+    process.nextTick(callAll, settle);
   }
 
   /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group takes two. */
@@ -195,12 +200,16 @@ export class GroupWriter {
       return undefined;
     }
     const begunAtMs = performance.now();
+    const tells = begunAtMs - this.#toldAtMs >= tellingPauseMs;
     const set = await attempt.writePlain(head, () =>
-      writePlainChanges(connection, tasks, { head, writer: this.#options.writer }),
+      writePlainChanges(connection, tasks, { head, writer: this.#options.writer, tells }),
     );
     if (set === undefined) {
       attempt.isTurnedDown = true;
       return undefined;
+    }
+    if (tells) {
+      this.#toldAtMs = begunAtMs;
     }
     const syncMs = performance.now() - begunAtMs;
     return { set, settle: group.map((waiter) => tellWritten(waiter, set)), syncMs };
@@ -356,6 +365,12 @@ function tellWritten(waiter: Waiter, set: WorkingSet): () => void {
     return () => waiter.resolve(written);
   } catch (error) {
     return () => waiter.reject(storeUnavailable(error));
+  }
+}
+
+function callAll(calls: readonly (() => void)[]): void {
+  for (const call of calls) {
+    call();
   }
 }
 

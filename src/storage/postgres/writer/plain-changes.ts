@@ -17,6 +17,15 @@ export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is re
   );
 }
 
+/** How a group of plain changes is written. */
+interface PlainWriting {
+  /** Where the head is expected. */
+  readonly head: Head;
+  readonly writer: string;
+  /** Whether other servers are told at once. */
+  readonly tells: boolean;
+}
+
 /**
  * Writes a group of plain changes and commits it, in one round trip. Returns what it has found, on which the writes are
  * then decided as ever. Returns undefined, and has written nothing, where the head is not `head` any more, or where a
@@ -25,7 +34,7 @@ export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is re
 export async function writePlainChanges(
   connection: Queryable,
   tasks: readonly PlainTask[],
-  { head, writer }: { readonly head: Head; readonly writer: string },
+  { head, writer, tells }: PlainWriting,
 ): Promise<WorkingSet | undefined> {
   const commands = tasks.map(({ plain }) => plain);
   const contexts = tasks.map(({ context }) => context);
@@ -45,6 +54,7 @@ export async function writePlainChanges(
     head.holdPosition,
     head.lineage,
     writer,
+    tells,
   );
   if (rows.length === 0) {
     return undefined;
@@ -89,6 +99,6 @@ const statement = `
   ), counted AS (
     INSERT INTO change_counts AS known (writer, topic, count) SELECT $14, 'stock', $10 FROM advanced
     ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count
-    RETURNING pg_notify('${changesChannel}', writer)
+    RETURNING CASE WHEN $15 THEN pg_notify('${changesChannel}', writer) IS NULL END
   )
   SELECT pet_id, before AS quantity, revision, held, status FROM advanced CROSS JOIN asked`;
