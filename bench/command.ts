@@ -21,7 +21,7 @@ Usage: npm run bench -- [flags]
 
 It needs wrk. bench/README.md says what else it uses, and what its figures mean.`;
 
-const thorough: Plan = { rounds: 3, roundSeconds: 4, warmUpSeconds: 2, probeSeconds: 2, profiledSeconds: 5 };
+const thorough: Plan = { rounds: 3, roundSeconds: 4, warmUpSeconds: 5, probeSeconds: 2, profiledSeconds: 5 };
 const quick: Plan = { rounds: 2, roundSeconds: 2, warmUpSeconds: 1, probeSeconds: 1, profiledSeconds: 3 };
 const trial: Plan = { rounds: 1, roundSeconds: 1, warmUpSeconds: 1, probeSeconds: 1, profiledSeconds: 0 };
 

@@ -8,16 +8,24 @@ export const anyWriter = "";
 /** Where PostgreSQL tells of changes, with the writer that has made them. */
 export const changesChannel = "petstore_changes";
 
+/** How changes are counted. */
+export interface ChangeCount {
+  /** Whose changes they are. */
+  readonly writer: string;
+  /** Whether the commit tells those who listen. */
+  readonly tells: boolean;
+}
+
 /** Whoever makes many changes tells of them so often at most, in milliseconds. */
 export const tellingPauseMs = 20;
 
 /** How long after a notification those changes are asked for that were not told. */
 const untoldMs = 2 * tellingPauseMs;
 
-/** Counts changes of a topic by a writer, in the transaction that makes them. The commit tells those who listen. */
+/** Counts changes of a topic, in the transaction that makes them. */
 export async function countChanges(
   connection: Queryable,
-  writer: string,
+  { writer, tells }: ChangeCount,
   topic: ChangeTopic,
   count: number,
 ): Promise<void> {
@@ -27,10 +35,11 @@ export async function countChanges(
        ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count
        RETURNING writer
      )
-     SELECT pg_notify('${changesChannel}', writer) FROM counted`,
+     SELECT pg_notify('${changesChannel}', writer) FROM counted WHERE $4`,
     writer,
     topic,
     BigInt(count),
+    tells,
   );
 }
 

@@ -30,7 +30,7 @@ export function importAll(address: DatabaseAddress, imports: Imports, nowMs: num
     await mergeStaged(connection, orderImport);
     await mergeStock(connection, nowMs);
     if (hasChanges(result)) {
-      await countChanges(connection, anyWriter, "stock", 1);
+      await countChanges(connection, { writer: anyWriter, tells: true }, "stock", 1);
     }
     await connection.commit();
     return result;

@@ -418,7 +418,7 @@ export class PostgresStore implements Store {
     const change = () =>
       this.#pool.transaction(async (connection) => {
         const value = await write(connection);
-        await countChanges(connection, this.#writer, topic, 1);
+        await countChanges(connection, { writer: this.#writer, tells: true }, topic, 1);
         return value;
       });
     return this.#rareWrites.run(1, change);

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
-import { tellingPauseMs } from "../change-tokens.ts";
+import { type ChangeCount, tellingPauseMs } from "../change-tokens.ts";
 import {
   Connection,
   connectTimeoutMs,
@@ -73,7 +73,7 @@ export class GroupWriter {
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
-  /** When a group of plain changes has told other servers last. */
+  /** When the last group began that has told others. */
   #toldAtMs = -Infinity;
 
   constructor(address: DatabaseAddress, options: GroupWriterOptions) {
@@ -180,10 +180,15 @@ export class GroupWriter {
   async #commit(group: readonly Waiter[], attempt: Attempt, deadline: number): Promise<void> {
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
-    const written =
-      (await this.#writeAtOnce(connection, group, attempt)) ?? (await this.#write(connection, group, attempt));
-    const { set, settle, syncMs } = written;
+    const begunAtMs = performance.now();
+    const count = { writer: this.#options.writer, tells: begunAtMs - this.#toldAtMs >= tellingPauseMs };
+    const { set, settle, syncMs } =
+      (await this.#writeAtOnce(connection, group, attempt, count)) ??
+      (await this.#write(connection, group, attempt, count));
     this.#head.noteLeft(set.head);
+    if (count.tells && set.changes.length > 0) {
+      this.#toldAtMs = begunAtMs;
+    }
     if (syncMs !== undefined) {
       this.#options.committed?.({ size: group.length, syncMs });
     }
@@ -193,30 +198,24 @@ export class GroupWriter {
   }
 
   /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group takes two. */
-  async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt) {
+  async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
     const tasks = group.map(({ task }) => task);
     const { likely: head } = this.#head;
     if (head === undefined || attempt.doubt !== undefined || !arePlain(tasks)) {
       return undefined;
     }
     const begunAtMs = performance.now();
-    const tells = begunAtMs - this.#toldAtMs >= tellingPauseMs;
-    const set = await attempt.writePlain(head, () =>
-      writePlainChanges(connection, tasks, { head, writer: this.#options.writer, tells }),
-    );
+    const set = await attempt.writePlain(head, () => writePlainChanges(connection, tasks, head, count));
     if (set === undefined) {
       attempt.isTurnedDown = true;
       return undefined;
-    }
-    if (tells) {
-      this.#toldAtMs = begunAtMs;
     }
     const syncMs = performance.now() - begunAtMs;
     return { set, settle: group.map((waiter) => tellWritten(waiter, set)), syncMs };
   }
 
   /** Resolves once the group is committed. `syncMs` is how long that took; undefined where there was nothing to write. */
-  async #write(connection: Connection, group: readonly Waiter[], attempt: Attempt) {
+  async #write(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
     const begun = connection.command("BEGIN");
     begun.catch(() => {});
     try {
@@ -234,7 +233,7 @@ export class GroupWriter {
         return { set, settle, syncMs: undefined };
       }
       attempt.hasWritten = true;
-      await flush(connection, set, this.#options.writer);
+      await flush(connection, set, count);
       return { set, settle, syncMs: performance.now() - decidedAtMs };
     } catch (error) {
       if (!connection.isLost) {

@@ -1,6 +1,6 @@
 import { maxInt64, minInt64 } from "../../../domain/ranges.ts";
 import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
-import { changesChannel } from "../change-tokens.ts";
+import { type ChangeCount, changesChannel } from "../change-tokens.ts";
 import type { Queryable } from "../connection/connection.ts";
 import { type StockRow, stockFromRow } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
@@ -17,15 +17,6 @@ export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is re
   );
 }
 
-/** How a group of plain changes is written. */
-interface PlainWriting {
-  /** Where the head is expected. */
-  readonly head: Head;
-  readonly writer: string;
-  /** Whether other servers are told at once. */
-  readonly tells: boolean;
-}
-
 /**
  * Writes a group of plain changes and commits it, in one round trip. Returns what it has found, on which the writes are
  * then decided as ever. Returns undefined, and has written nothing, where the head is not `head` any more, or where a
@@ -34,7 +25,8 @@ interface PlainWriting {
 export async function writePlainChanges(
   connection: Queryable,
   tasks: readonly PlainTask[],
-  { head, writer, tells }: PlainWriting,
+  head: Head,
+  { writer, tells }: ChangeCount,
 ): Promise<WorkingSet | undefined> {
   const commands = tasks.map(({ plain }) => plain);
   const contexts = tasks.map(({ context }) => context);

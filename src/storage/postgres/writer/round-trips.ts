@@ -1,7 +1,7 @@
 import type { HoldState } from "../../../domain/hold.ts";
 import type { PetStatus } from "../../../domain/pet.ts";
 import { revisionOf } from "../../rows.ts";
-import { countChanges } from "../change-tokens.ts";
+import { type ChangeCount, countChanges } from "../change-tokens.ts";
 import type { Connection, Queryable } from "../connection/connection.ts";
 import { type HoldRow, holdColumns, holdFromRow } from "../holds.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
@@ -160,9 +160,9 @@ export function isDirty(set: WorkingSet): boolean {
 
 /**
  * Writes what the writes of a group have left, and commits, in one round trip: each statement works on a whole set of
- * rows. `writer` is whose changes these are.
+ * rows.
  */
-export async function flush(connection: Connection, set: WorkingSet, writer: string): Promise<void> {
+export async function flush(connection: Connection, set: WorkingSet, count: ChangeCount): Promise<void> {
   const statements = [
     writeChanges(connection, set),
     writeNewHolds(connection, set),
@@ -171,7 +171,7 @@ export async function flush(connection: Connection, set: WorkingSet, writer: str
     writeStocks(connection, set),
     writeHead(connection, set),
     writeRecords(connection, set),
-    countStockChanges(connection, set, writer),
+    countStockChanges(connection, set, count),
     connection.commit(),
   ];
   // After a failed statement the others fail, too, and tell less.
@@ -207,9 +207,9 @@ async function writeChanges(connection: Queryable, { changes }: WorkingSet): Pro
   }
 }
 
-async function countStockChanges(connection: Queryable, { changes }: WorkingSet, writer: string): Promise<void> {
+async function countStockChanges(connection: Queryable, { changes }: WorkingSet, count: ChangeCount): Promise<void> {
   if (changes.length > 0) {
-    await countChanges(connection, writer, "stock", changes.length);
+    await countChanges(connection, count, "stock", changes.length);
   }
 }
 
