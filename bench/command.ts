@@ -21,9 +21,30 @@ Usage: npm run bench -- [flags]
 
 It needs wrk. bench/README.md says what else it uses, and what its figures mean.`;
 
-const thorough: Plan = { rounds: 3, roundSeconds: 4, warmUpSeconds: 5, probeSeconds: 2, profiledSeconds: 5 };
-const quick: Plan = { rounds: 2, roundSeconds: 2, warmUpSeconds: 1, probeSeconds: 1, profiledSeconds: 3 };
-const trial: Plan = { rounds: 1, roundSeconds: 1, warmUpSeconds: 1, probeSeconds: 1, profiledSeconds: 0 };
+const thorough: Plan = {
+  rounds: 3,
+  roundSeconds: 4,
+  warmUpSeconds: 5,
+  longRoundSeconds: 600,
+  probeSeconds: 2,
+  profiledSeconds: 5,
+};
+const quick: Plan = {
+  rounds: 2,
+  roundSeconds: 2,
+  warmUpSeconds: 1,
+  longRoundSeconds: 20,
+  probeSeconds: 1,
+  profiledSeconds: 3,
+};
+const trial: Plan = {
+  rounds: 1,
+  roundSeconds: 1,
+  warmUpSeconds: 1,
+  longRoundSeconds: 1,
+  probeSeconds: 1,
+  profiledSeconds: 0,
+};
 
 /** Reads the arguments. Throws on an unknown one. */
 export function parseCommand(args: readonly string[]): Command | "help" {

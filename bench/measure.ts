@@ -6,6 +6,8 @@ export interface Plan {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
+  /** The one round of a long scenario. */
+  readonly longRoundSeconds: number;
   /** How long each of the two runs takes that count system calls and allocations. */
   readonly probeSeconds: number;
   /** How long the service is profiled under each load; 0 for no profile. */
@@ -32,10 +34,11 @@ export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[
   for (const bout of bouts) {
     await bout.run(plan.warmUpSeconds);
   }
+  const [count, seconds] = scenario.isLong ? [1, plan.longRoundSeconds] : [plan.rounds, plan.roundSeconds];
   const rounds = new Map(bouts.map((bout) => [bout, [] as Round[]]));
-  for (let round = 0; round < plan.rounds; round += 1) {
+  for (let round = 0; round < count; round += 1) {
     for (const bout of round % 2 === 0 ? bouts : bouts.toReversed()) {
-      rounds.get(bout)?.push(await bout.run(plan.roundSeconds));
+      rounds.get(bout)?.push(await bout.run(seconds));
     }
   }
   const standings: Standing[] = [];

@@ -33,6 +33,8 @@ export interface Bout {
 export interface Scenario {
   readonly title: string;
   readonly targets: readonly Target[];
+  /** Whether it has one long round instead of several short ones: for what happens rarely. */
+  readonly isLong?: boolean;
   /** Starts all contenders. The stack stops them. */
   start(held: AsyncDisposableStack): Promise<readonly Bout[]>;
 }

@@ -11,10 +11,10 @@ export interface Results {
 
 /** The page of a run's results. */
 export function resultsPage({ plan, machine, remarks, reports }: Results): string {
-  const { rounds, roundSeconds, warmUpSeconds } = plan;
+  const { rounds, roundSeconds, warmUpSeconds, longRoundSeconds } = plan;
   return `${[
     "# Results",
-    `Measured on ${new Date().toISOString().slice(0, 10)}: ${rounds} rounds of ${roundSeconds} s, after ${warmUpSeconds} s of warm-up. ${again}`,
+    `Measured on ${new Date().toISOString().slice(0, 10)}: ${rounds} rounds of ${roundSeconds} s, after ${warmUpSeconds} s of warm-up; a long round has ${longRoundSeconds} s. ${again}`,
     machine,
     ...remarks,
     method,
@@ -44,8 +44,8 @@ run the bench reads the file to verify that the updates are in it, and in the se
 - Each idempotency key is used once; \`:adjust\` adds 1; *page of 20* is \`GET /v1/inventory?pageSize=20\`.
 - *Tail*: requests are due at a fixed rate, and a latency counts from the time at which its request was due. So a server
   that stalls pays for all requests of that time (no coordinated omission). *late p99* is how late the generator itself
-  sent them, which is part of the latencies. *longest GC* is the longest pause of a Node server's main thread, over all
-  rounds.
+  sent them, which is part of the latencies. *longest GC* is the longest pause of a Node server's main thread for V8's
+  collector, over all rounds.
 - *load's core*: how much of one core the load generator used. Near 100 % the figures measure the generator.
 - gRPC's load comes from a generator of the bench (\`bench/load/h2.ts\`), since \`h2load\` sends the same body each time; so
   does the load at a fixed rate (\`bench/load/open-loop.ts\`). All other load comes from \`wrk\`, on one thread.`;

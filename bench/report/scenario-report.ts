@@ -5,7 +5,8 @@ import { judge, type Verdict, verdictCells, verdictTitles } from "./verdict.ts";
 
 /** The tables of one scenario, as Markdown that is readable on a terminal, too. */
 export function reportScenario({ title, targets }: Scenario, standings: readonly Standing[]): string {
-  return [`## ${title}`, standingsTable(standings), verdictsTable(judge(targets, standings))].join("\n\n");
+  const verdicts = targets.length === 0 ? [] : [verdictsTable(judge(targets, standings))];
+  return [`## ${title}`, standingsTable(standings), ...verdicts].join("\n\n");
 }
 
 /** A figure of a standing. A column without any figure is left out. */

@@ -9,7 +9,7 @@ import type { Setting } from "./setting.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { slowDisk } from "./slow-disk.ts";
 import { changesOfOneClient, stockChanges } from "./stock-changes.ts";
-import { tailScenario } from "./tail.ts";
+import { longScenario, tailScenario } from "./tail.ts";
 import { atLeast, compared, cpuAtMost } from "./targets.ts";
 
 const patchLoad = wrkLoad("patch", 64);
@@ -191,5 +191,6 @@ function tails({ contenders, city, directory }: Setting): Scenario[] {
       peers: [fastify, goHttp],
       ...setting,
     }),
+    longScenario({ title: "Pauses: a long round of REST PATCH, at half of the top rate", kind: "patch", ...setting }),
   ];
 }

@@ -49,6 +49,11 @@ export function tailScenario({ title, kind, service, peers, data, directory }: T
   };
 }
 
+/** The service alone, for long enough to see all that V8's collector does, at half of its top rate. */
+export function longScenario({ title, kind, service, data, directory }: Omit<TailScenario, "peers">): Scenario {
+  return { ...tailScenario({ title, kind, service, peers: [], data, directory }), isLong: true };
+}
+
 /** A server under `strace` answers fewer requests than come, so it is not probed. */
 function unprobed(corner: Corner): Bout {
   const bout = boutOf(corner);

@@ -3,6 +3,15 @@ import { measure } from "../../bench/measure.ts";
 import { unmeasured } from "../../bench/round.ts";
 import type { Bout } from "../../bench/scenario.ts";
 
+const plan = {
+  rounds: 2,
+  roundSeconds: 5,
+  warmUpSeconds: 3,
+  longRoundSeconds: 7,
+  probeSeconds: 1,
+  profiledSeconds: 0,
+};
+
 it("measures contenders in turn, every other round in reverse order, and probes them afterwards", async () => {
   const log: string[] = [];
   const boutOf = (name: string): Bout => ({
@@ -17,11 +26,20 @@ it("measures contenders in turn, every other round in reverse order, and probes 
     },
   });
   const scenario = { title: "", targets: [], start: async () => [boutOf("a"), boutOf("b")] };
-  const plan = { rounds: 2, roundSeconds: 5, warmUpSeconds: 3, probeSeconds: 1, profiledSeconds: 0 };
   const [a, b] = await measure(scenario, plan);
   expect(log).toEqual(["a 3", "b 3", "a 5", "b 5", "b 5", "a 5", "probe a 1", "probe b 1"]);
   expect(a?.rounds.map((round) => round.requestsPerSecond)).toEqual([3, 6]);
   expect(b?.rounds.map((round) => round.requestsPerSecond)).toEqual([4, 5]);
   expect(a?.round.requestsPerSecond).toBe(4.5);
   expect(a?.probe?.allocatedBytesPerRequest).toBe(2);
+});
+
+it("measures a long scenario in one long round", async () => {
+  const seconds: number[] = [];
+  const run = async (each: number) => {
+    seconds.push(each);
+    return unmeasured;
+  };
+  await measure({ title: "", targets: [], isLong: true, start: async () => [{ name: "a", run }] }, plan);
+  expect(seconds).toEqual([3, 7]);
 });
