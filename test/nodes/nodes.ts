@@ -1,7 +1,10 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
-import { importFixture } from "../support/fixture.ts";
+import { importFixture, pets, toCsv } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
+import { petstore } from "../support/petstore.ts";
 import { clusterPort, reserveDatabase } from "../support/postgres/databases.ts";
 import { DatabaseProxy } from "../support/postgres/proxy.ts";
 import type { Random } from "../support/random.ts";
@@ -9,6 +12,9 @@ import { RedisServer } from "../support/redis-server.ts";
 import { serve, type TestServer, TestStore } from "../support/server.ts";
 
 const count = 3;
+
+/** Of the key, each minute and each day. */
+const quota = [1_000_000_000, 1_000_000_000] as const;
 
 /** How long what is promised may take, in milliseconds: longer where the machine does other things, too. */
 export function promisedMs(ms: number): number {
@@ -21,6 +27,8 @@ interface NodesOptions {
   readonly postgresPort?: number;
   /** Whether each server has a proxy between itself and the database. */
   readonly isProxied?: boolean;
+  /** The checkout of an earlier version, which makes the database, and whose servers run until they are restarted. */
+  readonly former?: string | undefined;
   /** Further flags of a server. */
   readonly flags?: (index: number) => readonly string[];
   /** Further variables of a server. */
@@ -50,12 +58,13 @@ export class Nodes {
     const postgresPort = options.postgresPort ?? (await clusterPort());
     const store = new TestStore(reserveDatabase(postgresPort));
     await store.prepare();
-    await importFixture(store.db);
-    const { key } = await store.mintQuota(1_000_000_000, 1_000_000_000);
+    const key = await (options.former === undefined ? fill(store) : fillByCommands(store, options.former));
     const proxied = options.isProxied === true ? count : 0;
     const proxies = await Promise.all(Array.from({ length: proxied }, () => DatabaseProxy.start(postgresPort)));
     const nodes = new Nodes({ store, key, redis: await RedisServer.start(), proxies }, options);
-    nodes.servers.push(...(await Promise.all(Array.from({ length: count }, (_, index) => nodes.#serve(index)))));
+    nodes.servers.push(
+      ...(await Promise.all(Array.from({ length: count }, (_, index) => nodes.#serve(index, options.former)))),
+    );
     // The first calls load modules and connect, which takes seconds where the machine has much else to do.
     await nodes.each((server) => until(() => isWell(server, key), 30_000));
     return nodes;
@@ -79,7 +88,7 @@ export class Nodes {
   async restart(index: number, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     const ended = this.servers[index] as TestServer;
     await ended.end(signal);
-    this.servers[index] = await this.#serve(index, "--port", String(ended.port));
+    this.servers[index] = await this.#serve(index, undefined, "--port", String(ended.port));
     // Calls in vain have opened connections again.
     ended.closeClients();
   }
@@ -94,13 +103,36 @@ export class Nodes {
     this.store.remove();
   }
 
-  #serve(index: number, ...more: readonly string[]): Promise<TestServer> {
+  #serve(index: number, checkout: string | undefined, ...more: readonly string[]): Promise<TestServer> {
     const { flags, env } = this.#options;
     const database = new URL(this.store.db);
     database.port = String(this.proxies[index]?.port ?? database.port);
     const all = ["--database", database.href, "--limits", this.redis.url, ...(flags?.(index) ?? []), ...more];
-    return serve(this.store, { flags: all, env: env?.(index) ?? {} });
+    return serve(this.store, { flags: all, env: env?.(index) ?? {}, ...(checkout !== undefined && { checkout }) });
   }
+}
+
+/** Fills a store with the fixture. Returns a key. */
+async function fill(store: TestStore): Promise<string> {
+  await importFixture(store.db);
+  return (await store.mintQuota(...quota)).key;
+}
+
+/** The same by the commands of another checkout, and without orders and holds. */
+async function fillByCommands(store: TestStore, checkout: string): Promise<string> {
+  const file = join(store.directory, "pets.csv");
+  writeFileSync(file, toCsv(pets));
+  const run = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await petstore([...args, ...store.flags], { checkout });
+    if (code !== 0) {
+      throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
+    }
+    return stdout;
+  };
+  await run("import", file);
+  const [perMinute, perDay] = quota;
+  const limits = ["--per-minute", String(perMinute), "--per-day", String(perDay)];
+  return JSON.parse(await run("keys", "create", "--json", "--plan", "enterprise", ...limits)).key;
 }
 
 /** Whether a server reads and writes the stock. It changes nothing. */

@@ -1,6 +1,7 @@
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPetstoreClient } from "../../client/src/index.ts";
+import manifest from "../../package.json" with { type: "json" };
 import { StockLoad } from "../faults/stock/load.ts";
 import { Balancer } from "../support/balancer.ts";
 import { rest } from "../support/clients/protocols.ts";
@@ -50,6 +51,53 @@ describe.runIf(canHaveNodes)("three servers behind a load balancer", () => {
     report("rolling restart", { restarts: rounds * nodes.servers.length, calls: load.calls });
   });
 });
+
+/** The checkout of an earlier version, with its dependencies, where there is one. */
+const former = process.env.PETSTORE_TEST_FORMER;
+
+describe.runIf(canHaveNodes && former !== undefined)("three servers of an earlier version", () => {
+  let nodes: Nodes;
+  let balancer: Balancer;
+
+  beforeAll(async () => {
+    nodes = await Nodes.start({ former });
+    balancer = await Balancer.start(nodes.ports);
+  }, 60_000);
+
+  afterAll(async () => {
+    balancer?.close();
+    await nodes?.stop();
+  });
+
+  it("are replaced by this version one after the other without an error at clients that try again", {
+    timeout: 90_000,
+  }, async () => {
+    const { key: apiKey } = nodes;
+    const baseUrl = `http://127.0.0.1:${balancer.port}`;
+    const load = new UpdateLoad(() => createPetstoreClient({ baseUrl, apiKey, transport: createGrpcTransport, retry }));
+    const versions = [await versionsOf(nodes.store.db)];
+    for (const index of nodes.servers.keys()) {
+      await load.allAtWork();
+      await nodes.restart(index, "SIGTERM");
+      versions.push(await versionsOf(nodes.store.db));
+    }
+    await load.allAtWork();
+    await load.stop();
+    expect(load.errors).toEqual([]);
+    const [earlier = ""] = versions[0] ?? [];
+    expect(earlier).not.toBe(manifest.version);
+    expect(versions).toEqual(
+      [0, 1, 2, 3].map((count) => [0, 1, 2].map((i) => (i < count ? manifest.version : earlier))),
+    );
+    report("rolling upgrade", { from: earlier, to: manifest.version, calls: load.calls });
+  });
+});
+
+/** The versions of the servers, the latest first. */
+async function versionsOf(url: string): Promise<string[]> {
+  const [found] = await runSql(url, "SELECT version FROM servers ORDER BY started_at DESC");
+  return (found?.rows ?? []).map(({ version }) => version);
+}
 
 /** What a later version may do to a database that this one uses: see `migrations.ts`. */
 async function addToEverything(url: string): Promise<void> {

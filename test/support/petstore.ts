@@ -13,6 +13,8 @@ export const projectRoot = join(import.meta.dirname, "..", "..");
 export interface Surroundings {
   /** The root of the project by default. */
   readonly cwd?: string;
+  /** The checkout that has the command; this one by default. */
+  readonly checkout?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** The content of stdin; empty by default. */
   readonly input?: string;
@@ -80,8 +82,8 @@ export function startPetstore(args: readonly string[], surroundings: Surrounding
 /** Where `bin/petstore` has Node keep compiled code. */
 const compileCache = join(projectRoot, "node_modules/.cache/petstore");
 
-function start(args: readonly string[], { cwd = projectRoot, env, by = [] }: Surroundings) {
-  const main = join(projectRoot, "src/main.ts");
+function start(args: readonly string[], { cwd = projectRoot, checkout = projectRoot, env, by = [] }: Surroundings) {
+  const main = join(checkout, "src/main.ts");
   // As `bin/petstore` has it.
   const [program = "", ...rest] = [...by, process.execPath, "--no-maglev", main, ...args];
   const variables = { ...bareEnvironment(), NODE_COMPILE_CACHE: compileCache, ...interceptors(args), ...env };

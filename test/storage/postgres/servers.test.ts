@@ -153,11 +153,11 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     const { stores } = await openStores(2);
     const [writing, hearing] = stores as [PostgresStore, PostgresStore];
     await writing.importAll({ pets: [createPet({ id: 1n })] }, 0);
-    let known = 0;
-    hearing.onOthersChange(async () => {
-      known = (await hearing.changeTokens()).stock;
-    });
     const { stock } = await hearing.changeTokens();
+    let known: Promise<number> | undefined;
+    hearing.onOthersChange(() => {
+      known = hearing.changeTokens().then((tokens) => tokens.stock);
+    });
     await expect.poll(() => known).toBe(stock);
     for (let quantity = 1n; quantity <= 40n; quantity++) {
       await setStock(writing, 1n, quantity);
