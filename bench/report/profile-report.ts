@@ -19,12 +19,12 @@ function costsTable(profiles: readonly Profile[]): string {
 const bounds = `What bounds the ratios, what was tried, and what would raise them
 ([docs/decisions.md](../docs/decisions.md) has the trials with their figures):
 
-- *Updates over REST*: two threads, the load and the system's own work share two cores. The main thread is the bound:
-  it runs most of the time, and waits for a core for much of the rest. A third of its time is the system's writing to
-  sockets, one call an answer, which every contender pays; so the cheaper system calls are, the closer are the peers.
-  The writing thread syncs each group to the disk, which the peers do not. Tried without a gain: other priorities,
-  larger groups, the collector's and the compiler's flags. A third core would raise the ratios, and so would one system
-  call for many sockets, which Node does not offer.
+- *Updates over REST, and over Connect in JSON*: two threads, the load and the system's own work share two cores. The
+  main thread is the bound: it runs most of the time, and waits for a core for much of the rest. A third of its time
+  is the system's writing to sockets, one call an answer, which every contender pays; so the cheaper system calls are,
+  the closer are the peers. The writing thread syncs each group to the disk, which the peers do not. Tried without a
+  gain: other priorities, larger groups, the collector's and the compiler's flags. A third core would raise the
+  ratios, and so would one system call for many sockets, which Node does not offer.
 - *Single reads against the bare server*: what is left beside the server's two system calls is the work itself: the key, two
   windows, the route, the headers of the limits, the record of the call.
 - *The list of 50,759 pets*: the system copies 2.6 MB for each answer, which takes most of the time here, and little of
