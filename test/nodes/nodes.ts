@@ -4,7 +4,7 @@ import { rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
 import { importFixture, pets, toCsv } from "../support/fixture.ts";
 import { amount } from "../support/long.ts";
-import { petstore } from "../support/petstore.ts";
+import { outputOf, petstore } from "../support/petstore.ts";
 import { clusterPort, reserveDatabase } from "../support/postgres/databases.ts";
 import { DatabaseProxy } from "../support/postgres/proxy.ts";
 import type { Random } from "../support/random.ts";
@@ -122,13 +122,8 @@ async function fill(store: TestStore): Promise<string> {
 async function fillByCommands(store: TestStore, checkout: string): Promise<string> {
   const file = join(store.directory, "pets.csv");
   writeFileSync(file, toCsv(pets));
-  const run = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await petstore([...args, ...store.flags], { checkout });
-    if (code !== 0) {
-      throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
-    }
-    return stdout;
-  };
+  const run = async (...args: readonly string[]) =>
+    outputOf(args, await petstore([...args, ...store.flags], { checkout }));
   await run("import", file);
   const [perMinute, perDay] = quota;
   const limits = ["--per-minute", String(perMinute), "--per-day", String(perDay)];

@@ -21,6 +21,27 @@ const rounds = amount(1, 10);
 /** The default suffices where the machine does nothing else: where it does, a server may take seconds to start. */
 const retry = isLong ? {} : { maxAttempts: 12 };
 
+interface Restarts {
+  readonly restarts: number;
+  /** Called after each of them. */
+  readonly restarted?: () => Promise<void>;
+}
+
+/** Restarts one server after the other, while clients that try again update pets through the balancer. */
+async function restartInTurn(nodes: Nodes, balancer: Balancer, { restarts, restarted }: Restarts): Promise<UpdateLoad> {
+  const { key: apiKey } = nodes;
+  const baseUrl = `http://127.0.0.1:${balancer.port}`;
+  const load = new UpdateLoad(() => createPetstoreClient({ baseUrl, apiKey, transport: createGrpcTransport, retry }));
+  for (let restart = 0; restart < restarts; restart += 1) {
+    await load.allAtWork();
+    await nodes.restart(restart % nodes.servers.length, "SIGTERM");
+    await restarted?.();
+  }
+  await load.allAtWork();
+  await load.stop();
+  return load;
+}
+
 describe.runIf(canHaveNodes)("three servers behind a load balancer", () => {
   let nodes: Nodes;
   let balancer: Balancer;
@@ -38,17 +59,10 @@ describe.runIf(canHaveNodes)("three servers behind a load balancer", () => {
   it("are restarted one after the other without an error at clients that try again", {
     timeout: amount(90_000, 600_000),
   }, async () => {
-    const { key: apiKey } = nodes;
-    const baseUrl = `http://127.0.0.1:${balancer.port}`;
-    const load = new UpdateLoad(() => createPetstoreClient({ baseUrl, apiKey, transport: createGrpcTransport, retry }));
-    for (let restart = 0; restart < rounds * nodes.servers.length; restart += 1) {
-      await load.allAtWork();
-      await nodes.restart(restart % nodes.servers.length, "SIGTERM");
-    }
-    await load.allAtWork();
-    await load.stop();
-    expect(load.errors).toEqual([]);
-    report("rolling restart", { restarts: rounds * nodes.servers.length, calls: load.calls });
+    const restarts = rounds * nodes.servers.length;
+    const { errors, calls } = await restartInTurn(nodes, balancer, { restarts });
+    expect(errors).toEqual([]);
+    report("rolling restart", { restarts, calls });
   });
 });
 
@@ -72,24 +86,18 @@ describe.runIf(canHaveNodes && former !== undefined)("three servers of an earlie
   it("are replaced by this version one after the other without an error at clients that try again", {
     timeout: 90_000,
   }, async () => {
-    const { key: apiKey } = nodes;
-    const baseUrl = `http://127.0.0.1:${balancer.port}`;
-    const load = new UpdateLoad(() => createPetstoreClient({ baseUrl, apiKey, transport: createGrpcTransport, retry }));
     const versions = [await versionsOf(nodes.store.db)];
-    for (const index of nodes.servers.keys()) {
-      await load.allAtWork();
-      await nodes.restart(index, "SIGTERM");
-      versions.push(await versionsOf(nodes.store.db));
-    }
-    await load.allAtWork();
-    await load.stop();
-    expect(load.errors).toEqual([]);
+    const { errors, calls } = await restartInTurn(nodes, balancer, {
+      restarts: nodes.servers.length,
+      restarted: async () => void versions.push(await versionsOf(nodes.store.db)),
+    });
+    expect(errors).toEqual([]);
     const [earlier = ""] = versions[0] ?? [];
     expect(earlier).not.toBe(manifest.version);
     expect(versions).toEqual(
       [0, 1, 2, 3].map((count) => [0, 1, 2].map((i) => (i < count ? manifest.version : earlier))),
     );
-    report("rolling upgrade", { from: earlier, to: manifest.version, calls: load.calls });
+    report("rolling upgrade", { from: earlier, to: manifest.version, calls });
   });
 });
 

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { run } from "../../src/cli/program.ts";
 import { ServerSignals } from "../../src/cli/server-signals.ts";
-import { bareEnvironment, type CommandResult, projectRoot, type Surroundings } from "./petstore.ts";
+import { bareEnvironment, type CommandResult, outputOf, projectRoot, type Surroundings } from "./petstore.ts";
 
 type Here = Pick<Surroundings, "cwd" | "env">;
 
@@ -21,11 +21,7 @@ export function petstoreHere(args: readonly string[], here: Here = {}): Promise<
 
 /** As `petstoreHere`, but throws when the command fails. Returns its stdout. */
 export async function mustRunHere(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await petstoreHere(args);
-  if (code !== 0) {
-    throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
-  }
-  return stdout;
+  return outputOf(args, await petstoreHere(args));
 }
 
 async function runHere(args: readonly string[], { cwd = projectRoot, env = {} }: Here): Promise<CommandResult> {

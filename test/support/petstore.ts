@@ -45,6 +45,14 @@ export async function petstore(args: readonly string[], surroundings: Surroundin
   return { code, stdout, stderr };
 }
 
+/** The stdout of a command. Throws when it has failed. */
+export function outputOf(args: readonly string[], { code, stdout, stderr }: CommandResult): string {
+  if (code !== 0) {
+    throw new Error(`petstore ${args.join(" ")} exited with ${code}: ${stderr}`);
+  }
+  return stdout;
+}
+
 /** A running command. The test that starts it ends it; at the latest it ends with this process. */
 export interface Running {
   readonly pid: number;
