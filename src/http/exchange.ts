@@ -46,17 +46,17 @@ export function byteLength(body: string | Uint8Array | undefined): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-/** The largest piece of a body, in bytes, that is written at once to a shared connection. */
-export const pieceBytes = 256 * 1024;
-
 /**
- * Yields a body in small pieces, so that a large one is written no faster than the client reads. Of the many that share
- * a connection, each then holds one piece at most.
+ * Yields a body in small pieces, so that a large one is written no faster than the client reads. `nextBytes` tells how
+ * large the next piece may be.
  */
-export async function* inPieces(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+export async function* inPieces(body: Answer["body"], nextBytes: () => number): AsyncGenerator<Uint8Array> {
   for await (const bytes of chunks(body)) {
-    for (let start = 0; start < bytes.length; start += pieceBytes) {
-      yield bytes.subarray(start, start + pieceBytes);
+    let start = 0;
+    while (start < bytes.length) {
+      const piece = bytes.subarray(start, start + nextBytes());
+      start += piece.length;
+      yield piece;
     }
   }
 }

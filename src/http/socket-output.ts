@@ -8,6 +8,12 @@ const roomBytes = 32 * 1024;
 /** From this many bytes on, they are written before more are added. */
 const fullBytes = 24 * 1024;
 
+/** The size of a piece of a long body for a client of unknown speed, in bytes. Shorter bodies are not cut. */
+export const pieceBytes = 256 * 1024;
+
+/** The size of a piece for a client that reads fast, in bytes. */
+const mostPieceBytes = 1024 * 1024;
+
 /** Short texts are copied faster than Node is called. */
 const shortText = 24;
 
@@ -26,6 +32,7 @@ export class SocketOutput {
   #isScheduled = false;
   /** Whether the client reads so slowly that bodies have to wait. Only this class sets it. */
   isCongested = false;
+  #pieceBytes = pieceBytes;
 
   /** Other listeners to the socket's `drain` find all of it written that the socket has room for. */
   constructor(socket: Socket) {
@@ -42,18 +49,36 @@ export class SocketOutput {
     return this.length + this.#socket.writableLength;
   }
 
+  /**
+   * How many bytes of a long body to write next. They grow while the system takes whole pieces at once, as it does for a
+   * client that reads fast: larger pieces cost less. A client that has fallen behind gets small ones.
+   */
+  get pieceBytes(): number {
+    return this.#pieceBytes;
+  }
+
   /** Writes bytes, which must not change any more: many of them are not copied. */
   writeBytes(bytes: Uint8Array): void {
     if (bytes.length > roomBytes) {
       this.flushAll();
       if (this.#socket.writable) {
         this.isCongested = !this.#socket.write(bytes);
+        this.#fitPieces(bytes.length);
       }
       return;
     }
     this.ensure(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
+  }
+
+  /** Fits the next piece to what has become of the last. */
+  #fitPieces(writtenBytes: number): void {
+    if (this.#socket.writableLength > 0) {
+      this.#pieceBytes = Math.max(this.#pieceBytes / 2, pieceBytes);
+    } else if (writtenBytes >= this.#pieceBytes) {
+      this.#pieceBytes = Math.min(2 * this.#pieceBytes, mostPieceBytes);
+    }
   }
 
   /** Writes a whole message, a head in Latin-1 and a body of this many bytes, and has it sent as `schedule` says. */

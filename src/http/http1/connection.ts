@@ -23,8 +23,9 @@ const maxBodyBytes = 64 * 1024;
 const idleSeconds = 65;
 
 /**
- * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, 256 KiB at
- * most. Node does not tell how much of it has been taken. One that is not read from has as long for its next answer.
+ * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, of 256 KiB,
+ * or of 1 MiB if the client has read fast before. Node does not tell how much of it has been taken. One that is not read
+ * from has as long for its next answer.
  */
 const stalledSeconds = 120;
 

@@ -2,16 +2,9 @@ import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody, type IncomingBody } from "../body.ts";
-import {
-  type Answer,
-  byteLength,
-  Exchange,
-  type ExchangeOptions,
-  inPieces,
-  isStream,
-  pieceBytes,
-} from "../exchange.ts";
+import { type Answer, byteLength, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { badValue } from "../header-list.ts";
+import { pieceBytes } from "../socket-output.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 
@@ -168,7 +161,7 @@ export class Http1Exchange extends Exchange {
     this.#connection.output.writeMessage(head, undefined, 0);
     let bytes = 0;
     try {
-      for await (const piece of inPieces(body)) {
+      for await (const piece of inPieces(body, () => this.#connection.output.pieceBytes)) {
         if (this.isAbandoned) {
           break;
         }

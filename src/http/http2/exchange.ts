@@ -1,14 +1,7 @@
 import { drainBody } from "../body.ts";
-import {
-  type Answer,
-  byteLength,
-  Exchange,
-  type ExchangeOptions,
-  inPieces,
-  isStream,
-  pieceBytes,
-} from "../exchange.ts";
+import { type Answer, byteLength, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { spacedValue } from "../protocol-error.ts";
+import { pieceBytes } from "../socket-output.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -101,7 +94,7 @@ export class Http2Exchange extends Exchange {
     const stream = this.#stream;
     let bytes = 0;
     try {
-      for await (const piece of inPieces(body)) {
+      for await (const piece of inPieces(body, () => pieceBytes)) {
         if (stream.isClosed) {
           break;
         }
