@@ -4,12 +4,12 @@ import { ProtocolError } from "./protocol-error.ts";
 
 const noBytes: Buffer = Buffer.alloc(0);
 
-/** The least room that is made, in bytes. */
-const leastBytes = 1_024;
+/** The smallest buffer of a collector, in bytes. */
+const minBufferBytes = 1_024;
 
 /**
- * Collects the pieces of a body side by side. A piece that was kept as it came would keep all of the memory that it came
- * in, 64 KiB for a single byte.
+ * Copies the pieces of a body into one buffer. A piece that is not copied keeps the whole buffer that it was read into:
+ * up to 64 KiB for a single byte.
  */
 export class ByteCollector {
   #bytes = noBytes;
@@ -22,7 +22,7 @@ export class ByteCollector {
   add(piece: Uint8Array): void {
     const needed = this.#length + piece.length;
     if (needed > this.#bytes.length) {
-      const larger: Buffer = Buffer.allocUnsafeSlow(Math.max(leastBytes, needed + Math.ceil(needed / 2)));
+      const larger: Buffer = Buffer.allocUnsafeSlow(Math.max(minBufferBytes, needed + Math.ceil(needed / 2)));
       this.#bytes.copy(larger, 0, 0, this.#length);
       this.#bytes = larger;
     }
@@ -30,7 +30,7 @@ export class ByteCollector {
     this.#length = needed;
   }
 
-  /** Takes all that was collected. */
+  /** Returns the collected bytes, and begins again with none. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = noBytes;
@@ -39,12 +39,15 @@ export class ByteCollector {
   }
 }
 
-/** How many times its own memory a piece may keep. */
-const maxShare = 4;
+/** How many times its own size a piece may keep in memory. */
+const maxRetainedFactor = 4;
 
-/** The piece, to be kept for a while: copied, if it is a small part of the memory that it came in. */
+/**
+ * Returns a piece that the caller can keep. It is a copy if the piece is a small part of its buffer, because a piece
+ * keeps all of its buffer in memory.
+ */
 export function withoutRest(piece: Buffer): Buffer {
-  if (maxShare * piece.length >= piece.buffer.byteLength) {
+  if (maxRetainedFactor * piece.length >= piece.buffer.byteLength) {
     return piece;
   }
   const copy = Buffer.allocUnsafeSlow(piece.length);
@@ -54,18 +57,18 @@ export function withoutRest(piece: Buffer): Buffer {
 
 /** Where a body comes from. */
 export interface BodySource {
-  /** The reader has taken so many bytes of a body that has not ended: as many more may come. */
+  /** The reader has taken `bytes` of a body that has not ended: the client may send as many more. */
   credit(bytes: number): void;
   /** The reader wants no more of a body that has not ended. */
   abort(): void;
 }
 
-/** The body of a request, as it comes. Most have come when they are asked for, and need no stream. */
+/** The body of a request while it arrives. Most bodies are complete before they are read, and need no stream. */
 export class IncomingBody {
   readonly #source: BodySource;
-  /** All of it, if it has come in one piece. */
+  /** The whole body, if it arrived in one piece. */
   #whole: Buffer | undefined;
-  /** What has come in pieces, and is not read yet. */
+  /** The pieces that have arrived, and have not been read. */
   #unread: ByteCollector | undefined;
   #pieces = 0;
   #bytes = 0;
@@ -73,7 +76,7 @@ export class IncomingBody {
   #isAbandoned = false;
   #stream: BodyStream | undefined;
 
-  /** `whole` is the body, if all of it has come. */
+  /** `whole` is the body, if all of it has arrived. */
   constructor(source: BodySource, whole?: Buffer) {
     this.#source = source;
     this.#whole = whole;
@@ -81,22 +84,22 @@ export class IncomingBody {
     this.#isEnded = whole !== undefined;
   }
 
-  /** Whether all of it has come. */
+  /** Whether the whole body has arrived. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Whether the rest will not come. */
+  /** Whether the rest of the body will never arrive. */
   get isAbandoned(): boolean {
     return this.#isAbandoned;
   }
 
-  /** How many bytes have come. */
+  /** How many bytes have arrived. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds what has come. Returns whether it comes in pieces of a sensible size. `isLast` says that nothing follows. */
+  /** Adds a piece. `isLast` says that nothing follows. Returns false if the body comes in too many small pieces. */
   push(piece: Buffer, isLast: boolean): boolean {
     this.#pieces += 1;
     this.#bytes += piece.length;
@@ -114,7 +117,7 @@ export class IncomingBody {
     return !isOverFragmented(this.#pieces, this.#bytes);
   }
 
-  /** Says that nothing more comes; again, it does nothing. */
+  /** Says that the body is complete. A second call does nothing. */
   end(): void {
     if (!this.#isEnded) {
       this.#isEnded = true;
@@ -122,7 +125,7 @@ export class IncomingBody {
     }
   }
 
-  /** Says that the rest will not come. */
+  /** Says that the rest of the body will never arrive. */
   abandon(): void {
     if (!this.#isEnded) {
       this.#isAbandoned = true;
@@ -131,12 +134,12 @@ export class IncomingBody {
     }
   }
 
-  /** Takes all of it, if all has come and nobody has begun to read it. */
+  /** Takes the whole body, if it has arrived and nobody has begun to read it. */
   takeWhole(): Buffer | undefined {
     return this.#isEnded && this.#stream === undefined ? this.#takeUnread() : undefined;
   }
 
-  /** The body as a stream, to be read as it comes. */
+  /** The body as a stream, to be read while it arrives. */
   get stream(): Readable {
     if (this.#stream === undefined) {
       this.#stream = new BodyStream(this, this.#source);
@@ -163,7 +166,7 @@ export class IncomingBody {
 class BodyStream extends Readable {
   readonly #body: IncomingBody;
   readonly #source: BodySource;
-  /** How many bytes have come for which there was no room. */
+  /** How many bytes have arrived that the source has no credit for yet. */
   #uncredited = 0;
 
   constructor(body: IncomingBody, source: BodySource) {
@@ -183,7 +186,7 @@ class BodyStream extends Readable {
     this.#credit();
   }
 
-  /** Of a body that has ended nothing more comes, and its source may have gone on to the next one. */
+  /** A body that has ended gets no credit: the source may already receive the next body. */
   #credit(): void {
     const bytes = this.#uncredited;
     this.#uncredited = 0;
@@ -203,10 +206,10 @@ class BodyStream extends Readable {
 /** How many pieces any body may have. */
 const freePieces = 1024;
 
-/** How many bytes earn a body one piece more: fewer than the smallest packets of the Internet hold. */
+/** How many bytes allow a body one more piece: fewer than the smallest packets of the Internet hold. */
 const bytesPerPiece = 512;
 
-/** Whether a body comes in so many small pieces that it must be an attack. A piece takes as much time as a packet. */
+/** Whether a body comes in so many small pieces that it must be an attack. A piece costs as much time as a packet. */
 function isOverFragmented(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / bytesPerPiece;
 }
@@ -219,17 +222,17 @@ export interface BodyLimits {
   readonly framingBytes: number;
   /** How long the body may take to arrive, from the first read on, in milliseconds. */
   readonly timeoutMs: number;
-  /** Aborts when the call's own time is over. */
+  /** Aborts when the deadline of the call passes. */
   readonly deadline: AbortSignal | undefined;
-  /** Gets the number of bytes that came, and whether the deadline passed before the last one. */
+  /** Receives the number of bytes that arrived, and whether the deadline passed before the last one. */
   readonly record: Pick<CallRecord, "isBodyLate" | "requestBytes">;
 }
 
 /**
  * Reads a request body to its end.
  *
- * Rejects with a `ProtocolError` (`body_too_large`, `request_timeout`, `canceled`), or the reason of `deadline`. Ignores
- * what comes after that.
+ * Rejects with a `ProtocolError` (`body_too_large`, `request_timeout`, `canceled`), or the reason of `deadline`. After
+ * that, it ignores further bytes.
  */
 export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -237,7 +240,7 @@ export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array
   });
 }
 
-/** Takes a body that has come as a whole. Rejects with `body_too_large` past the limit. */
+/** Takes a body that has arrived completely. Rejects with `body_too_large` past the limit. */
 export async function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Promise<Buffer> {
   record.requestBytes = bytes.length;
   if (bytes.length > maxBytes + framingBytes) {
@@ -246,7 +249,7 @@ export async function whole(bytes: Buffer, { maxBytes, framingBytes, record }: B
   return bytes;
 }
 
-/** Reads one body. Once it has failed it ignores what comes; from the answer on, `drainBody` bounds that. */
+/** Reads one body. After a failure it ignores further bytes. Once there is an answer, `drainBody` limits them. */
 class BodyReader {
   readonly #limits: BodyLimits;
   readonly #resolve: (bytes: Uint8Array) => void;
@@ -303,14 +306,14 @@ class BodyReader {
     });
   }
 
-  /** Makes the reason only if nothing has settled before: each body that has ended is closed, too. */
+  /** Rejects, unless the promise is settled. Only a rejection makes the reason, because `close` follows every `end`. */
   #fail(makeReason: () => unknown): void {
     if (this.#settle()) {
       this.#reject(makeReason());
     }
   }
 
-  /** Returns whether this is the first time. */
+  /** Returns whether this is the first call. */
   #settle(): boolean {
     const isFirst = !this.#isSettled;
     this.#isSettled = true;
@@ -333,8 +336,8 @@ function bodyTimeout(): ProtocolError {
 }
 
 /**
- * How much of a body is drained, in bytes: twice the largest that any call takes, so that a client that has sent a
- * little too much can go on using the connection.
+ * How much of a body is drained, in bytes: twice the largest body of any call. A client that sends a little too much
+ * can then still use the connection.
  */
 const drainMaxBytes = 8 * 1024 * 1024;
 

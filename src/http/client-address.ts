@@ -5,11 +5,12 @@ type Network = [Address, number];
 
 /** Finds the address of the client behind trusted proxies. */
 export interface ClientAddress {
-  /** Whether requests from this peer come through a trusted proxy. */
+  /** Whether this peer is a trusted proxy. */
   isTrusted(peer: string): boolean;
   /**
-   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`. They are read
-   * from the end, where each proxy adds its peer, so that what the client itself wrote there is never reached.
+   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`. Each proxy
+   * adds its peer at the end. The lines are read from the end, so that what the client itself wrote there is never
+   * reached.
    */
   resolve(peer: string, forwardedFor: readonly string[]): string;
 }
@@ -47,8 +48,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 }
 
 /**
- * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, as one subscriber is given.
- * Returns a text that is no address as it is.
+ * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because one subscriber gets a
+ * whole /64. Returns a text that is no address unchanged.
  */
 export function clientNetwork(address: string): string {
   const parsed = parseAddress(address);
@@ -66,7 +67,7 @@ function parseNetwork(text: string): Network {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** Takes an IPv4 address in IPv6 form as IPv4. Returns undefined if the text is no address. */
+/** Parses an address. An IPv4-mapped IPv6 address becomes IPv4. Returns undefined if the text is no address. */
 function parseAddress(text: string): Address | undefined {
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
   return isAddress ? ipaddr.process(text) : undefined;

@@ -19,7 +19,7 @@ export interface RequestHead {
   readonly target: string;
   /** Names and values in turn. Names are in lower case. Values have no spaces around them, unless there is a fault. */
   readonly rawHeaders: readonly string[];
-  /** What is wrong with it, if that is for a later answer to say. */
+  /** What is wrong with the head, if the answer can report it. */
   readonly fault: ProtocolError | undefined;
   /** `:authority`, which HTTP/1.1 does not have. */
   readonly authority: string | undefined;
@@ -31,7 +31,7 @@ export interface RequestHead {
 export interface Answer {
   readonly status: number;
   readonly header: Headers;
-  /** Not sent to HEAD, but its length is. A stream is pulled no faster than the client reads. */
+  /** An answer to HEAD carries only its length. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
 }
@@ -47,8 +47,8 @@ export function byteLength(body: string | Uint8Array | undefined): number {
 }
 
 /**
- * Yields a body in small pieces, so that a large one is written no faster than the client reads. `nextBytes` tells how
- * large the next piece may be.
+ * Yields a body in small pieces, so that a large one is written no faster than the client reads. Each answer keeps one
+ * piece in memory at most. `nextBytes` tells how large the next piece may be.
  */
 export async function* inPieces(body: Answer["body"], nextBytes: () => number): AsyncGenerator<Uint8Array> {
   for await (const bytes of chunks(body)) {
@@ -73,7 +73,7 @@ async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
 /**
  * One HTTP request and its answer, over HTTP/1.1 or HTTP/2.
  *
- * Every protocol works on it, and does not know the version of HTTP.
+ * Every RPC protocol and the gateway use this class, and need not know the version of HTTP.
  */
 export abstract class Exchange {
   abstract readonly httpVersion: "1.1" | "2";
@@ -84,15 +84,17 @@ export abstract class Exchange {
   /** The query as sent, without `?`; empty when there is none. */
   readonly query: string;
   /**
-   * `Host`, `:authority` or that of the absolute form, as sent; undefined when there is none. It is not validated: see
-   * `authorityFault`.
+   * `Host`, `:authority` or the authority of a target in absolute form, as sent; undefined when there is none. It is
+   * not validated: see `authorityFault`.
    */
   readonly authority: string | undefined;
-  /** What is wrong with the head; undefined for one that is right. */
+  /** What is wrong with the head; undefined if nothing is. */
   readonly fault: ProtocolError | undefined;
-  /** What is learnt about the request on its way. */
+  /** What is recorded about the request while it is handled. */
   readonly record = new CallRecord();
-  /** The request's body, as it comes. Over HTTP/1.1 it may wait until it is asked for: see `readBody`. */
+  /**
+   * The request's body, while it arrives. An HTTP/1.1 client may wait for `100 Continue` first, which `readBody` sends.
+   */
   readonly incoming: IncomingBody;
   readonly #head: RequestHead;
   readonly #options: ExchangeOptions;
@@ -110,7 +112,8 @@ export abstract class Exchange {
     this.#head = head;
     this.incoming = incoming;
     const host = this.header("host");
-    // The absolute form overrides a `Host` that is valid, and excuses none. Source: RFC 9112, sections 3.2 and 3.2.2
+    // A target in absolute form overrides a valid `Host`. It does not excuse a missing or invalid one. Source:
+    // RFC 9112, sections 3.2 and 3.2.2
     const isOverridden = authority !== undefined && host !== undefined && isAuthority(host);
     this.authority = isOverridden ? authority : (head.authority ?? host);
     this.#options = options;
@@ -120,8 +123,8 @@ export abstract class Exchange {
   abstract readonly isAbandoned: boolean;
 
   /**
-   * Sends the answer, and resolves when the system has it. A client that has gone away is not an error. A body that
-   * fails half-way resets the connection, so that no client takes it for complete.
+   * Sends the answer, and resolves when all of it has been given to the connection. A client that has gone away is not
+   * an error. A body that fails half-way resets the connection, so that no client takes it for complete.
    *
    * Rejects for an answer that cannot be written, such as one with a header that HTTP does not allow.
    */
@@ -130,12 +133,12 @@ export abstract class Exchange {
   /** Ends the exchange without an answer, or with half of one. */
   abstract abort(): void;
 
-  /** Asks for the body, where the client waits for that before it sends it. */
+  /** Asks for the body, if the client waits for `100 Continue` before it sends it. */
   protected abstract askForBody(): void;
-  /** Calls `listener` when the client goes away before the answer is complete, or now if it has. */
+  /** Calls `listener` when the client goes away before the answer is complete, or at once if it already has. */
   protected abstract onAbandoned(listener: () => void): void;
 
-  /** The scheme by which the client reached us. */
+  /** The scheme that the client used: `https` if the connection is encrypted, or if a trusted proxy says so. */
   get scheme(): "http" | "https" {
     const isForwarded = this.#options.clientAddress.isTrusted(this.#head.peerAddress);
     const isHttps = this.#head.isEncrypted || (isForwarded && this.header("x-forwarded-proto") === "https");
@@ -212,11 +215,12 @@ export abstract class Exchange {
   }
 
   /**
-   * Reads the whole request body; an empty array when there is none. Framing may add `framingBytes` to `maxBytes`,
-   * which is the size that errors tell.
+   * Reads the whole request body; an empty array when there is none. The body may have `maxBytes`, and `framingBytes`
+   * more for its framing. Errors name `maxBytes`.
    *
-   * Throws a `ProtocolError`: `body_too_large` past `maxBytes` (by its Content-Length alone, or once more has come),
-   * `request_timeout` when it does not arrive in time; and the reason of `deadline` once that aborts.
+   * Rejects with a `ProtocolError`: `body_too_large` if the Content-Length or the received bytes exceed the limit,
+   * `request_timeout` if the body does not arrive in time, `canceled` if the client goes away. Rejects with the reason
+   * of `deadline` when that aborts.
    */
   readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
     if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
@@ -225,8 +229,8 @@ export abstract class Exchange {
     this.askForBody();
     const { requestTimeoutMs: timeoutMs } = this.#options;
     const limits = { maxBytes, framingBytes, timeoutMs, deadline, record: this.record };
-    const come = this.incoming.takeWhole();
-    return come === undefined ? readBody(this.incoming.stream, limits) : whole(come, limits);
+    const arrived = this.incoming.takeWhole();
+    return arrived === undefined ? readBody(this.incoming.stream, limits) : whole(arrived, limits);
   }
 
   /** Adds a header to the answer. */
@@ -249,7 +253,7 @@ export abstract class Exchange {
 /** The header with the id of a request, in requests and answers. */
 export const requestIdHeader = "x-request-id";
 
-/** An id that logs and headers can show as it is, no longer than those of proxies. */
+/** An id that logs and headers can show unescaped. The ids of proxies are no longer. */
 const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Distinguishes the ids of this process from those of others. */
@@ -267,8 +271,8 @@ export function makeRequestId(): string {
 export type RequestIdReader = (lines: readonly string[]) => string;
 
 /**
- * Makes a reader that takes the caller's id where there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
- * Otherwise it makes a new one; also where `isSecret` takes the id for a secret, because ids are logged.
+ * Makes a reader that takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
+ * Otherwise it makes a new id. It also makes one if `isSecret` says that the id is a secret, because ids are logged.
  */
 export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
   return (lines) => {
@@ -280,7 +284,7 @@ export function createRequestIdReader(isSecret: (id: string) => boolean): Reques
 let dateText = "";
 let dateMs = 0;
 
-/** The time as HTTP writes it. It is made once a second. Source: RFC 9110, section 5.6.7 */
+/** The time in the format of HTTP. The text is made once a second. Source: RFC 9110, section 5.6.7 */
 export function date(): string {
   const nowMs = Date.now();
   if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
@@ -291,7 +295,7 @@ export function date(): string {
 }
 
 /**
- * What is learnt about a call on its way. Observers read it when the call has ended. It contains no secrets.
+ * What is recorded about a call while it is handled. Observers read it when the call has ended. It contains no secrets.
  */
 export class CallRecord {
   /** The protocol that answers, such as `rest` or `grpc`; `http` outside of any call. */
@@ -308,7 +312,7 @@ export class CallRecord {
   caller: string | undefined = undefined;
   /** The HTTP status; 0 until there is an answer. */
   status = 0;
-  /** Whether the whole answer has been handed to the system. */
+  /** Whether the whole answer has been given to the connection. */
   isWhole = false;
   /** Whether its deadline passed while the body was still arriving. */
   isBodyLate = false;
@@ -317,8 +321,8 @@ export class CallRecord {
   /** The size of the response body, in bytes. */
   responseBytes = 0;
   /**
-   * When the head of the request had arrived, by `performance.now()`. For a request that waited for others of its
-   * connection, when its turn came.
+   * When the head of the request was parsed, by `performance.now()`. Over HTTP/1.1, a request may wait for earlier ones
+   * of its connection before it is parsed.
    */
   readonly startedAtMs = performance.now();
   /** How long it took, in milliseconds; 0 until it has ended. */

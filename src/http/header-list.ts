@@ -1,13 +1,13 @@
 /**
- * The headers of an answer in a plain list, behind the interface of `Headers`. Answers append and write headers, and
- * hardly ever look them up, for which `Headers` is slow. Names are in lower case, in the order in which they are added.
- * Names and values are checked when they are written.
+ * The headers of an answer as a plain list, with the interface of `Headers`. Answers append headers and write them, and
+ * hardly ever look one up. A list does this faster than `Headers`. Names are in lower case, in the order in which they
+ * are added. Names and values are checked only when they are written.
  */
 export class HeaderList implements Headers {
   /** Names and values in turn, as they are written. */
   readonly raw: string[] = [];
 
-  /** Makes a list of all headers of some others. */
+  /** Makes a list with the headers of all `others`. */
   static of(...others: readonly Headers[]): HeaderList {
     const all = new HeaderList();
     for (const headers of others) {
@@ -20,7 +20,6 @@ export class HeaderList implements Headers {
     this.raw.push(name.toLowerCase(), value);
   }
 
-  /** Appends all of the headers. */
   appendAll(headers: Headers): void {
     if (headers instanceof HeaderList) {
       this.raw.push(...headers.raw);
@@ -95,5 +94,5 @@ export class HeaderList implements Headers {
 
 type HeadersIterator<T> = ReturnType<Headers["entries"]> extends Iterator<unknown> ? Generator<T, undefined> : never;
 
-/** What a field's value may not contain. Source: RFC 9110, section 5.5 */
+/** A character that a field value must not contain. Source: RFC 9110, section 5.5 */
 export const badValue = /[^\t\x20-\x7e\x80-\xff]/;

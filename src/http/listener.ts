@@ -15,21 +15,21 @@ const flushMs = 1_000;
 /** Where a listener listens, and who answers. */
 export interface ListenerOptions extends ExchangeOptions {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   /** PEM texts. Undefined for cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers what is no request over HTTP/1.1, or came too late, on the bare socket, and closes that. */
+  /** Answers a fault of an HTTP/1.1 connection on the bare socket, and closes the socket. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
-  /** Is told why a connection could not be accepted, such as for want of file handles. */
+  /** Is called when a connection cannot be accepted, such as for lack of file descriptors. */
   readonly reportAcceptError: (reason: Error) => void;
-  /** Is told the address of a peer whose connection is ended, because it begins too many calls at once. */
+  /** Is called with the address of a peer whose connection is ended because it begins too many calls at once. */
   readonly reportBurst: (peerAddress: string) => void;
 }
 
-/** A port that is listened on. */
+/** A port that the server listens on. */
 export interface Listener {
   readonly address: AddressInfo;
   /** Accepts no more connections, waits up to `graceMs` for running calls, and then closes what is left. */
@@ -37,8 +37,8 @@ export interface Listener {
 }
 
 /**
- * Listens on one port for HTTP/1.1 and HTTP/2. In cleartext the first bytes of a connection tell them apart, over TLS
- * ALPN does. Rejects when it cannot listen.
+ * Listens on one port for HTTP/1.1 and HTTP/2. The first bytes of a cleartext connection tell which one it is; over
+ * TLS, ALPN does. Rejects when it cannot listen.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const server = createSocketServer(options);
@@ -65,7 +65,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 /** How long a connection may be silent before the system asks whether its peer is still there, in milliseconds. */
 const keepAliveMs = 60_000;
 
-/** Over TLS it offers both versions of HTTP by ALPN. A client that ends its side too early is told so. */
+/**
+ * Creates the server. Over TLS it offers both versions of HTTP by ALPN. `allowHalfOpen` lets it answer a client that
+ * ends its side within a request.
+ */
 function createSocketServer({ tls }: ListenerOptions): Server {
   const settings = { noDelay: true, allowHalfOpen: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
   return tls === undefined
@@ -80,13 +83,13 @@ function createSocketServer({ tls }: ListenerOptions): Server {
 interface Connection {
   /** Is called once a second. */
   tick(): void;
-  /** Ends the connection behind what is under way, and tells the client. */
+  /** Takes no new requests, and ends the connection after those that are running. Tells the client so. */
   close(): void;
-  /** Ends the connection, and with it all that is under way, once what was written is sent. */
+  /** Ends the connection and its running requests, once the written bytes are sent. */
   end(): void;
 }
 
-/** The open connections of a server, whatever their protocol, and whether or not they have sent anything. */
+/** The open connections of a server, of either protocol. Connections that have not sent anything yet are included. */
 class Connections {
   readonly #http1: Http1Options;
   readonly #http2: ConnectionHandlers;
@@ -95,11 +98,11 @@ class Connections {
   readonly #isEncrypted: boolean;
   readonly #clock: NodeJS.Timeout;
   #isClosing = false;
-  /** The requests that are handled, and whose answers are neither complete nor given up. */
+  /** How many requests are being handled: their answers are neither complete nor given up. */
   #inFlight = 0;
   #onDrained: (() => void) | undefined;
 
-  /** Serves what a server accepts. The protocol is told by the first bytes in cleartext, by ALPN over TLS. */
+  /** Serves the connections that `server` accepts. */
   constructor(server: Server, options: ListenerOptions) {
     const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
     const handleExchange = (exchange: Exchange) => {
@@ -128,10 +131,10 @@ class Connections {
     }
   }
 
-  /** Over TLS both the encrypted and the decrypted side of a connection are kept. */
+  /** Remembers a socket until it closes. Over TLS a connection has two: the TCP socket and the TLS socket. */
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // It is closed all the same.
+    // After an error, Node closes the socket. No more needs to be done.
     socket.on("error", () => {});
     socket.once("close", () => this.#sockets.delete(socket));
   }
@@ -171,7 +174,7 @@ class Connections {
     });
   }
 
-  /** Takes no further requests, and ends each connection behind its last answer. */
+  /** Takes no further requests, and ends each connection after its last answer. */
   close(): void {
     this.#isClosing = true;
     for (const connection of this.#connections) {
@@ -180,15 +183,15 @@ class Connections {
   }
 
   /**
-   * Ends each connection as soon as all that was written to it has been sent. One that is still agreeing on TLS is left
-   * for `destroy`.
+   * Ends each connection as soon as all that was written to it has been sent. A connection that is still in its TLS
+   * handshake is left for `destroy`.
    */
   end(): void {
     clearInterval(this.#clock);
     for (const connection of this.#connections) {
       connection.end();
     }
-    // The encrypted side of a connection ends behind the decrypted one, whose last bytes it may not have sent yet.
+    // A TCP socket below TLS ends after its TLS socket. It may not have sent the last bytes of that socket yet.
     for (const socket of this.#isEncrypted ? [] : this.#sockets) {
       socket.destroySoon();
     }
@@ -201,12 +204,13 @@ class Connections {
   }
 }
 
-/** How the first bytes of an HTTP/2 connection read. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
+/** The first bytes of an HTTP/2 connection. Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const prefaceStart = Buffer.from("PRI ");
 
 /**
- * Tells by the first bytes of a connection whether the client speaks HTTP/2, and puts the bytes back. Closes a
- * connection that stays silent for `timeoutMs`. Calls nobody back for one that ends before it is told.
+ * Tells from the first bytes of a connection whether the client speaks HTTP/2. Puts the bytes back, and then calls
+ * `found`. Closes a connection that sends too few bytes within `timeoutMs`. Does not call `found` if the connection
+ * ends first.
  */
 function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);
@@ -233,6 +237,6 @@ function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean
   }
 
   const timer = setTimeout(giveUp, timeoutMs);
-  // Without `close`, the timer of a closed connection would keep a stopping server from ending.
+  // `close` clears the timer, which would otherwise keep a stopping server from ending.
   socket.on("data", onData).on("end", giveUp).on("close", stop);
 }

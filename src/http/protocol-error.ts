@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Why a request failed before it reached its RPC, or on the way there. */
+/** Why a request failed before it reached its RPC. */
 export type ProtocolErrorKind =
   /** The content cannot be understood: syntax, types, ranges. */
   | "malformed"
@@ -38,7 +38,9 @@ export class ProtocolError extends ConnectError {
     this.kind = kind;
   }
 
-  /** `ConnectError` has a check of its own, by which every one of them would be an instance. */
+  /**
+   * `ConnectError` defines its own `instanceof`. By that definition, every `ConnectError` would be a `ProtocolError`.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof ConnectError && "kind" in value && typeof value.kind === "string" && value.kind in codes;
   }

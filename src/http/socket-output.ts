@@ -2,39 +2,39 @@ import type { Socket } from "node:net";
 import { nextTick } from "node:process";
 import type { TLSSocket } from "node:tls";
 
-/** The room for what is written at once, in bytes. It grows where one piece needs more. */
-const roomBytes = 32 * 1024;
+/** The size of a buffer, in bytes. A larger piece gets a larger buffer. */
+const bufferBytes = 32 * 1024;
 
-/** From this many bytes on, they are written before more are added. */
-const fullBytes = 24 * 1024;
+/** How many bytes a buffer may hold before `schedule` flushes it at once. */
+const flushBytes = 24 * 1024;
 
-/** The size of a piece of a long body for a client of unknown speed, in bytes. Shorter bodies are not cut. */
+/** The size of a piece of a long body, in bytes, for a client of unknown speed. A shorter body is written as a whole. */
 export const pieceBytes = 256 * 1024;
 
-/** The size of a piece for a client that reads fast, in bytes. */
-const mostPieceBytes = 1024 * 1024;
+/** The largest piece, in bytes, for a client that reads fast. */
+const maxPieceBytes = 1024 * 1024;
 
-/** Short texts are copied faster than Node is called. */
-const shortText = 24;
+/** The longest text, in characters, that a loop copies faster than a call of `Buffer.write`. */
+const shortLength = 24;
 
-/** Memory that no connection is filling. Most connections are idle, and need none. */
-const rooms: Buffer[] = [];
+/** Free buffers. All connections share them, because most connections are idle and need none. */
+const freeBuffers: Buffer[] = [];
 
-/** How much memory is kept for later. */
-const maxRooms = 64;
+/** How many free buffers are kept. */
+const maxFreeBuffers = 64;
 
-/** Collects what is written to a connection, and gives the socket all that of a turn at once. */
+/** Buffers what is written to a connection, so that the socket gets everything of one turn in one write. */
 export class SocketOutput {
   readonly #socket: Socket;
   readonly #isEncrypted: boolean;
   protected bytes: Buffer = noBytes;
   protected length = 0;
   #isScheduled = false;
-  /** Whether the client reads so slowly that bodies have to wait. Only this class sets it. */
+  /** Whether bodies must wait for the socket's `drain`, because the client reads slowly. Only this class sets it. */
   isCongested = false;
   #pieceBytes = pieceBytes;
 
-  /** Other listeners to the socket's `drain` find all of it written that the socket has room for. */
+  /** On `drain` it flushes first, so that listeners that are added later find the buffer written. */
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#isEncrypted = (socket as TLSSocket).encrypted === true;
@@ -44,22 +44,22 @@ export class SocketOutput {
     });
   }
 
-  /** How many bytes wait for the system to take them. */
+  /** How many bytes the operating system has not taken yet. */
   get unsentBytes(): number {
     return this.length + this.#socket.writableLength;
   }
 
   /**
-   * How many bytes of a long body to write next. They grow while the system takes whole pieces at once, as it does for a
-   * client that reads fast: larger pieces cost less. A client that has fallen behind gets small ones.
+   * How many bytes of a long body to write next. The number doubles when the system takes a whole piece at once, because
+   * larger pieces cost less. It halves when the client has fallen behind.
    */
   get pieceBytes(): number {
     return this.#pieceBytes;
   }
 
-  /** Writes bytes, which must not change any more: many of them are not copied. */
+  /** Writes bytes. They must not change afterwards, because a piece larger than a buffer is not copied. */
   writeBytes(bytes: Uint8Array): void {
-    if (bytes.length > roomBytes) {
+    if (bytes.length > bufferBytes) {
       this.flushAll();
       if (this.#socket.writable) {
         this.isCongested = !this.#socket.write(bytes);
@@ -72,16 +72,16 @@ export class SocketOutput {
     this.length += bytes.length;
   }
 
-  /** Fits the next piece to what has become of the last. */
+  /** Sets the size of the next piece, after one of `writtenBytes` has been written. */
   #fitPieces(writtenBytes: number): void {
     if (this.#socket.writableLength > 0) {
       this.#pieceBytes = Math.max(this.#pieceBytes / 2, pieceBytes);
     } else if (writtenBytes >= this.#pieceBytes) {
-      this.#pieceBytes = Math.min(2 * this.#pieceBytes, mostPieceBytes);
+      this.#pieceBytes = Math.min(2 * this.#pieceBytes, maxPieceBytes);
     }
   }
 
-  /** Writes a whole message, a head in Latin-1 and a body of this many bytes, and has it sent as `schedule` says. */
+  /** Writes a message and schedules it: a head in Latin-1, and a body of `byteLength` bytes. */
   writeMessage(head: string, body: string | Uint8Array | undefined, byteLength: number): void {
     this.writeLatin1(head);
     if (typeof body === "string") {
@@ -92,18 +92,18 @@ export class SocketOutput {
     this.schedule();
   }
 
-  /** Writes a text of this many bytes in UTF-8. */
+  /** Writes a text in UTF-8, in which it has `byteLength` bytes. */
   writeUtf8(text: string, byteLength: number): void {
     this.ensure(byteLength);
     this.bytes.write(text, this.length, byteLength, "utf8");
     this.length += byteLength;
   }
 
-  /** Writes a text a byte for each character. */
+  /** Writes a text in Latin-1, one byte for each character. */
   writeLatin1(text: string): void {
     const { length } = text;
     this.ensure(length);
-    if (length > shortText) {
+    if (length > shortLength) {
       this.bytes.write(text, this.length, length, "latin1");
     } else {
       for (let i = 0; i < length; i++) {
@@ -113,9 +113,9 @@ export class SocketOutput {
     this.length += length;
   }
 
-  /** Has all of it written at the end of the turn, or at once if there is much. */
+  /** Flushes the buffer at the next tick, or at once if it is nearly full. */
   schedule(): void {
-    if (this.length >= fullBytes) {
+    if (this.length >= flushBytes) {
       this.flush();
     } else if (!this.#isScheduled) {
       this.#isScheduled = true;
@@ -126,8 +126,8 @@ export class SocketOutput {
   }
 
   /**
-   * Gives all of it to the socket, unless that waits for the client. Then it waits here, where it takes no more memory
-   * than its bytes, until the socket has room.
+   * Gives the buffer to the socket, unless the socket waits for the client. Then the bytes stay here until `drain`, and
+   * take no more memory than their size.
    */
   flush(): void {
     this.#isScheduled = false;
@@ -136,14 +136,15 @@ export class SocketOutput {
     }
   }
 
-  /** Gives all of it to the socket. */
+  /** Gives the buffer to the socket, even if the socket waits for the client. */
   flushAll(): void {
     const { length, bytes } = this;
     const socket = this.#socket;
     this.length = 0;
     this.bytes = noBytes;
     if (length > 0 && socket.writable) {
-      // What the system does not take at once stays with the socket: a few bytes would keep all of the memory.
+      // The socket keeps what the system does not take at once. Without a copy, a few bytes would keep the whole
+      // buffer.
       const isCopied = this.#isEncrypted || socket.writableLength > 0;
       const taken = bytes.subarray(0, length);
       this.isCongested = !socket.write(isCopied ? Buffer.from(taken) : taken);
@@ -151,27 +152,27 @@ export class SocketOutput {
         return;
       }
     }
-    giveBack(bytes);
+    recycle(bytes);
   }
 
-  /** Makes room for more. */
+  /** Makes room for `bytes` more bytes. */
   protected ensure(bytes: number): void {
     const needed = this.length + bytes;
     if (needed <= this.bytes.length) {
       return;
     }
-    if (this.bytes === noBytes && needed <= roomBytes) {
-      this.bytes = rooms.pop() ?? Buffer.allocUnsafeSlow(roomBytes);
+    if (this.bytes === noBytes && needed <= bufferBytes) {
+      this.bytes = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
       return;
     }
     const grown = Buffer.allocUnsafeSlow(2 * needed);
     this.bytes.copy(grown, 0, 0, this.length);
-    giveBack(this.bytes);
+    recycle(this.bytes);
     this.bytes = grown;
   }
 }
 
-/** What is written at the end of this turn. One call of Node for all of them costs less than one for each. */
+/** The outputs that the next tick flushes. One `nextTick` for all of them costs less than one for each. */
 let scheduled: SocketOutput[] = [];
 
 function flushScheduled(): void {
@@ -184,8 +185,8 @@ function flushScheduled(): void {
 
 const noBytes: Buffer = Buffer.alloc(0);
 
-function giveBack(bytes: Buffer): void {
-  if (bytes.length === roomBytes && rooms.length < maxRooms) {
-    rooms.push(bytes);
+function recycle(bytes: Buffer): void {
+  if (bytes.length === bufferBytes && freeBuffers.length < maxFreeBuffers) {
+    freeBuffers.push(bytes);
   }
 }

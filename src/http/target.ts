@@ -66,7 +66,7 @@ function normalized(text: string, scheme = ""): string {
 /** The last valid authority: nearly all requests have the same. */
 let lastValid: string | undefined;
 
-/** Why a request with this `Host` or `:authority` is refused; undefined where it is not. */
+/** The error for this `Host` or `:authority`; undefined if it is valid. */
 export function authorityFault(text: string | undefined): ProtocolError | undefined {
   if (text !== undefined && (text === lastValid || isAuthority(text))) {
     lastValid = text;

@@ -1,11 +1,11 @@
-/** The most that the extensions of all chunks of a body may have, in bytes, and its trailers. */
+/** The largest size of all chunk extensions of a body, and of its trailers, in bytes. */
 const maxExtensionBytes = 16 * 1024;
 const maxTrailerBytes = 16 * 1024;
 
-/** The longest size of a chunk, in hexadecimal digits: 64 PiB need no more. */
+/** The longest chunk size, in hexadecimal digits. 13 digits stay below 4 PiB, which a double holds exactly. */
 const maxSizeDigits = 13;
 
-/** A body that breaks its framing. */
+/** The framing of a body is malformed, or its trailers are too large. */
 export class BodyFault extends Error {
   readonly isTooLarge: boolean;
 
@@ -30,7 +30,7 @@ const State = {
 } as const;
 type State = (typeof State)[keyof typeof State];
 
-/** Finds the end of one body, and what of it is content. Source: https://www.rfc-editor.org/rfc/rfc9112#section-7.1 */
+/** Finds the content of one body, and its end. Source: https://www.rfc-editor.org/rfc/rfc9112#section-7.1 */
 export class BodyDecoder {
   #state: State;
   /** How many bytes of content are left of the body, or of the present chunk. */
@@ -42,7 +42,7 @@ export class BodyDecoder {
   /** The trailer that is being read. */
   #line = "";
 
-  /** `contentLength` is not 0, and undefined for a body in chunks. */
+  /** `contentLength` is not 0. It is undefined for a chunked body. */
   constructor(contentLength: number | undefined) {
     this.#isChunked = contentLength === undefined;
     this.#left = contentLength ?? 0;
@@ -54,8 +54,8 @@ export class BodyDecoder {
   }
 
   /**
-   * Reads on from `start`, up to the end of a piece of content or of the body. Gives a piece to `take`. Returns where it
-   * has stopped. Throws a `BodyFault`.
+   * Reads on from `start`, up to the end of a piece of content or of the body. Calls `take` with the piece. Returns
+   * where it has stopped. Throws a `BodyFault` if the framing is malformed, or the trailers are too large.
    */
   read(bytes: Buffer, start: number, take: (content: Buffer) => void): number {
     let at = start;
@@ -115,7 +115,7 @@ export class BodyDecoder {
     this.#state = byte === cr ? State.sizeEnd : State.extension;
   }
 
-  /** Trailers are read to their end, and ignored. Those that would frame a message are refused. */
+  /** Reads trailers, and ignores them. Refuses those that would frame a message. */
   #readTrailers(byte: number): void {
     this.#trailerBytes += 1;
     if (this.#trailerBytes > maxTrailerBytes) {

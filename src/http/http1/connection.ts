@@ -7,10 +7,10 @@ import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
 import { parseHead } from "./request-head.ts";
 
-/** How many requests of one connection are handled at a time, so that those of others get their turn. */
+/** How many requests of one connection are handled at the same time, so that other connections get their turn. */
 const maxBegun = 8;
 
-/** How many answers may be owed before no more is read from the connection. */
+/** How many answers a connection may owe. At this number, nothing more is read from it. */
 const maxOwed = 32;
 
 /** The largest head of a request, in bytes. */
@@ -23,9 +23,9 @@ const maxBodyBytes = 64 * 1024;
 const idleSeconds = 65;
 
 /**
- * How long a client may take to read what was given to the system at once, in seconds: a piece of a body, of 256 KiB,
- * or of 1 MiB if the client has read fast before. Node does not tell how much of it has been taken. One that is not read
- * from has as long for its next answer.
+ * How long a client may take to read one write to its socket, in seconds: a piece of a body, which has 256 KiB, or up to
+ * 1 MiB if the client has read fast before. Node does not report progress within a write. A connection that is held back
+ * is closed after the same time without a write.
  */
 const stalledSeconds = 120;
 
@@ -36,16 +36,20 @@ export type ParseFault = "malformed" | "headers too large" | "timeout";
 export interface Http1Options extends ExchangeOptions {
   /** Is called with each request when its turn has come. */
   readonly handleExchange: (exchange: Exchange) => void;
-  /** Is told of each of these requests when its answer is complete, or never will be. None is held back then. */
+  /**
+   * Is called once for each of these requests, when its answer is complete or given up. Before that, the next requests
+   * that were held back have begun.
+   */
   readonly onRequestEnded: () => void;
-  /** Answers what is no request, or came too late, on the bare socket, and closes that. No other answer is owed. */
+  /** Answers a fault on the bare socket, and closes the socket. The connection owes no other answer then. */
   readonly handleFault: (fault: ParseFault, socket: Socket) => void;
 }
 
 /**
- * The server's side of a connection over HTTP/1.1. Source: https://www.rfc-editor.org/rfc/rfc9112
+ * The server's side of a connection over HTTP/1.1.
+ * Source: https://www.rfc-editor.org/rfc/rfc9112
  *
- * It holds back clients that pipeline: that send requests before they have their answers.
+ * It holds back clients that pipeline: they send requests before they have received the earlier answers.
  */
 export class Http1Connection {
   readonly output: SocketOutput;
@@ -56,12 +60,12 @@ export class Http1Connection {
   /** The requests whose answers are owed, in order. */
   readonly #owed: Http1Exchange[] = [];
   #begunCount = 0;
-  /** What has come and is not parsed. */
+  /** The received bytes that are not parsed yet. */
   #rest: Buffer | undefined;
   /** The request whose body is being received. */
   #receiving: Http1Exchange | undefined;
   #decoder: BodyDecoder | undefined;
-  /** How many bytes of that body nobody has taken yet. */
+  /** How many received bytes of that body nobody has read yet. */
   #unreadBytes = 0;
   #isParsing = false;
   /** Whether no further request is taken. */
@@ -69,7 +73,7 @@ export class Http1Connection {
   #isEnding = false;
   #isClosed = false;
   #hasAsked = false;
-  /** For how many seconds it has waited for a head, for a request, or for its client to read. */
+  /** How many seconds the connection has waited for the rest of a head, for a request, or for its client to read. */
   #waitedSeconds = 0;
   #bytesWritten = 0;
   #onDrained: (() => void) | undefined;
@@ -94,17 +98,20 @@ export class Http1Connection {
     return this.#owed[0] === exchange;
   }
 
-  /** Whether no request follows this one, because no further one is taken. */
+  /** Whether this is the last request: none waits behind it, and no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
     return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
-  /** Takes no further request: the client has been told that there is no answer to it. Source: RFC 9112, section 9.6 */
+  /**
+   * Takes no further request: `Connection: close` tells the client that it would get no answer.
+   * Source: RFC 9112, section 9.6
+   */
   takeNoMore(): void {
     this.#isReadEnded = true;
   }
 
-  /** Tells the client, with the last answer that it is owed, to send no further requests. */
+  /** Ends the connection after the last owed answer, which tells the client to send no further requests. */
   close(): void {
     this.#isEnding = true;
     if (this.#owed.length === 0 && this.#rest === undefined) {
@@ -119,18 +126,21 @@ export class Http1Connection {
     this.#socket.destroySoon();
   }
 
-  /** Closes the connection at once: what follows could not be told from what is left of a message. */
+  /** Closes the connection at once: after an incomplete message, nobody can tell where the next one begins. */
   abort(): void {
     this.#socket.destroy();
   }
 
-  /** Asks for a body whose client waits for that. */
+  /** Asks for the body of a client that waits for `100 Continue`. */
   sendContinue(): void {
     this.output.writeLatin1("HTTP/1.1 100 Continue\r\n\r\n");
     this.output.flush();
   }
 
-  /** Resolves when the client has taken enough for more to be written, or has gone away. One at a time may wait. */
+  /**
+   * Resolves when the client has taken enough for more to be written, or has gone away. Only one caller may wait at a
+   * time.
+   */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed || !this.output.isCongested) {
@@ -146,7 +156,7 @@ export class Http1Connection {
     this.#onDrained = undefined;
   }
 
-  /** More of a body may come. */
+  /** Lets more of the body arrive, because `bytes` of it have been read. */
   credit(bytes: number): void {
     this.#unreadBytes -= bytes;
     this.#resume();
@@ -187,7 +197,7 @@ export class Http1Connection {
     this.#giveUp(0);
   }
 
-  /** Gives up all requests whose answers are owed, but the first ones. */
+  /** Gives up the owed answers after the first `keptCount`. */
   #giveUp(keptCount: number): void {
     for (const exchange of this.#owed.splice(keptCount)) {
       exchange.abandon();
@@ -205,7 +215,7 @@ export class Http1Connection {
     this.#parse();
     if (this.#rest !== undefined) {
       this.#rest = withoutRest(this.#rest);
-      // The time for a head counts from its first bytes; that of the first one, from the beginning of the connection.
+      // The time limit for a head starts with its first bytes. For the first head it starts with the connection.
       this.#waitedSeconds = isBetween ? 0 : this.#waitedSeconds;
     }
   }
@@ -222,7 +232,7 @@ export class Http1Connection {
     }
   }
 
-  /** A client that does not read its answers is not asked for further requests. */
+  /** Whether more may be read. Further requests wait while the client does not read its answers. */
   #mayRead(): boolean {
     if (this.#receiving !== undefined) {
       return this.#unreadBytes < maxBodyBytes;
@@ -230,7 +240,7 @@ export class Http1Connection {
     return this.#owed.length < maxOwed && !this.output.isCongested;
   }
 
-  /** Parses what has come, as far as there is room for it. */
+  /** Parses the received bytes, as far as the limits allow. */
   #parse(): void {
     this.#isParsing = true;
     try {
@@ -277,7 +287,7 @@ export class Http1Connection {
       return false;
     }
     if (end < 0) {
-      // Empty lines would be kept and read again, however many there are.
+      // Drops the empty lines. Otherwise they would be kept and read again with each piece.
       this.#setRest(bytes, start);
       return false;
     }
@@ -288,7 +298,7 @@ export class Http1Connection {
     }
     const bodyStart = end + headEnd.length;
     const bodyEnd = bodyStart + (head.contentLength ?? Number.POSITIVE_INFINITY);
-    // Most bodies have come with their heads.
+    // Most bodies arrive together with their heads.
     const whole = bodyEnd <= bytes.length ? bytes.subarray(bodyStart, bodyEnd) : undefined;
     const exchange = new Http1Exchange(this, head, new IncomingBody(this, whole), this.#options);
     if (whole === undefined) {
@@ -300,7 +310,7 @@ export class Http1Connection {
     this.#waitedSeconds = 0;
     this.#hasAsked = true;
     this.#owed.push(exchange);
-    // What a client sends behind its last request is none. Source: RFC 9112, section 9.6
+    // Bytes after a request that closes the connection are not a request. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
     this.#beginHeld();
     return true;
@@ -337,7 +347,10 @@ export class Http1Connection {
     }
   }
 
-  /** The client has ended its side. Mostly it has gone away, and waits for no answer but that to half a request. */
+  /**
+   * Handles the end of the client's side. Usually the client has gone away, so it gets no further answer. An incomplete
+   * request is the exception: the client may wait for the error.
+   */
   #endReading(): void {
     const isBroken = this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded);
     if (isBroken) {
@@ -348,7 +361,10 @@ export class Http1Connection {
     }
   }
 
-  /** Reads no further. The answers to complete requests are sent first: the client would take a refusal for one of them. */
+  /**
+   * Reads no further. If complete requests wait for their answers, those are sent, and the fault gets no answer: the
+   * client would take it for one of theirs.
+   */
   #fail(fault: ParseFault): void {
     this.#isReadEnded = true;
     this.#rest = undefined;
@@ -359,7 +375,7 @@ export class Http1Connection {
       return;
     }
     if (broken !== undefined) {
-      // It came last.
+      // The broken request is the last one.
       this.#giveUp(this.#owed.length - 1);
     }
     if (this.#owed.length === 0) {
@@ -370,7 +386,7 @@ export class Http1Connection {
   /** Is called once a second. */
   tick(): void {
     this.#waitedSeconds += 1;
-    // While nothing is read, the end of a client that has gone away is not seen.
+    // While the socket is paused, Node does not report that the client has gone away.
     const isHeldBack = this.#owed.length > 0 && !this.#mayRead();
     if (this.#socket.writableLength > 0 || isHeldBack) {
       const { bytesWritten } = this.#socket;
@@ -395,7 +411,7 @@ export class Http1Connection {
 
 const headEnd = Buffer.from("\r\n\r\n");
 
-/** Where the head begins. Source: RFC 9112, section 2.2 */
+/** Where the head begins, behind any empty lines. Source: RFC 9112, section 2.2 */
 function afterEmptyLines(bytes: Buffer): number {
   let at = 0;
   while (bytes[at] === 13 && bytes[at + 1] === 10) {

@@ -8,14 +8,14 @@ import { pieceBytes } from "../socket-output.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
 
-/** An exchange over HTTP/1.1. Those of a connection are answered in turn. */
+/** An exchange over HTTP/1.1. A connection sends the answers in the order of the requests. */
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
   isAbandoned = false;
   readonly #connection: Http1Connection;
   readonly #head: Http1Head;
-  /** Whether the client waits to be asked for the body. */
-  #isAskAwaited: boolean;
+  /** Whether the client still waits for `100 Continue`. */
+  #isContinueAwaited: boolean;
   #isContinueDue = false;
   #isAnswerBegun = false;
   #isAnswerEnded = false;
@@ -40,7 +40,7 @@ export class Http1Exchange extends Exchange {
     );
     this.#connection = connection;
     this.#head = head;
-    this.#isAskAwaited = head.isExpectant;
+    this.#isContinueAwaited = head.isExpectant;
   }
 
   /** Whether the head of the answer has been given to the connection. */
@@ -65,12 +65,12 @@ export class Http1Exchange extends Exchange {
     }
   }
 
-  /** Asks when the answers before this one are complete. */
+  /** Sends `100 Continue`, once the answers before this one are complete. */
   protected askForBody(): void {
-    if (!this.#isAskAwaited) {
+    if (!this.#isContinueAwaited) {
       return;
     }
-    this.#isAskAwaited = false;
+    this.#isContinueAwaited = false;
     if (this.#connection.isNext(this)) {
       this.#connection.sendContinue();
     } else {
@@ -78,9 +78,12 @@ export class Http1Exchange extends Exchange {
     }
   }
 
-  /** Whether the client, which was not asked for the body, may send it or not. Source: RFC 9110, section 10.1.1 */
-  get #isBodyDoubtful(): boolean {
-    return this.#isAskAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
+  /**
+   * Whether it is unknown if the body follows: the client waited for `100 Continue`, and got none.
+   * Source: RFC 9110, section 10.1.1
+   */
+  get #isBodyUncertain(): boolean {
+    return this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
   }
 
   /** Says that the answers before this one are complete. */
@@ -100,7 +103,7 @@ export class Http1Exchange extends Exchange {
       });
     }
     if (!this.isAbandoned && this.#connection.output.isCongested) {
-      // A client that takes no answers has none kept for it. Only the answer that is due may wait.
+      // No answer is buffered while the client does not read. Only the exchange whose answer is due waits here.
       await this.#connection.drained();
     }
     if (this.isAbandoned) {
@@ -128,14 +131,14 @@ export class Http1Exchange extends Exchange {
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
-    this.#isLast ||= !isKeptAlive || this.#isBodyDoubtful;
+    this.#isLast ||= !isKeptAlive || this.#isBodyUncertain;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {
       this.#isChunked = method !== "HEAD";
       lines += "transfer-encoding: chunked\r\n";
     } else if (hasBody) {
-      // An older client takes the end of the connection for that of the body.
+      // For an HTTP/1.0 client, the end of the connection is the end of the body.
       this.#isLast = true;
     }
     if (this.#isLast) {
@@ -157,7 +160,7 @@ export class Http1Exchange extends Exchange {
 
   /** Pulls the body no faster than the client reads. */
   async #sendInPieces(head: string, body: Answer["body"], trailer: Headers | undefined): Promise<void> {
-    // The head does not wait for the first piece.
+    // The head is sent before the first piece is ready.
     this.#connection.output.writeMessage(head, undefined, 0);
     let bytes = 0;
     try {
@@ -173,7 +176,7 @@ export class Http1Exchange extends Exchange {
         this.#writeEnd(trailer);
       }
     } catch {
-      // Half of an answer has been sent.
+      // A part of the answer has been sent, so only a closed connection can report the failure.
       this.abort();
     }
     this.record.responseBytes = bytes;
@@ -210,16 +213,16 @@ export class Http1Exchange extends Exchange {
   }
 }
 
-/** Writes the answers that are ready in one row, before the next turn of the event loop. */
+/** Batches the answers that are ready at the same time, and writes them before the next turn of the event loop. */
 const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** The names that have been found valid. Answers have few. */
+/** The header names that have been found valid. Answers use few names. */
 const validNames = new Set<string>();
 const maxValidNames = 1_000;
 
-/** Names and values in turn as lines. Throws for what would be no line, or several. */
+/** Formats names and values, in turn, as field lines. Throws if a name or a value is invalid. */
 function fieldLines(raw: readonly string[]): string {
   let lines = "";
   for (let i = 0; i < raw.length; i += 2) {
@@ -233,7 +236,7 @@ function fieldLines(raw: readonly string[]): string {
   return lines;
 }
 
-/** Judges a name, and notes it if it is valid. */
+/** Whether a name is valid. Remembers it if it is. */
 function isValidName(name: string): boolean {
   const isValid = token.test(name);
   if (isValid && validNames.size < maxValidNames) {

@@ -7,9 +7,9 @@ export interface Http1Head extends Framing {
   readonly raw: readonly string[];
 }
 
-/** What the fields of a head say of the message and its connection. */
+/** What the fields of a head say about the message and its connection. */
 interface Framing {
-  /** The length of the body in bytes; undefined for chunks. */
+  /** The length of the body in bytes; undefined for a chunked body. */
   readonly contentLength: number | undefined;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly isExpectant: boolean;
@@ -27,8 +27,9 @@ const text = "[\\t\\x20-\\x7e\\x80-\\xff]*";
 const grammar = new RegExp(`^${token} [\\x21-\\x7e\\x80-\\xff]+ HTTP/1\\.[01](?:\\r\\n${token}:${text})*$`);
 
 /**
- * The line of a body in chunks: chunked once, as the last coding, and nothing behind it. Anything else could be
- * understood in two ways. Source: RFC 9112, section 6.3
+ * The `Transfer-Encoding` of a chunked body: `chunked` occurs once, as the last coding. Two parsers could frame
+ * anything else in different ways.
+ * Source: RFC 9112, section 6.3
  */
 const chunkedLast = new RegExp(
   `\\r\\ntransfer-encoding:[\\t ]*(?:(?!chunked[\\t ]*,)${token}[\\t ]*,[\\t ]*)*chunked(?:\\r\\n|$)`,
@@ -38,9 +39,9 @@ const chunkedLast = new RegExp(
 const digits = /^\d{1,15}$/;
 
 /**
- * Parses a head. Returns undefined for what is no request, or one whose end could be taken for two places.
+ * Parses a head. Returns undefined if it is malformed, or if two parsers could disagree on where its body ends.
  *
- * `CONNECT` is no request either: it is for proxies, and what follows it is no HTTP.
+ * It also returns undefined for `CONNECT`, which is for proxies: the bytes that follow it are not HTTP.
  */
 export function parseHead(head: string): Http1Head | undefined {
   if (!grammar.test(head) || head.startsWith("CONNECT ")) {
@@ -66,7 +67,7 @@ export function parseHead(head: string): Http1Head | undefined {
   };
 }
 
-/** Reads the lines from `lineEnd` on, which is negative where there are none. */
+/** Reads the field lines. `lineEnd` is the end of the request line, or negative if no fields follow it. */
 function readFields(head: string, lineEnd: number): string[] {
   const raw: string[] = [];
   for (let at = lineEnd; at >= 0; ) {
@@ -79,8 +80,9 @@ function readFields(head: string, lineEnd: number): string[] {
 }
 
 /**
- * A part of a head that is a value, without the spaces and tabs around it: the grammar has no other characters below
- * 0x21. Source: RFC 9112, section 5.1
+ * The field value from `start` to `end`, without the spaces and tabs around it. The grammar allows no other characters
+ * below 0x21.
+ * Source: RFC 9112, section 5.1
  */
 function trimmed(head: string, start: number, end: number): string {
   let first = start;
@@ -94,7 +96,7 @@ function trimmed(head: string, start: number, end: number): string {
   return head.slice(first, last + 1);
 }
 
-/** Returns undefined unless at most one field says how long the body is. */
+/** Returns undefined if two fields say how long the body is, or if the one that does is invalid. */
 function readFraming(raw: readonly string[], version: "1.0" | "1.1"): Framing | undefined {
   let length: string | undefined;
   let isChunked = false;

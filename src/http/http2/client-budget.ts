@@ -1,19 +1,21 @@
 import { ConnectionError, ErrorCode } from "./frames.ts";
 
 /**
- * Resets allowed: a burst of 1,000, then 100 a second. Shared connections cancel many calls, and each costs as much as
- * a call. A frame that has the server reset a stream counts, too.
+ * How many resets of streams a client may cause: a burst of 1,000, then 100 a second. The burst is large, because a
+ * connection that many callers share cancels many calls. There is a limit, because a reset costs as much as a call. A
+ * frame that makes the server reset a stream counts, too.
  */
 const resets = { burst: 1_000, perSecond: 100 };
 
-/** Frames allowed that achieve nothing, such as DATA without bytes, or headers of a stream that was reset. */
+/** How many frames without an effect a client may send, such as empty DATA, or HEADERS of a stream that was reset. */
 const idleFrames = { burst: 10_000, perSecond: 330 };
 
-/** How many answers to PING and SETTINGS a client may ask for in one turn of the event loop. */
+/** How many acknowledgements of PING and SETTINGS a client may ask for in one turn of the event loop. */
 const maxAcksByTurn = 1_000;
 
 /**
- * What one client may cost. A client that goes beyond is no client. Each method throws a `ConnectionError` then.
+ * Limits what one client may cost. Beyond these limits a client is an attacker: `countReset`, `countIdleFrame` and
+ * `countAck` throw a `ConnectionError`.
  */
 export class ClientBudget {
   readonly #resets = new TokenBucket(resets.burst, resets.perSecond);
@@ -63,7 +65,7 @@ export class ClientBudget {
   };
 }
 
-/** Admits a burst, and then so many a second. */
+/** Admits a burst, and then a fixed number a second. */
 class TokenBucket {
   readonly #burst: number;
   readonly #ratePerMs: number;
@@ -76,7 +78,7 @@ class TokenBucket {
     this.#tokens = burst;
   }
 
-  /** Takes one, and returns whether there was one. */
+  /** Takes a token. Returns false if there is none. */
   take(): boolean {
     if (this.#tokens < 1) {
       const nowMs = performance.now();

@@ -23,34 +23,41 @@ import { StreamTable } from "./stream-table.ts";
 /** How many streams a connection may have open at a time. Source: RFC 9113, section 6.5.2: at least 100. */
 const maxStreams = 128;
 
-/** How many streams a connection may open in one turn of the event loop. None of them can be answered within it. */
+/**
+ * How many streams a connection may open in one turn of the event loop. None of them can be answered within that turn.
+ */
 const maxStreamsByTurn = 2 * maxStreams;
 
 /** The largest header list, in bytes. */
 const maxHeaderListBytes = 64 * 1024;
 
-/** How many bytes a client may leave unread, beside the bodies of answers. */
+/**
+ * How many written bytes a client may leave unread before its connection ends. DATA stops much earlier: it waits while
+ * the output is congested.
+ */
 const maxUnsentBytes = 1024 * 1024;
 
-/** The connection's own window, in bytes. The windows of its streams bound what is kept. */
+/** The receive window of the connection, in bytes. It does not limit memory; the windows of the streams do. */
 const receiveWindow = 1024 * 1024;
 
-/** How long a connection may be silent, in milliseconds: as long as one of HTTP/1.1. */
+/** How long a connection may be silent, in milliseconds: as long as over HTTP/1.1. */
 const idleMs = 65_000;
 
-/** How often streams are looked at, in seconds: a stalled one is reset after one to two such times. */
+/**
+ * How often streams are checked for progress, in seconds. A stalled stream is reset after one to two such intervals.
+ */
 const stalledSeconds = 60;
 
 /** How long the last bytes of a connection may take to be sent, in milliseconds. */
 const lingerMs = 1_000;
 
-/** Who hears of a connection's streams. */
+/** Receives the events of a connection. */
 export interface ConnectionHandlers {
-  /** Is told of each request when its head has come. */
+  /** Receives each request when its head is complete. */
   readonly onStream: (stream: Http2Stream) => void;
-  /** Is told of each of these streams when it has closed. */
+  /** Is called once for each of these streams, when it has closed. */
   readonly onStreamClosed: () => void;
-  /** Is told of a client that is cut off because it opens too many streams at once. */
+  /** Is called when a connection ends because its client opens too many streams at once. */
   readonly onBurst: (peerAddress: string) => void;
 }
 
@@ -69,21 +76,21 @@ export class Http2Connection {
   readonly #encoder = new HeaderEncoder();
   readonly #budget = new ClientBudget();
   readonly #streams = new StreamTable();
-  /** Streams that have something to send, for which the connection has no room. They take turns. */
+  /** Streams that have bytes to send, and wait for room on the connection. They take turns. */
   readonly #waiting = new Set<Http2Stream>();
   #lastStream = 0;
-  /** The last stream that may be handled, once the client has been told. */
+  /** The last stream that GOAWAY names; undefined before there is a GOAWAY. */
   #lastHandled: number | undefined;
-  /** How much may be sent on the connection, and on a stream at its beginning, in bytes. */
+  /** The send window of the connection, and the initial send window of a stream, in bytes. */
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   #receiveWindow = receiveWindow;
-  /** For how long no stream has been looked at, in seconds. */
+  /** How many seconds ago the streams were last checked for progress. */
   #seconds = 0;
   #isClosing = false;
   #isEnded = false;
-  /** Ends a connection whose client does not begin. */
-  readonly #beginning: NodeJS.Timeout;
+  /** Ends a connection whose client does not complete its preface: the fixed bytes and SETTINGS. */
+  readonly #prefaceTimer: NodeJS.Timeout;
 
   /** The client has `prefaceTimeoutMs` to send the preface and its settings. */
   constructor(socket: Socket, handlers: ConnectionHandlers, prefaceTimeoutMs: number) {
@@ -96,12 +103,12 @@ export class Http2Connection {
     socket.on("close", () => this.#abandon());
     socket.on("drain", () => this.#sendWaiting());
     socket.setTimeout(idleMs, () => this.#onSilence());
-    this.#beginning = setTimeout(() => this.end(), prefaceTimeoutMs);
+    this.#prefaceTimer = setTimeout(() => this.end(), prefaceTimeoutMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }
 
-  /** Lets the client open no further streams, and ends the connection after the last one. */
+  /** Sends GOAWAY, so that the client opens no further streams. Ends the connection when the open ones have closed. */
   close(): void {
     if (!this.#isClosing) {
       this.#isClosing = true;
@@ -110,7 +117,7 @@ export class Http2Connection {
     }
   }
 
-  /** Ends the connection, and with it all that is under way. Tells the client why. */
+  /** Ends the connection with all of its streams. GOAWAY tells the client why. */
   end(code: ErrorCode = ErrorCode.noError, reason = ""): void {
     if (this.#isEnded) {
       return;
@@ -125,7 +132,7 @@ export class Http2Connection {
     this.#socket.once("close", () => clearTimeout(timer));
   }
 
-  /** Is called once a second. Resets the streams whose client takes nothing of their answers. */
+  /** Is called once a second. Every `stalledSeconds` it resets the streams whose answers make no progress. */
   tick(): void {
     this.#seconds += 1;
     if (this.#seconds < stalledSeconds) {
@@ -145,7 +152,7 @@ export class Http2Connection {
 
   #abandon(): void {
     this.#isEnded = true;
-    clearTimeout(this.#beginning);
+    clearTimeout(this.#prefaceTimer);
     this.#parser.stop();
     for (const stream of this.#streams.all()) {
       stream.close(false);
@@ -214,14 +221,14 @@ export class Http2Connection {
     this.#handlers.onStream(stream);
   }
 
-  /** Resets a stream that is not opened. */
+  /** Resets a new stream instead of opening it. */
   #refuse(id: number, code: ErrorCode): void {
     this.#budget.countReset();
     this.#streams.noteClosed(id, true);
     this.writeReset(id, code);
   }
 
-  /** Resets a stream for what its client has done wrong, if it has. */
+  /** Resets a stream if its client broke a rule. */
   #resetFor(stream: Http2Stream, fault: ErrorCode | undefined): void {
     if (fault !== undefined) {
       this.#budget.countReset();
@@ -229,7 +236,10 @@ export class Http2Connection {
     }
   }
 
-  /** The client may not have known of a reset of ours, nor of our GOAWAY, when it sent headers of a closed stream. */
+  /**
+   * Throws for HEADERS of a stream that is not open, unless the client may have sent them before it received our
+   * RST_STREAM or GOAWAY.
+   */
   #assertResetByUs(id: number): void {
     switch (this.#streams.howClosed(id)) {
       case "reset by us":
@@ -265,16 +275,16 @@ export class Http2Connection {
         this.#streams.find(id)?.close(false);
         break;
       case FrameType.settings:
-        assertOfConnection(id);
+        assertStreamZero(id);
         this.#takeSettings(flags, payload);
         break;
       case FrameType.ping:
-        assertOfConnection(id);
+        assertStreamZero(id);
         assertLength(payload.length === 8);
         this.#takePing(flags, payload);
         break;
       case FrameType.goAway:
-        assertOfConnection(id);
+        assertStreamZero(id);
         assertLength(payload.length >= 8);
         this.#takeGoAway();
         break;
@@ -289,7 +299,7 @@ export class Http2Connection {
     }
   }
 
-  /** The streams that are open go on. */
+  /** The client opens no further streams. Its open ones continue. */
   #takeGoAway(): void {
     if (this.#isClosing) {
       this.#budget.countIdleFrame();
@@ -346,9 +356,9 @@ export class Http2Connection {
       this.#budget.countIdleFrame();
       return;
     }
-    clearTimeout(this.#beginning);
+    clearTimeout(this.#prefaceTimer);
     this.#budget.countAck();
-    // The client takes what is sent after this by its new settings.
+    // The client applies its new settings to everything that follows the acknowledgement.
     this.#writeAck(FrameType.settings, payload.subarray(0, 0));
     let streamWindow = this.#streamWindow;
     for (let at = 0; at < payload.length; at += 6) {
@@ -358,15 +368,16 @@ export class Http2Connection {
         assertWindow(value <= maxWindow);
         streamWindow = value;
       } else {
-        this.#obey(setting, value);
+        this.#applySetting(setting, value);
       }
     }
-    // Each window concerns all streams, and of many in one frame only the last can be used. All of them have to be valid.
+    // A new initial window changes all streams. If a frame has several, only the last one is applied, but all must be
+    // valid.
     this.#changeStreamWindow(streamWindow);
   }
 
-  /** Obeys a setting, but for the window of streams. */
-  #obey(setting: number, value: number): void {
+  /** Applies a setting other than the initial window of streams. */
+  #applySetting(setting: number, value: number): void {
     switch (setting) {
       case Setting.headerTableSize:
         this.#encoder.setCapacity(value);
@@ -381,7 +392,10 @@ export class Http2Connection {
     }
   }
 
-  /** The windows of open streams change with the setting, and may become negative. Source: RFC 9113, section 6.9.2 */
+  /**
+   * Changes the send windows of open streams along with the setting. They may become negative.
+   * Source: RFC 9113, section 6.9.2
+   */
   #changeStreamWindow(bytes: number): void {
     if (bytes === this.#streamWindow) {
       return;
@@ -403,14 +417,14 @@ export class Http2Connection {
   }
 
   #writeAck(type: number, payload: Buffer): void {
-    this.#assertRead();
+    this.#endIfUnread();
     this.#output.begin(type, Flag.ack, 0);
     this.#output.writeBytes(payload);
     this.#output.end();
   }
 
-  /** A client that reads nothing may not have the server keep more and more for it. */
-  #assertRead(): void {
+  /** Ends the connection if the client leaves too much unread, so that the memory for it stays limited. */
+  #endIfUnread(): void {
     if (this.#output.unsentBytes > maxUnsentBytes) {
       this.end(ErrorCode.enhanceYourCalm, "too much is left unread");
     }
@@ -421,24 +435,26 @@ export class Http2Connection {
     return this.#output.isCongested ? 0 : Math.min(this.#sendWindow, defaultFrameBytes);
   }
 
-  /** Whether a body can be sent in one frame, before those of streams that wait. */
+  /** Whether a body can be sent now in one frame. Streams that already wait have precedence. */
   canSendAtOnce(bytes: number): boolean {
     return this.#waiting.size === 0 && bytes <= this.sendableBytes;
   }
 
-  /** Sends more of the stream when there is room. */
+  /** Lets the stream send more when the connection has room. */
   wait(stream: Http2Stream): void {
     this.#waiting.add(stream);
   }
 
-  /** Lets each stream send a frame in its turn, and costs no more than what is sent. */
+  /**
+   * Lets the waiting streams send one frame each in turn, while there is room. It visits only streams that can send.
+   */
   #sendWaiting(): void {
     for (const stream of this.#waiting) {
       if (this.sendableBytes <= 0) {
         return;
       }
       this.#waiting.delete(stream);
-      // One that waits for its own window is not among them.
+      // A stream that waits for its own window is not in the set.
       if (stream.sendNext()) {
         this.#waiting.add(stream);
       }
@@ -453,13 +469,13 @@ export class Http2Connection {
   /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
   writeHeaders(id: number, flags: number, status: number | undefined, raw: readonly string[]): void {
     this.#encoder.assertValid(raw);
-    this.#assertRead();
+    this.#endIfUnread();
     this.#output.begin(FrameType.headers, flags | Flag.endHeaders, id);
     this.#encoder.encode(this.#output, status, raw);
     this.#output.endHeaders(id);
   }
 
-  /** Writes a DATA frame. The caller has asked whether it can be sent. */
+  /** Writes a DATA frame. The caller has checked that the connection has room for it. */
   writeData(id: number, flags: number, body: string | Uint8Array, byteLength: number): void {
     this.#sendWindow -= byteLength;
     this.#output.begin(FrameType.data, flags, id);
@@ -515,7 +531,7 @@ function assertLength(isRight: boolean): void {
   }
 }
 
-function assertOfConnection(id: number): void {
+function assertStreamZero(id: number): void {
   if (id !== 0) {
     throw new ConnectionError(ErrorCode.protocolError, "such a frame is of no stream");
   }

@@ -33,15 +33,15 @@ export class Http2Exchange extends Exchange {
 
   protected onAbandoned(listener: () => void): void {
     const stream = this.#stream;
-    const settle = () => {
+    const notify = () => {
       if (!stream.isAnswerEnded) {
         listener();
       }
     };
     if (stream.isClosed) {
-      settle();
+      notify();
     } else {
-      stream.onClose(settle);
+      stream.onClose(notify);
     }
   }
 
@@ -84,7 +84,7 @@ export class Http2Exchange extends Exchange {
       stream.end(fieldsOf(trailer));
     }
     this.#noteSent(0, true);
-    // A client may forget a stream when it has such an answer, and never end it: grpc-go does.
+    // After an answer without a body, a client may forget the stream and never end its request: grpc-go does so.
     if (!stream.incoming.isEnded && this.record.requestBytes <= resetMaxBytes) {
       stream.resetAfterAnswer();
     }
@@ -114,7 +114,10 @@ export class Http2Exchange extends Exchange {
     this.record.isWhole = isWhole;
   }
 
-  /** Not every client reads an answer before it has sent its request. */
+  /**
+   * Receives the rest of the request, and ignores it: some clients read no answer before they have sent all of it. The
+   * stream of a streaming RPC is reset instead.
+   */
   #drainRequest(): void {
     const stream = this.#stream;
     if (stream.incoming.isEnded || stream.isClosed) {
@@ -133,12 +136,13 @@ export class Http2Exchange extends Exchange {
 }
 
 /**
- * The most that a client may have sent for its answer to be reset, in bytes. A client that has sent more is still
- * sending, and Node's client then loses an answer that comes with a reset. Source: RFC 9113, section 6.9.2
+ * The largest part of a request, in bytes, after which an answer without a body may be followed by a reset. A client
+ * that has sent more is still sending, and Node's client then loses an answer that arrives with a reset.
+ * Source: RFC 9113, section 6.9.2
  */
 const resetMaxBytes = 65_535;
 
-/** The names and values of a trailer in turn; undefined where there are none. */
+/** The names and values of a trailer in turn; undefined if there are none. */
 function fieldsOf(trailer: Headers | undefined): readonly string[] | undefined {
   const fields = [...(trailer ?? [])].flat();
   return fields.length > 0 ? fields : undefined;

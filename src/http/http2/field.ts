@@ -9,15 +9,15 @@ export const FieldKind = {
   scheme: 4,
   path: 5,
   authority: 6,
-  /** No request may have it. */
+  /** A field that makes the request malformed. */
   malformed: 7,
-  /** Regular, but for spaces around the value: the request is malformed, and can be told so. */
+  /** A regular field with spaces around its value. It makes the request malformed, too, but the answer says why. */
   spaced: 8,
 } as const;
 
 export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind];
 
-/** A field of a header list. It is judged once, and may be in many lists. */
+/** A field of a header list. Its kind is found once, even if it is in many lists. */
 export interface Field {
   readonly name: string;
   readonly value: string;
@@ -26,7 +26,7 @@ export interface Field {
   readonly kind: FieldKind;
 }
 
-/** What a table counts for each field beside its texts, in bytes. Source: RFC 7541, section 4.1 */
+/** What the size of a field counts beside its name and value, in bytes. Source: RFC 7541, section 4.1 */
 export const fieldOverhead = 32;
 
 export function makeField(name: string, value: string): Field {
@@ -47,7 +47,7 @@ const kinds: Readonly<Record<string, FieldKind>> = {
   upgrade: FieldKind.malformed,
 };
 
-/** The names of fields, which HTTP/2 has in lower case alone. Source: RFC 9113, section 8.2.1 */
+/** A field name, which HTTP/2 allows in lower case only. Source: RFC 9113, section 8.2.1 */
 export const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
 const spaced = /^[\t ]|[\t ]$/;
@@ -67,7 +67,7 @@ function kindOf(name: string, value: string): FieldKind {
 }
 
 /**
- * The fields that both sides know, from index 1 on, as name and value in turn.
+ * The static table of HPACK, from index 1 on. Each line is a name and a value.
  * Source: https://www.rfc-editor.org/rfc/rfc7541#appendix-A
  */
 const texts = `:authority|

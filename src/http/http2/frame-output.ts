@@ -3,10 +3,10 @@ import { defaultFrameBytes, Flag, FrameType, headBytes } from "./frames.ts";
 
 /** Writes frames. */
 export class FrameOutput extends SocketOutput {
-  /** Where the frame begins that is being written. */
+  /** Where the present frame begins. */
   #start = 0;
 
-  /** Begins a frame. Its length is known when it ends. */
+  /** Begins a frame. `end` fills in its length. */
   begin(type: number, flags: number, stream: number): void {
     this.ensure(headBytes);
     this.#start = this.length;
@@ -30,7 +30,7 @@ export class FrameOutput extends SocketOutput {
     this.schedule();
   }
 
-  /** Ends a frame of headers. A block that is too large for it is cut into CONTINUATION frames. */
+  /** Ends a HEADERS frame. A block that is too large for one frame continues in CONTINUATION frames. */
   endHeaders(stream: number): void {
     const payload = this.#start + headBytes;
     if (this.length - payload <= defaultFrameBytes) {
@@ -60,7 +60,7 @@ export class FrameOutput extends SocketOutput {
     this.length = this.bytes.writeUInt32BE(value, this.length);
   }
 
-  /** Writes an integer whose first bits share a byte with `pattern`. Source: RFC 7541, section 5.1 */
+  /** Writes an integer whose prefix shares a byte with `pattern`. Source: RFC 7541, section 5.1 */
   writeInteger(pattern: number, mask: number, value: number): void {
     this.ensure(6);
     if (value < mask) {
@@ -75,7 +75,7 @@ export class FrameOutput extends SocketOutput {
     this.bytes[this.length++] = rest;
   }
 
-  /** Writes a header's text with its length, as it is. Source: RFC 7541, section 5.2 */
+  /** Writes a string literal: its length, and the text without Huffman coding. Source: RFC 7541, section 5.2 */
   writeText(text: string): void {
     this.writeInteger(0x00, 0x7f, text.length);
     this.writeLatin1(text);

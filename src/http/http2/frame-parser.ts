@@ -10,19 +10,19 @@ import {
   preface,
 } from "./frames.ts";
 
-/** The largest header block, in bytes, and in how many further frames it may come. */
+/** The largest header block, in bytes, and the most CONTINUATION frames that it may have. */
 const maxBlockBytes = 64 * 1024;
 const maxContinuations = 8;
 
-/** Who hears of the frames of a connection. */
+/** Receives the frames of a connection. */
 export interface FrameListener {
-  /** Is told of a whole header block, and whether the stream's request ends with it. */
+  /** Receives a complete header block. `isLast` says that the request ends with it. */
   onHeaders(stream: number, isLast: boolean, block: Buffer): void;
-  /** Is told of every other frame. `payload` is without padding; `frameBytes` counts it, too. */
+  /** Receives every other frame. `payload` excludes the padding; `frameBytes` includes it. */
   onFrame(type: number, flags: number, stream: number, payload: Buffer, frameBytes: number): void;
 }
 
-/** A header block that goes on in CONTINUATION frames. */
+/** A header block that continues in CONTINUATION frames. */
 interface OpenBlock {
   readonly stream: number;
   readonly isLast: boolean;
@@ -30,13 +30,13 @@ interface OpenBlock {
   continuations: number;
 }
 
-/** Cuts what a client sends into frames, and joins its header blocks. */
+/** Splits what a client sends into frames, and joins the fragments of header blocks. */
 export class FrameParser {
   readonly #listener: FrameListener;
-  /** What has come of a frame that is not complete. */
+  /** The received part of an incomplete frame. */
   #rest: Buffer | undefined;
-  #isBegun = false;
-  #isSettled = false;
+  #hasPreface = false;
+  #hasSettings = false;
   #isStopped = false;
   #block: OpenBlock | undefined;
 
@@ -44,14 +44,14 @@ export class FrameParser {
     this.#listener = listener;
   }
 
-  /** Parses what has come. Throws a `ConnectionError` for what is no valid sequence of frames. */
+  /** Parses received bytes. Throws a `ConnectionError` if they are not a valid sequence of frames. */
   parse(bytes: Buffer): void {
     if (this.#isStopped) {
       return;
     }
     const all = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
-    let at = this.#isBegun ? 0 : this.#readPreface(all);
-    while (this.#isBegun && !this.#isStopped && all.length - at >= headBytes) {
+    let at = this.#hasPreface ? 0 : this.#readPreface(all);
+    while (this.#hasPreface && !this.#isStopped && all.length - at >= headBytes) {
       const length = ((all[at] as number) << 16) | ((all[at + 1] as number) << 8) | (all[at + 2] as number);
       if (length > defaultFrameBytes) {
         throw new ConnectionError(ErrorCode.frameSizeError, "a frame is too large");
@@ -67,25 +67,25 @@ export class FrameParser {
     this.#rest = at < all.length ? withoutRest(all.subarray(at)) : undefined;
   }
 
-  /** Parses no further, even of what has come. */
+  /** Ignores all further frames, even those in bytes that have been received. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Returns how many bytes of it are behind. */
+  /** Checks the preface. Returns its length, or 0 while it is incomplete. */
   #readPreface(bytes: Buffer): number {
     const length = Math.min(bytes.length, preface.length);
     if (bytes.compare(preface, 0, length, 0, length) !== 0) {
       throw new ConnectionError(ErrorCode.protocolError, "the preface is wrong");
     }
-    this.#isBegun = length === preface.length;
-    return this.#isBegun ? length : 0;
+    this.#hasPreface = length === preface.length;
+    return this.#hasPreface ? length : 0;
   }
 
   #takeFrame(type: number, flags: number, stream: number, payload: Buffer): void {
     const isContinued = this.#block !== undefined;
-    this.#isSettled ||= type === FrameType.settings && (flags & Flag.ack) === 0;
-    if (!this.#isSettled || isContinued !== (type === FrameType.continuation)) {
+    this.#hasSettings ||= type === FrameType.settings && (flags & Flag.ack) === 0;
+    if (!this.#hasSettings || isContinued !== (type === FrameType.continuation)) {
       throw new ConnectionError(ErrorCode.protocolError, "another frame was due");
     }
     if (type === FrameType.headers) {
@@ -144,13 +144,16 @@ function unpad(flags: number, payload: Buffer): Buffer {
   return payload.subarray(1, payload.length - padding);
 }
 
-/** Priorities are obsolete, and ignored. Source: RFC 9113, section 5.3.2 */
+/**
+ * Removes the priority from HEADERS. It is deprecated, so only its syntax is checked.
+ * Source: RFC 9113, section 5.3.2
+ */
 function withoutPriority(stream: number, payload: Buffer): Buffer {
   assertPriority(stream, payload.subarray(0, 5));
   return payload.subarray(5);
 }
 
-/** Throws for a priority of another length, or of a stream that depends on itself. */
+/** Throws if a priority is not 5 bytes long, or if the stream depends on itself. */
 export function assertPriority(stream: number, priority: Buffer): void {
   if (priority.length !== 5) {
     throw new ConnectionError(ErrorCode.frameSizeError, "a priority has another length");

@@ -1,6 +1,6 @@
 /** The terms of HTTP/2. Source: https://www.rfc-editor.org/rfc/rfc9113 */
 
-/** What every client begins with. Source: RFC 9113, section 3.4 */
+/** The first bytes that every client sends. Source: RFC 9113, section 3.4 */
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** The types of frames. Source: RFC 9113, section 6 */
@@ -48,16 +48,19 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 /** The length of a frame's head, in bytes. */
 export const headBytes = 9;
 
-/** The largest payload that either side sends unasked, in bytes. Source: RFC 9113, section 6.5.2 */
+/**
+ * The default of SETTINGS_MAX_FRAME_SIZE, in bytes. Neither side sends a larger payload.
+ * Source: RFC 9113, section 6.5.2
+ */
 export const defaultFrameBytes = 16_384;
 
-/** The window of a connection or a stream at its beginning, in bytes. Source: RFC 9113, section 6.9.2 */
+/** The initial window of a connection or a stream, in bytes. Source: RFC 9113, section 6.9.2 */
 export const defaultWindow = 65_535;
 
 /** The largest window, in bytes. Source: RFC 9113, section 6.9.1 */
 export const maxWindow = 0x7fff_ffff;
 
-/** A connection that has to be ended. The message says what its client did. */
+/** An error that ends the connection. The message says what the client did; GOAWAY carries it. */
 export class ConnectionError extends Error {
   readonly code: ErrorCode;
 

@@ -2,19 +2,23 @@ import { type Field, makeField, staticTable } from "./field.ts";
 import { ConnectionError, ErrorCode } from "./frames.ts";
 import { decodeHuffman } from "./huffman.ts";
 
-/** The size of the table that clients may use, in bytes: what they assume unasked. Source: RFC 9113, section 6.5.2 */
+/**
+ * The largest dynamic table that a client may use, in bytes: the default of SETTINGS_HEADER_TABLE_SIZE.
+ * Source: RFC 9113, section 6.5.2
+ */
 const maxTableBytes = 4_096;
 
-/** As many fields as fit the table, and a power of two. */
+/** The most fields that fit into the table: each takes at least `fieldOverhead` bytes. It is a power of two. */
 const slots = 128;
 
-/** What is read between two blocks, so that none is kept. */
+/** Replaces a decoded block, so that the decoder does not keep its memory. */
 const noBlock: Buffer = Buffer.alloc(0);
 
 /**
- * Decodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541
+ * Decodes the header blocks of one connection, in their order.
+ * Source: https://www.rfc-editor.org/rfc/rfc7541
  *
- * Fields that a client sends again come as their index, so that most blocks make no new text.
+ * A client sends a repeated field as an index, so most blocks create no new strings.
  */
 export class HeaderDecoder {
   readonly #maxListBytes: number;
@@ -27,12 +31,15 @@ export class HeaderDecoder {
   #block = noBlock;
   #at = 0;
 
-  /** A list may have `maxListBytes`, each field's overhead included. */
+  /** `maxListBytes` is the largest size of a list, each field's overhead included. */
   constructor(maxListBytes: number) {
     this.#maxListBytes = maxListBytes;
   }
 
-  /** Decodes a whole block. Throws a `ConnectionError`, after which nothing further can be decoded. */
+  /**
+   * Decodes a complete block. Throws a `ConnectionError` if it is invalid. After that, the decoder cannot be used any
+   * more.
+   */
   decode(block: Buffer): Field[] {
     this.#block = block;
     this.#at = 0;
@@ -52,7 +59,10 @@ export class HeaderDecoder {
     return fields;
   }
 
-  /** Reads one representation; undefined for one that is no field. Source: RFC 7541, section 6 */
+  /**
+   * Reads one representation. Returns undefined for an update of the table size, which is no field.
+   * Source: RFC 7541, section 6
+   */
   #next(isFirst: boolean): Field | undefined {
     const byte = this.#block[this.#at] as number;
     if (byte >= 0x80) {
@@ -66,7 +76,7 @@ export class HeaderDecoder {
     if (byte >= 0x20) {
       const capacity = this.#integer(0x1f);
       if (capacity > maxTableBytes || !isFirst) {
-        throw wrong();
+        throw malformedBlock();
       }
       this.#capacity = capacity;
       this.#evict(capacity);
@@ -85,12 +95,12 @@ export class HeaderDecoder {
     const nth = index - staticTable.length;
     const field = nth > 0 && nth <= this.#count ? this.#fields[(this.#added - nth) % slots] : staticTable[index - 1];
     if (field === undefined) {
-      throw wrong();
+      throw malformedBlock();
     }
     return field;
   }
 
-  /** Makes room before it adds, so that no slot is taken that is still in use. Source: RFC 7541, section 4.4 */
+  /** Evicts old fields before it adds one, so that it never overwrites a slot in use. Source: RFC 7541, section 4.4 */
   #add(field: Field): void {
     this.#evict(Math.max(this.#capacity - field.size, 0));
     if (field.size > this.#capacity) {
@@ -117,13 +127,13 @@ export class HeaderDecoder {
     const start = this.#at;
     const end = start + length;
     if (end > this.#block.length) {
-      throw wrong();
+      throw malformedBlock();
     }
     this.#at = end;
     return isHuffman ? decodeHuffman(this.#block, start, end) : this.#block.toString("latin1", start, end);
   }
 
-  /** Reads an integer whose first bits are those of `mask`. Source: RFC 7541, section 5.1 */
+  /** Reads an integer whose prefix has the bits of `mask`. Source: RFC 7541, section 5.1 */
   #integer(mask: number): number {
     let value = this.#byte() & mask;
     if (value < mask) {
@@ -136,19 +146,19 @@ export class HeaderDecoder {
         return value;
       }
     }
-    throw wrong();
+    throw malformedBlock();
   }
 
   #byte(): number {
     const byte = this.#block[this.#at];
     if (byte === undefined) {
-      throw wrong();
+      throw malformedBlock();
     }
     this.#at += 1;
     return byte;
   }
 }
 
-function wrong(): ConnectionError {
+function malformedBlock(): ConnectionError {
   return new ConnectionError(ErrorCode.compressionError, "a header block is wrong");
 }

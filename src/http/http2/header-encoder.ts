@@ -2,43 +2,49 @@ import { badValue } from "../header-list.ts";
 import { fieldOverhead, staticTable, token } from "./field.ts";
 import type { FrameOutput } from "./frame-output.ts";
 
-/** The largest table that is used, in bytes, however much the client allows. */
+/** The largest dynamic table that the encoder uses, in bytes, even if the client allows a larger one. */
 const maxTableBytes = 4_096;
 
-/** As many fields as fit the table, and a power of two. */
+/** The most fields that fit into the table: each takes at least `fieldOverhead` bytes. It is a power of two. */
 const slots = 128;
 
-/** Of how many names something is kept. Answers have fewer. */
+/** How many field names the encoder remembers. Answers use fewer. */
 const maxNames = slots;
 
-/** What is known of a field name on a connection. */
+/** What the encoder remembers about a field name. */
 interface KnownName {
   /** The value that was added to the table last. */
   added: string;
-  /** As which field of all it was added; -1 for never. */
+  /**
+   * The number of the table entry with that value, counted from 0 over all entries ever added; -1 if there was none.
+   */
   nth: number;
   /** The value that was sent last. */
   sent: string;
 }
 
 /**
- * Encodes the header blocks of one connection, in their order. Source: https://www.rfc-editor.org/rfc/rfc7541
+ * Encodes the header blocks of one connection, in their order.
+ * Source: https://www.rfc-editor.org/rfc/rfc7541
  *
- * A field that is sent twice in a row goes to the table, so that its index is sent from then on. Values that differ
- * each time, such as request ids, leave the table alone.
+ * A field goes to the table when its name is new, or when its value is sent twice in a row. From then on its index is
+ * sent. So values that differ each time, such as request ids, do not fill the table.
  */
 export class HeaderEncoder {
   readonly #known = new Map<string, KnownName>();
-  /** The sizes of the fields in the table. That of the nth field that was added is at `n % slots`. */
+  /** The sizes of the fields in the table, as a ring. The size of the nth field that was added is at `n % slots`. */
   readonly #sizes = new Uint16Array(slots);
   #added = 0;
   #count = 0;
   #bytes = 0;
   #capacity = maxTableBytes;
-  /** The capacities that the client has to be told: the smallest since the last block, and the present one. */
+  /**
+   * The table sizes that the next block announces: the smallest since the last block, and the present one.
+   * Source: RFC 7541, section 4.2
+   */
   #toTell: readonly number[] = [];
 
-  /** Obeys the client's setting. */
+  /** Applies the client's SETTINGS_HEADER_TABLE_SIZE. */
   setCapacity(bytes: number): void {
     const capacity = Math.min(bytes, maxTableBytes);
     const smallest = Math.min(capacity, this.#toTell[0] ?? this.#capacity);
@@ -47,7 +53,7 @@ export class HeaderEncoder {
     this.#capacity = capacity;
   }
 
-  /** Writes a block with these fields, names and values in turn. */
+  /** Writes a block with these fields; `raw` has names and values in turn. `status` is undefined for a trailer. */
   encode(output: FrameOutput, status: number | undefined, raw: readonly string[]): void {
     for (const capacity of this.#toTell) {
       output.writeInteger(0x20, 0x1f, capacity);
@@ -61,7 +67,10 @@ export class HeaderEncoder {
     }
   }
 
-  /** Throws if a field cannot be sent. To be called before `encode`: after half a block, both sides' tables differ. */
+  /**
+   * Throws if a field is invalid. Call it before `encode`: an error within a block would leave the two sides with
+   * different tables.
+   */
   assertValid(raw: readonly string[]): void {
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i] as string;
@@ -98,7 +107,7 @@ export class HeaderEncoder {
     known.sent = value;
   }
 
-  /** Writes a field that the client adds to its table, as this side does. */
+  /** Writes a field that both sides add to their tables. Source: RFC 7541, section 6.2.1 */
   #writeAdded(output: FrameOutput, name: string, value: string, known: KnownName): void {
     this.#writeName(output, 0x40, 0x3f, name, known);
     output.writeText(value);

@@ -18,28 +18,29 @@ const codeLengths = [
   27, 27, 27, 26,
 ];
 
-/** The length of the code that no text contains. Its first bits fill up the last byte. */
+/** The length of the code EOS, in bits. No text contains EOS, but its first bits pad the last byte. */
 const endLength = 30;
 
 /** How many bits are looked up at a time. */
 const stepBits = 8;
 
 /**
- * What the bits that follow mean, by their first `stepBits`: a byte with the length of its code as `length << 8 | byte`,
- * or, for longer codes, the table of the bits after those. An empty entry is no code.
+ * A lookup table for the next `stepBits` bits. An entry is the decoded byte with the length of its code, as
+ * `length << 8 | byte`. For a code that is longer, it is the table for the bits that follow. A missing entry is no
+ * code.
  */
 type Table = (number | Table | undefined)[];
 
 let table: Table | undefined;
 
-/** Decodes a text. Throws a `ConnectionError` for what is no code, and for a wrong end. */
+/** Decodes a text. Throws a `ConnectionError` if a code or the padding is invalid. */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string {
   table ??= makeTable();
   const decoded: number[] = [];
   let node = table;
   let bits = 0;
   let bitCount = 0;
-  /** How many bits have been read of the present code, and whether all of them were ones. */
+  /** How many bits of the present code have been read. */
   let read = 0;
   for (let at = start; at < end || bitCount >= stepBits; ) {
     if (bitCount < stepBits) {
@@ -66,7 +67,9 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
   return Buffer.from(decoded).toString("latin1");
 }
 
-/** Decodes the last bits, which are fewer than `stepBits`. Those that belong to no byte must be ones, and at most 7. */
+/**
+ * Decodes the last bits, which are fewer than `stepBits`. The padding after the last code is at most 7 bits, all ones.
+ */
 function decodeRest(bits: number, bitCount: number, node: Table, read: number, decoded: number[]): void {
   let left = bitCount;
   let rest = node;
@@ -95,7 +98,7 @@ function makeTable(): Table {
     code *= 2;
     for (const [byte, codeLength] of codeLengths.entries()) {
       if (codeLength === length) {
-        enter(root, code, length, byte);
+        addCode(root, code, length, byte);
         code += 1;
       }
     }
@@ -103,8 +106,11 @@ function makeTable(): Table {
   return root;
 }
 
-/** Enters a code in the table of its last bits: for each way in which the bits go on that are looked up with them. */
-function enter(root: Table, code: number, length: number, byte: number): void {
+/**
+ * Adds a code to the tables. Its last bits may be fewer than `stepBits`: then it has an entry for every value of the
+ * bits that are looked up with them.
+ */
+function addCode(root: Table, code: number, length: number, byte: number): void {
   let node = root;
   let left = length;
   for (; left > stepBits; left -= stepBits) {

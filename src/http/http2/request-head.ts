@@ -7,21 +7,22 @@ export interface RequestHead {
   /** Empty for CONNECT. */
   readonly path: string;
   readonly authority: string | undefined;
-  /** Undefined where the client does not say. */
+  /** Undefined if the request has no Content-Length. */
   readonly contentLength: number | undefined;
-  /** Whether a value has spaces around it. */
+  /** Whether a value has spaces or tabs around it. */
   readonly isSpaced: boolean;
-  /** Names and values in turn, the pseudo-header fields among them. */
+  /** Names and values in turn, including the pseudo-header fields. */
   readonly raw: readonly string[];
 }
 
 /**
- * Reads a request's fields. Returns undefined for a malformed request, but not for spaces around a value, which an answer
- * can tell. Source: RFC 9113, sections 8.2 and 8.3.1
+ * Reads the fields of a request. Returns undefined if the request is malformed. Spaces around a value are an exception:
+ * `isSpaced` reports them, so that the answer can name the fault.
+ * Source: RFC 9113, sections 8.2 and 8.3.1
  */
 export function readRequestHead(fields: readonly Field[]): RequestHead | undefined {
   const raw: string[] = [];
-  /** The values of all kinds but the regular one. */
+  /** The value of each field with a kind of its own, by `FieldKind`. */
   const values: (string | undefined)[] = [];
   let isRegular = false;
   let isSpaced = false;
@@ -48,13 +49,13 @@ export function readRequestHead(fields: readonly Field[]): RequestHead | undefin
   const authority = values[FieldKind.authority];
   const host = values[FieldKind.host];
   const contentLength = values[FieldKind.contentLength];
-  const isTarget =
+  const isValidTarget =
     method === "CONNECT"
       ? scheme === undefined && path === undefined && authority !== undefined
       : scheme !== undefined && isPath(path, method);
-  const isOneServer = host === undefined || authority === undefined || isSameAuthority(host, authority, scheme);
-  const isLength = contentLength === undefined || /^\d{1,15}$/.test(contentLength);
-  if (method === undefined || method === "" || !isTarget || !isOneServer || !isLength) {
+  const isSameHost = host === undefined || authority === undefined || isSameAuthority(host, authority, scheme);
+  const isValidLength = contentLength === undefined || /^\d{1,15}$/.test(contentLength);
+  if (method === undefined || method === "" || !isValidTarget || !isSameHost || !isValidLength) {
     return undefined;
   }
   const length = contentLength === undefined ? undefined : Number(contentLength);
@@ -65,7 +66,9 @@ function isPath(path: string | undefined, method: string | undefined): boolean {
   return path !== undefined && (path.startsWith("/") || (path === "*" && method === "OPTIONS"));
 }
 
-/** Whether fields may follow a body. */
+/**
+ * Whether these fields are valid trailers: none is a pseudo-header field, malformed, or with spaces around its value.
+ */
 export function areTrailers(fields: readonly Field[]): boolean {
   return fields.every(({ kind }) => kind <= FieldKind.contentLength);
 }

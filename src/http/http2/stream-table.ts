@@ -1,15 +1,20 @@
 import type { Http2Stream } from "./stream.ts";
 
-/** How many closed streams are remembered. Frames that were under way when a stream closed name no older ones. */
-const remembered = 256;
+/**
+ * How many closed streams the table remembers: enough to recognise frames that were in flight when their stream closed.
+ */
+const maxClosed = 256;
 
 /**
- * The streams of a connection. A `Map`, which gains and loses an entry for each stream, would be rebuilt every few
- * hundred of them; so the few that are open are searched.
+ * The streams of a connection. The open ones are in an array, which is short enough to search. A `Map` would rehash
+ * every few hundred streams, because each stream adds an entry and removes it.
  */
 export class StreamTable {
   readonly #open: Http2Stream[] = [];
-  /** The ids of the streams that closed last, negative for those that were reset by us; most connections close none. */
+  /**
+   * The ids of the streams that closed last, as a ring. The id of a stream that the server reset is negative. The ring
+   * is created when the first stream closes.
+   */
   #closed: Int32Array | undefined;
   #closedCount = 0;
 
@@ -17,7 +22,7 @@ export class StreamTable {
     return this.#open.length;
   }
 
-  /** Those that are open now, to be looped over while some are closed. */
+  /** A copy of the list of open streams: the caller may close streams while it loops. */
   all(): Http2Stream[] {
     return [...this.#open];
   }
@@ -26,7 +31,7 @@ export class StreamTable {
     this.#open.push(stream);
   }
 
-  /** Finds an open stream. New ones are asked for most. */
+  /** Finds an open stream. The search begins with the newest ones, which frames name most often. */
   find(id: number): Http2Stream | undefined {
     const open = this.#open;
     for (let i = open.length - 1; i >= 0; i--) {
@@ -48,14 +53,14 @@ export class StreamTable {
     this.noteClosed(stream.id, isResetByUs);
   }
 
-  /** Remembers a stream that has closed, or was never opened. */
+  /** Remembers the id of a stream that has closed, or that was refused. */
   noteClosed(id: number, isResetByUs: boolean): void {
-    this.#closed ??= new Int32Array(remembered);
-    this.#closed[this.#closedCount % remembered] = isResetByUs ? -id : id;
+    this.#closed ??= new Int32Array(maxClosed);
+    this.#closed[this.#closedCount % maxClosed] = isResetByUs ? -id : id;
     this.#closedCount += 1;
   }
 
-  /** How a stream closed that is not open; undefined if that is not remembered. */
+  /** How a stream closed. Undefined if the table does not remember the stream. */
   howClosed(id: number): "reset by us" | "by the client, or at its end" | undefined {
     if (this.#closed?.includes(-id)) {
       return "reset by us";

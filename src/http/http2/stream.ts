@@ -13,11 +13,11 @@ export class Http2Stream {
 
   /** The request's body. */
   readonly incoming: IncomingBody;
-  /** How many bytes the client may still send, and how many have been read that it has not been told of. */
+  /** How many bytes the client may still send, and how many read bytes no WINDOW_UPDATE has returned to it yet. */
   #receiveWindow = defaultWindow;
   #uncredited = 0;
 
-  /** What the windows have not allowed to be sent yet. */
+  /** The parts of the body that wait to be sent. `#offset` is how much of the first one has been sent. */
   #queue: Uint8Array[] = [];
   #offset = 0;
   #sendWindow: number;
@@ -26,10 +26,13 @@ export class Http2Stream {
   #isEnding = false;
   #isAnswerEnded = false;
   #isResetAfterAnswer = false;
-  #hasMoved = true;
+  #hasProgressed = true;
   #onDrained: (() => void) | undefined;
 
-  /** `isLast` says that the request has no body. `sendWindow` is how many bytes the client takes of the answer. */
+  /**
+   * `isLast` says that the request has no body. `sendWindow` is how many bytes of the answer the client accepts at
+   * first.
+   */
   constructor(connection: Http2Connection, id: number, head: RequestHead, isLast: boolean, sendWindow: number) {
     this.connection = connection;
     this.id = id;
@@ -54,7 +57,10 @@ export class Http2Stream {
     this.#onClose.push(listener);
   }
 
-  /** Takes a DATA frame of so many bytes, its padding included. Returns what the client has done wrong. */
+  /**
+   * Takes a DATA frame. `frameBytes` is the length of its payload with padding. Returns an error code if the client
+   * broke a rule.
+   */
   receive(piece: Buffer, frameBytes: number, isLast: boolean): ErrorCode | undefined {
     const { incoming } = this;
     if (incoming.isEnded) {
@@ -79,7 +85,7 @@ export class Http2Stream {
     return isLast ? this.endRequest() : undefined;
   }
 
-  /** Ends the request. Returns what the client has done wrong. */
+  /** Ends the request. Returns an error code if the body is shorter than its Content-Length. */
   endRequest(): ErrorCode | undefined {
     if (!this.#isComplete(0)) {
       return ErrorCode.protocolError;
@@ -89,13 +95,13 @@ export class Http2Stream {
     return undefined;
   }
 
-  /** Whether the body is as long as its head says, with so many bytes more. */
+  /** Whether the body has the length that its head promises once `more` bytes are added. */
   #isComplete(more: number): boolean {
     const bytes = this.incoming.bytes + more;
     return bytes === (this.head.contentLength ?? bytes);
   }
 
-  /** Lets the client send so many bytes more. It is told when they are half a window. */
+  /** Lets the client send `bytes` more. A WINDOW_UPDATE tells it so once they add up to half a window. */
   credit(bytes: number): void {
     this.#uncredited += bytes;
     if (this.#uncredited >= defaultWindow / 2 && !this.incoming.isEnded && !this.#isClosed) {
@@ -120,7 +126,7 @@ export class Http2Stream {
     }
   }
 
-  /** Writes a part of the body, as far as the client lets it; the rest is sent later. */
+  /** Writes a part of the body. It sends as much as flow control allows now, and the rest later. */
   write(bytes: Uint8Array): void {
     if (!this.#isClosed && bytes.length > 0) {
       this.#queue.push(bytes);
@@ -128,7 +134,10 @@ export class Http2Stream {
     }
   }
 
-  /** Ends the answer, with a trailer or without one. Throws if a field of it is invalid: later nobody could be told. */
+  /**
+   * Ends the answer, with a trailer or without one. Throws at once if a field of the trailer is invalid: when the
+   * trailer is sent later, no caller is left to catch the error.
+   */
   end(trailer?: readonly string[]): void {
     if (!this.#isClosed) {
       this.connection.assertValid(trailer ?? []);
@@ -165,7 +174,7 @@ export class Http2Stream {
     });
   }
 
-  /** Sends one frame of what waits. Returns whether more could be sent if the connection had room. */
+  /** Sends one DATA frame of what waits. Returns whether more waits that the stream's own window allows. */
   sendNext(): boolean {
     const [first] = this.#queue;
     if (first === undefined) {
@@ -183,14 +192,14 @@ export class Http2Stream {
       this.#offset = 0;
     }
     this.#sendWindow -= bytes;
-    this.#hasMoved = true;
+    this.#hasProgressed = true;
     const isLast = this.#queue.length === 0 && this.#isEnding && this.#trailer === undefined;
     connection.writeData(this.id, isLast ? Flag.endStream : 0, piece, bytes);
     this.#endIfSent(isLast);
     return this.isWaiting;
   }
 
-  /** Whether something waits to be sent that the stream's own window allows. */
+  /** Whether bytes wait to be sent that the stream's own window allows. */
   get isWaiting(): boolean {
     return !this.#isClosed && this.#queue.length > 0 && this.#sendWindow > 0;
   }
@@ -206,7 +215,7 @@ export class Http2Stream {
     }
   }
 
-  /** Ends the answer when all of its body has been sent. */
+  /** Ends the answer when all of its body has been sent. `isEndSent` says that the last frame carried END_STREAM. */
   #endIfSent(isEndSent: boolean): void {
     if (this.#queue.length > 0) {
       return;
@@ -238,7 +247,7 @@ export class Http2Stream {
     this.#closeIfEnded();
   }
 
-  /** The client lets more be sent. Returns whether the window is within its bounds. */
+  /** Changes the send window by `bytes`, which may be negative. Returns false if the window exceeds its maximum. */
   widen(bytes: number): boolean {
     this.#sendWindow += bytes;
     if (this.#sendWindow > maxWindow) {
@@ -250,12 +259,12 @@ export class Http2Stream {
     return true;
   }
 
-  /** Ends the request of a reader that wants no more of it. */
+  /** Resets the stream because the reader wants no more of the request's body. */
   abort(): void {
     this.reset(ErrorCode.enhanceYourCalm);
   }
 
-  /** Resets the stream. */
+  /** Resets the stream, unless it has closed. */
   reset(code: ErrorCode): void {
     if (!this.#isClosed) {
       this.connection.writeReset(this.id, code);
@@ -263,7 +272,7 @@ export class Http2Stream {
     }
   }
 
-  /** Resets a stream whose client need not send the rest of its request, once the answer has been sent. */
+  /** Resets the stream once the answer has been sent: the client need not send the rest of its request. */
   resetAfterAnswer(): void {
     if (this.#isAnswerEnded) {
       this.reset(ErrorCode.noError);
@@ -272,12 +281,12 @@ export class Http2Stream {
     }
   }
 
-  /** Resets the stream if nothing of its answer could be sent since this was last called. */
+  /** Resets the stream if a part of its answer waits to be sent, and nothing has been sent since the last call. */
   resetIfStalled(): void {
-    if (!this.#hasMoved && this.#queue.length > 0) {
+    if (!this.#hasProgressed && this.#queue.length > 0) {
       this.reset(ErrorCode.cancel);
     }
-    this.#hasMoved = this.#queue.length === 0;
+    this.#hasProgressed = this.#queue.length === 0;
   }
 
   #closeIfEnded(): void {
