@@ -18,12 +18,12 @@ import type { MessageGroup, PreparedMessage } from "./prepared-message.ts";
 
 type AnyMessage = MessageShape<DescMessage>;
 
-/** What a protocol knows of a call when the headers have arrived. */
+/** What a protocol knows about a call when the headers have arrived. */
 export interface CallHead {
   readonly exchange: Exchange;
   /** The protocol's name, such as `rest` or `grpc`. */
   readonly protocolName: string;
-  /** From the headers on, in milliseconds; undefined for none. */
+  /** How long the call may take from its headers on, in milliseconds; undefined if it has no deadline. */
   readonly timeoutMs: number | undefined;
   /** Reads and decodes the message. Throws `ProtocolError`, or the reason of `signal`. */
   read(signal: AbortSignal | undefined): Promise<AnyMessage>;
@@ -31,44 +31,46 @@ export interface CallHead {
 
 /** A call as its protocol reads and answers it. */
 export interface ProtocolCall extends CallHead {
-  /** Makes the answer with a response. `header` is the answer's own. */
+  /** Makes the answer from a response. It may change `header`, which belongs to this answer alone. */
   answer(response: CallResponse, header: HeaderList): Promise<Answer>;
-  /** Makes the answer with an error and its metadata. `header` and `trailer` are what the call has set before. */
+  /**
+   * Makes the answer from an error and its metadata. `header` and `trailer` hold what the call set before it failed.
+   */
   fail(error: ConnectError, header: HeaderList, trailer: Headers): Promise<Answer>;
 }
 
 /** The response to a call, on its way back through the interceptors. */
 export type CallResponse = UnaryCallResponse | StreamCallResponse;
 
-/** The response to a unary call. Unlike Connect's, its message may be prepared. */
+/** The response to a unary call. Unlike Connect's, its message may be a `PreparedMessage`. */
 export interface UnaryCallResponse extends Pick<UnaryResponse, "stream" | "header" | "trailer"> {
   readonly message: AnyMessage | PreparedMessage;
 }
 
-/** The response to a streaming call. Unlike in Connect's, several of its messages may be one group. */
+/** The response to a streaming call. Unlike Connect's, it may yield several messages as one `MessageGroup`. */
 export interface StreamCallResponse extends Pick<StreamResponse, "stream" | "header" | "trailer"> {
   readonly message: AsyncIterable<AnyMessage | MessageGroup>;
 }
 
 /**
- * Answers a call. It rejects where the call fails, and never throws synchronously. A link with nothing to wait for gives
- * back the next one's promise: each `async` function on the way costs a call about half a kilobyte.
+ * Answers a call. It rejects if the call fails, and never throws synchronously. A handler with nothing to await returns
+ * the promise of the next one, because each `async` function in the chain costs a call about half a kilobyte.
  */
 export type CallHandler = (call: Call) => Promise<CallResponse>;
 
 /**
- * An interceptor of the project's own. It sees the call, which knows more than the request of a Connect interceptor:
- * the exchange that carries it, and the headers of the answer.
+ * An interceptor in the project's own form. It sees the call, which knows more than the request of a Connect
+ * interceptor: the exchange that carries it, and the headers of the answer.
  */
 export interface CallInterceptor {
-  /** Puts itself before the next link for all calls of a method; gives `next` back where it has nothing to do. */
+  /** Wraps the next handler for all calls of a method. Returns `next` itself if it has nothing to do for them. */
   wrap(next: CallHandler, method: DescMethod): CallHandler;
 }
 
-/** Converts any failure of an exchange to the error that clients see, and notes it. */
+/** Converts any failure of an exchange to the error that clients see, and records it. */
 export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
 
-/** The one way of every call over every protocol, and the one place where its errors become what clients see. */
+/** Answers a call over any protocol. A failure becomes the error that clients see. */
 export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
   const { exchange } = protocol;
   const call = new Call(endpoint.method as Call["method"], protocol);
@@ -83,7 +85,7 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     } else {
       call.deadline?.end();
     }
-    // A new list: an interceptor may give the same headers to several calls.
+    // The answer gets a new list, because an interceptor may give the same headers to several calls.
     return await protocol.answer(response, HeaderList.of(header, call.answerHeader));
   } catch (reason) {
     call.deadline?.end();
@@ -96,14 +98,14 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
 export type ConnectRequest = UnaryRequest | StreamRequest;
 
 /**
- * A call on its way to the implementation, whose context it is. Signals and `Headers` are made when they are first
- * asked for: they cost more than the rest of a small call.
+ * A call, which passes the interceptors and becomes the context of the implementation. Signals and `Headers` are
+ * created on first use, because they cost more than the rest of a small call.
  */
 export class Call implements HandlerContext {
   readonly method: DescMethodUnary;
   readonly exchange: Exchange;
   readonly head: CallHead;
-  /** It runs from now on; undefined where there is none. */
+  /** It starts with the construction of the call; undefined if the call has none. */
   readonly deadline: Deadline | undefined;
   /** Undefined until it has been read. */
   message: AnyMessage | undefined = undefined;
@@ -112,11 +114,11 @@ export class Call implements HandlerContext {
   readonly responseTrailer: Headers = new HeaderList();
   /** The headers that the answer carries whether the call succeeds or fails. */
   readonly answerHeader = new HeaderList();
-  /** What a Connect interceptor has passed on last; undefined when there is none in the chain. */
+  /** The request that a Connect interceptor passed on last; undefined if none has run. */
   readonly passedOn: ConnectRequest | undefined = undefined;
   /** The call as it arrived; this one may be a copy. */
   readonly original: Call = this;
-  /** The reading of the message, once it has begun. Only the original has it. */
+  /** The promise of the message, once its reading has begun. Only the original call has it. */
   reading: Promise<AnyMessage> | undefined = undefined;
   #signals: CallSignals | undefined;
 
@@ -126,7 +128,8 @@ export class Call implements HandlerContext {
     this.head = head;
     this.deadline = head.timeoutMs === undefined ? undefined : startDeadline(head.timeoutMs);
     if ((method as { readonly methodKind: string }).methodKind !== "unary") {
-      // Before any interceptor sees the signal: one may pass on another that is made of it.
+      // `ending` must exist before an interceptor sees the signal: the interceptor may pass on a signal that it derives
+      // from it.
       void this.signals.ending;
     }
   }
@@ -166,7 +169,10 @@ export class Call implements HandlerContext {
     return this.passedOn?.signal ?? this.signals.all;
   }
 
-  /** Returns a function, because handlers may take it off their context. In whole milliseconds, as Connect has it. */
+  /**
+   * Returns a function that does not use `this`, because handlers may detach it from their context. The time that is
+   * left is in whole milliseconds, as in Connect.
+   */
   get timeoutMs(): () => number | undefined {
     const { deadline } = this;
     return deadline === undefined ? hasNoTimeout : () => deadline.atMs - Date.now();
@@ -179,7 +185,10 @@ export class Call implements HandlerContext {
       : (this.passedOn.header.get(name)?.split(", ") ?? []);
   }
 
-  /** The same call as a Connect interceptor passes it on. `message` is undefined where it is still to be read. */
+  /**
+   * Copies the call with the request that a Connect interceptor passes on. `message` is undefined if it has not been
+   * read.
+   */
   withRequest(passedOn: ConnectRequest, message: AnyMessage | undefined): Call {
     const { contextValues } = passedOn;
     return Object.assign(Object.create(Call.prototype), this, { passedOn, contextValues, message });
@@ -192,7 +201,7 @@ function urlOf({ scheme, authority = "", path, query }: Exchange): string {
   return `${scheme}://${authority}${path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** What ends a call early: its deadline, a client that goes away, and an interceptor that ends it. */
+/** The signals that end a call early: from its deadline, from a client that goes away, and from an interceptor. */
 class CallSignals {
   readonly #exchange: Exchange;
   readonly #deadline: Deadline | undefined;
@@ -204,7 +213,7 @@ class CallSignals {
     this.#deadline = deadline;
   }
 
-  /** Ends the call when it is aborted. An interceptor asks for it before it passes the call on. */
+  /** Ends the call when it is aborted. An interceptor must get it before it passes the call on. */
   get ending(): AbortController {
     this.#ending ??= new AbortController();
     return this.#ending;
@@ -220,17 +229,17 @@ class CallSignals {
   }
 }
 
-/** The moment at which a call's time is over. */
+/** The deadline of a call, with its timer. */
 interface Deadline {
   /** In milliseconds since the Unix epoch. */
   readonly atMs: number;
   /** Aborts at the deadline. */
   readonly signal: AbortSignal;
-  /** Stops the clock of a call that has been answered. */
+  /** Stops the timer of a call that has been answered. */
   end(): void;
 }
 
-/** Starts the clock of a call. */
+/** Starts the timer of a deadline. */
 function startDeadline(timeoutMs: number): Deadline {
   const controller = new AbortController();
   const pass = () => controller.abort(deadlineExceeded());

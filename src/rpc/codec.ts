@@ -23,13 +23,13 @@ export interface Codec {
   encode<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): string | Uint8Array;
   /** Encodes a message that is made of parts. */
   encodeParts(desc: DescMessage, parts: Parts): Promise<Uint8Array>;
-  /** The bytes of a prepared message that has them in this format; undefined for any other. */
+  /** The bytes of a prepared message, if it already has them in this format. */
   readyBytes(message: PreparedMessage): Uint8Array | undefined;
 }
 
 /**
- * Decodes the message of a request. Throws `malformed`; and the request's `contentFault`, where it has one, for a message
- * that is well-formed.
+ * Decodes the message of a request. Throws `malformed`. For a well-formed message, throws the request's `contentFault`,
+ * if it has one.
  */
 export function decodeMessage(
   codec: Codec,
@@ -104,11 +104,12 @@ function decoding<T>(desc: DescMessage, decode: () => T): T {
 }
 
 /**
- * Reads a message from ProtoJSON, and ignores fields that it does not know, so that newer clients can call older
- * servers. Throws for all else that is wrong.
+ * Reads a message from ProtoJSON. It ignores unknown fields, so that newer clients can call older servers. Throws for
+ * anything else that is wrong.
  *
- * The library's option for that also drops unknown enum values, which would turn a filter into no filter. And it reads
- * numbers as doubles, which would change them. The types in an `Any` are looked up in the registry.
+ * The library has an option that ignores unknown fields, but it also drops unknown enum values: a filter would become
+ * no filter. The library also reads all numbers as doubles, which changes large integers. The types in an `Any` are
+ * looked up in the registry.
  */
 export function fromProtoJson<Desc extends DescMessage>(
   desc: Desc,
@@ -126,7 +127,7 @@ function knownFields(desc: DescMessage, json: unknown, registry: Registry): unkn
   if (desc.typeName === AnySchema.typeName) {
     return knownAny(json, registry);
   }
-  // Most of the well-known types have JSON of their own, which holds no fields.
+  // Most of the well-known types have a JSON form of their own, which is not an object of fields.
   if (!isObject(json) || hasCustomJsonRepresentation(desc)) {
     return plain(json);
   }
@@ -139,7 +140,9 @@ function knownFields(desc: DescMessage, json: unknown, registry: Registry): unkn
   return known;
 }
 
-/** In an `Any`, a message is beside `@type`, or under `value` where its own JSON is not an object of its fields. */
+/**
+ * Reads an `Any`. The fields of its message are beside `@type`. A message with a JSON form of its own is under `value`.
+ */
 function knownAny(json: unknown, registry: Registry): unknown {
   const typeUrl = isObject(json) ? json["@type"] : undefined;
   const desc = typeof typeUrl === "string" ? registry.getMessage(typeUrl.replace(/^.*\//, "")) : undefined;
@@ -196,7 +199,7 @@ const notIntegers = new Set([
   ScalarType.BYTES,
 ]);
 
-/** The integer that a double would change. The library checks that it fits its field. */
+/** The exact integer of a number that a double would change. The library checks that it fits its field. */
 function exactInteger({ scalar }: DescField, source: string): bigint | number {
   const integer = parseInteger(source);
   if (integer === undefined) {
@@ -224,7 +227,7 @@ function plain(json: unknown): unknown {
   return isObject(json) ? mapValues(json, plain) : json;
 }
 
-/** `Value` could hold an infinity, which JSON cannot write. */
+/** Throws for a number that is infinite as a double: `Value` could hold it, but JSON cannot write it. */
 function toDouble(source: string): number {
   const double = Number(source);
   if (!Number.isFinite(double)) {

@@ -26,19 +26,19 @@ interface CompressedBody {
   readonly name: string;
 }
 
-/** Whether a body is never compressed. A UTF-16 code unit takes three bytes at most. */
+/** Whether a body is too short to be compressed. A UTF-16 code unit takes three bytes at most. */
 export function isTooShort(body: string | Uint8Array): boolean {
   return body.length * (typeof body === "string" ? 3 : 1) < compressMinBytes;
 }
 
-/** The compression of one call, by its headers. It is negotiated only where they ask for it. */
+/** The compression of one call, by its headers. Its methods negotiate it only when they need it. */
 export class CallCompression {
   readonly #exchange: Exchange;
   readonly #requested: string | undefined;
   readonly #acceptHeader: Lowercase<string>;
 
   /**
-   * `requested` names the compression of the request; `acceptHeader` is the header that lists what the client takes.
+   * `requested` names the compression of the request; `acceptHeader` is the header that lists what the client accepts.
    */
   constructor(exchange: Exchange, requested: string | undefined, acceptHeader: Lowercase<string>) {
     this.#exchange = exchange;
@@ -51,7 +51,7 @@ export class CallCompression {
     return this.#requested === undefined || this.#requested === "identity";
   }
 
-  /** Throws `unsupported_compression` where the headers name an unknown compression. */
+  /** Throws `unsupported_compression` if the headers name an unknown compression. */
   assertKnown(): void {
     if (!this.isIdentity && !available.some(({ name }) => name === this.#requested)) {
       const names = available.map(({ name }) => name).join(", ");
@@ -69,7 +69,7 @@ export class CallCompression {
     return await decompressWith(this.#negotiate().request as Compression, bytes, maxBytes);
   }
 
-  /** Compresses a large answer where the client takes it; undefined where it is sent as it is. */
+  /** Compresses a large answer if the client accepts a compression. Undefined if the answer is sent uncompressed. */
   async compress(body: string | Uint8Array): Promise<CompressedBody | undefined> {
     const bytes = Buffer.from(body);
     const response = bytes.length < compressMinBytes ? null : this.#negotiate().response;

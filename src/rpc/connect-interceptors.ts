@@ -3,12 +3,12 @@ import type { Interceptor, StreamRequest, StreamResponse, UnaryRequest, UnaryRes
 import type { Call, CallHandler, CallResponse, ConnectRequest } from "./call.ts";
 
 /**
- * Lets a Connect interceptor see a call, and change what the next link sees: the message, `header`, `signal`,
- * `contextValues`, `url`. It is applied anew for each call, as Connect does: so a request that it passes on belongs to
- * this call, even one made from scratch.
+ * Lets a Connect interceptor see a call, and change what the next handler sees: the message, `header`, `signal`,
+ * `contextValues`, `url`. It is applied again for each call, as Connect does. So a request that it passes on belongs to
+ * this call, even if it was made from scratch.
  *
- * Before the message is read the interceptor sees an empty one. If it passes on a message with a field set, that one
- * takes the place of the body, which is not read then.
+ * Before the message is read the interceptor sees an empty one. If it passes on a message with a field set, that
+ * message replaces the body, which is then not read.
  *
  * Source: https://connectrpc.com/docs/node/interceptors/
  */
@@ -17,7 +17,7 @@ export function applyConnectInterceptor(interceptor: Interceptor, next: CallHand
     const { raw } = call.answerHeader;
     const { length } = raw;
     const run = interceptor(async (request) => {
-      // An interceptor may try again: the answer has the headers of the last try alone.
+      // An interceptor may call `next` again. The answer has only the headers of the last attempt.
       raw.length = length;
       return toConnectResponse(call, await next(await passOn(call, request)));
     });
@@ -25,7 +25,7 @@ export function applyConnectInterceptor(interceptor: Interceptor, next: CallHand
   };
 }
 
-/** A plain object, which survives `{...request}`. */
+/** Makes a plain object, so that interceptors can copy it by `{...request}`. */
 function toConnectRequest(call: Call): ConnectRequest {
   const { method, service, requestMethod, url, requestHeader: header, signal, contextValues } = call;
   const common = { method, service, requestMethod, url, header, signal, contextValues };

@@ -88,7 +88,10 @@ function appendTrailer(header: HeaderList, trailer: Headers): void {
   });
 }
 
-/** That an RPC is not served is told by HTTP; all other statuses are those that the protocol gives to the code. */
+/**
+ * The HTTP status of an error. `httpStatuses` has those of requests that no RPC serves. For all others, the protocol
+ * maps the code to a status.
+ */
 function errorToHttpStatus(error: ConnectError): number {
   const status = error instanceof ProtocolError ? httpStatuses[error.kind] : undefined;
   return status ?? codeToHttpStatus(error.code);
@@ -171,7 +174,7 @@ function decodeBase64(text: string): Uint8Array {
   }
 }
 
-/** The header that lists the compressions that a side takes. */
+/** The header that lists the compressions that a side accepts. */
 const streamAcceptHeader = "connect-accept-encoding";
 
 function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
@@ -220,7 +223,8 @@ function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat):
 }
 
 /**
- * What a stream ends with, with all values of each trailer: Connect's function keeps the last one of a `HeaderList`.
+ * The EndStreamResponse, with all values of each trailer. Connect's own function keeps only the last value of a name in
+ * a `HeaderList`.
  *
  * Source: https://connectrpc.com/docs/protocol/#error-end-stream
  */
@@ -235,7 +239,7 @@ function endOfStream(trailer: Headers, error: ConnectError | undefined, registry
   return "metadata" in end ? { ...end, metadata } : end;
 }
 
-/** HTTP tells of a content type that is none of the protocol's. */
+/** Refuses a content type that is not one of the protocol's for streams, with the HTTP status 415. */
 function unsupportedStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
   const types = "application/connect+proto, application/connect+json";
   return {

@@ -27,7 +27,7 @@ export interface Endpoint<
   M extends DescMethodUnary | DescMethodServerStreaming = DescMethodUnary | DescMethodServerStreaming,
 > {
   readonly method: M;
-  /** As records of calls name it; undefined for an endpoint of no real method. */
+  /** The name in call records; undefined for an endpoint without a real method. */
   readonly name: string | undefined;
   /**
    * Runs the chain: call interceptors see the call as soon as its headers are in, then its message is read, then
@@ -40,22 +40,22 @@ export interface Endpoint<
 export type UnaryEndpoint = Endpoint<DescMethodUnary>;
 
 /**
- * What happens to a call on its way to the implementation. The first interceptor is the outermost. Interceptors of the
- * project are objects, Connect's are functions.
+ * The interceptors of an endpoint. The first one is the outermost. Interceptors of the project are objects, Connect's
+ * are functions.
  */
 export interface EndpointOptions {
   /** See a call as soon as its headers are in, before its message is read. */
   readonly callInterceptors: readonly (CallInterceptor | Interceptor)[];
   /** See a call when its message has been read. */
   readonly messageInterceptors: readonly (CallInterceptor | Interceptor)[];
-  /** Set for an endpoint of no real method, which records of calls do not name. */
+  /** Set for an endpoint without a real method. Call records do not name it. */
   readonly isSynthetic?: true;
 }
 
 /**
- * The methods of a service. Unlike in Connect's `ServiceImpl`, they see the call itself, a unary one may answer with a
- * `PreparedMessage`, and a stream is promised: it is open once the promise resolves, and an error before that is the
- * answer. It ends by throwing the reason of the call's signal once that aborts.
+ * The methods of a service. Unlike Connect's `ServiceImpl`, a method gets the `Call` itself, and a unary method may
+ * return a `PreparedMessage`. A streaming method returns a promise: the stream is open once it resolves, and a
+ * rejection becomes the answer. When the call's signal aborts, the stream throws the signal's reason.
  */
 export type ServiceMethods<S extends DescService> = {
   [P in keyof S["method"]]: (
@@ -76,8 +76,8 @@ type StreamOf<Desc extends DescMessage> = AsyncIterable<
 /**
  * Makes an endpoint of an implementation. Interceptors are chained once, here.
  *
- * Connect's own handlers decode a message before any interceptor runs. Here the call interceptors come first, so the
- * body of a caller that they refuse is never read.
+ * Connect's own handlers decode a message before any interceptor runs. Here the call interceptors run first. If they
+ * refuse a caller, the body is never read.
  */
 export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): Endpoint {
   const { callInterceptors, messageInterceptors, isSynthetic } = options;
@@ -112,16 +112,16 @@ function chain(interceptors: EndpointOptions["callInterceptors"], last: CallHand
   );
 }
 
-/** Reads the message of a call. The body is read once, however often interceptors try. */
+/** Reads the message of a call. The body is read once, even if an interceptor calls `next` again. */
 function readMessage(call: Call): Promise<Message> {
   const { passedOn, deadline, head, original } = call;
-  // A body ends by itself when its client goes away.
+  // The reading fails by itself when the client goes away, so it needs only the signal of the deadline.
   const isOwnSignal = passedOn === undefined || passedOn.signal === call.signals.all;
   original.reading ??= head.read(isOwnSignal ? deadline?.signal : passedOn.signal);
   return original.reading;
 }
 
-/** The innermost link: has the implementation answer. */
+/** The innermost handler, which calls the implementation. */
 function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHandler {
   switch (spec.kind) {
     case "unary": {
@@ -162,7 +162,9 @@ function hasConnectInterceptor({ callInterceptors, messageInterceptors }: Endpoi
   return [...callInterceptors, ...messageInterceptors].some((interceptor) => typeof interceptor === "function");
 }
 
-/** Waits for the first message of a stream that nobody has promised, so that an error before it is the answer. */
+/**
+ * Waits for the first message of a stream that came without a promise, so that an error before it becomes the answer.
+ */
 async function begun<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>> {
   const iterator = stream[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -172,7 +174,7 @@ async function begun<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>> {
         yield item.value;
       }
     } finally {
-      // A stream that is given up must end its source too.
+      // If the consumer stops early, the source must end, too.
       await iterator.return?.();
     }
   }
@@ -189,7 +191,7 @@ async function* takenApart(stream: StreamOf<DescMessage>): AsyncGenerator<Messag
   }
 }
 
-/** The messages that a stream sends. It needs its deadline until it ends. */
+/** The messages that a stream sends. The timer of its deadline runs until it ends. */
 async function* messages(
   desc: DescMessage,
   stream: StreamOf<DescMessage>,
@@ -215,15 +217,18 @@ export function rpcPath(method: DescMethod): string {
 }
 
 /**
- * The endpoint of requests that no method takes. They pass the same call interceptors as all others, so they are
- * counted and answered with the same headers; then reading their message throws why they are refused.
+ * Makes the endpoint of requests that match no method. They pass the same call interceptors as all others, so they are
+ * counted, and answered with the same headers. Then the reading of their message throws the refusal.
  */
 export function createNotFoundEndpoint(options: Pick<EndpointOptions, "callInterceptors">): UnaryEndpoint {
   const spec = createMethodImplSpec(syntheticMethod(), () => create(EmptySchema));
   return createEndpoint(spec, { ...options, messageInterceptors: [], isSynthetic: true }) as UnaryEndpoint;
 }
 
-/** Reads the message of a request that no method takes. `refusal` is undefined for OPTIONS, which has an answer. */
+/**
+ * Reads the message of a request that matches no method: throws `refusal`, or returns an empty message. `refusal` is
+ * undefined for OPTIONS, which gets an answer.
+ */
 export async function readNotFound(refusal: Error | undefined) {
   if (refusal !== undefined) {
     throw refusal;

@@ -38,8 +38,8 @@ export async function readEnveloped(exchange: Exchange, reading: EnvelopeReading
 }
 
 /**
- * Finds the only message in the body of a call over gRPC or gRPC-Web. Throws `cardinality` for none or several,
- * `malformed` or `body_too_large`.
+ * Finds the only message in a body of envelopes. Throws `cardinality` if there is none or more than one, `malformed` if
+ * it is cut off or has unknown flags, and `body_too_large` if it is longer than `maxBytes`.
  *
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message
  */
@@ -100,7 +100,10 @@ export interface StreamFormat {
   readonly codec: Codec;
   /** Converts the failure of a stream to the error that clients see. */
   readonly toClientError: (reason: unknown) => ConnectError;
-  /** Is told how the stream has ended. What it returns ends the body. */
+  /**
+   * Is called when the stream has ended, with the error if it failed. Returns the last bytes of the body, if there are
+   * any.
+   */
   readonly end: (error: ConnectError | undefined) => Uint8Array | undefined;
 }
 

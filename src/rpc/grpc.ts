@@ -37,11 +37,11 @@ function trailerEnvelope(trailer: Headers): Uint8Array {
   return closeEnvelope(trailerSerialize(trailer), trailerFlag);
 }
 
-/** Where the trailer goes. That of a stream is complete when its body has ended. */
+/** Where the trailer goes. The trailer of a stream is complete only when its body has ended. */
 interface TrailerPlace {
-  /** Makes the answer of a call, of its messages in envelopes, and its trailer. */
+  /** Makes the answer of a call. `body` is the messages in envelopes. */
   answer(header: HeaderList, body: Uint8Array | AsyncIterable<Uint8Array>, trailer: Headers): Answer;
-  /** What the body of a stream ends with, by its complete trailer. */
+  /** Makes the end of a stream's body from its complete trailer. Undefined if nothing follows the messages. */
   endOfStream(trailer: Headers): Uint8Array | undefined;
 }
 
@@ -58,10 +58,10 @@ const inBody: TrailerPlace = {
   endOfStream: trailerEnvelope,
 };
 
-/** The header that lists the compressions that a side takes. */
+/** The header that lists the compressions that a side accepts. */
 const acceptHeader = "grpc-accept-encoding";
 
-/** What gRPC and gRPC-Web share: all but their names, and the place of the trailer. */
+/** What gRPC and gRPC-Web share: everything except their names and the place of the trailer. */
 function openEnveloped(
   { exchange, protocol, contentType = "", contentFault }: RpcRequest,
   { input, output }: DescMethod,
@@ -105,7 +105,10 @@ function openEnveloped(
       const envelope = closeEnvelope(compressed?.body ?? encoded, compressed === undefined ? 0 : compressedFlag);
       return place.answer(header, envelope, setTrailerStatus(trailer, undefined));
     },
-    /** The one block of headers is the trailer, too. Clients that would read it twice get each of its fields once. */
+    /**
+     * A Trailers-Only response: its one header block is the trailer, too. It has each field once, because clients may
+     * read the block as both.
+     */
     async fail(error, metadata, trailer) {
       const header = new HeaderList();
       header.appendAll(trailer);
@@ -121,7 +124,10 @@ function openEnveloped(
   };
 }
 
-/** The codec that a content type names after its `+`, of which binary is the default; undefined for any other. */
+/**
+ * The codec that a content type names after its `+`. It is binary if there is no name, and undefined for an unknown
+ * name.
+ */
 function codecOf(contentType: string, json: Codec): Codec | undefined {
   const name = /^[^+;]*\+([^\s;]*)/.exec(contentType)?.[1]?.toLowerCase() ?? "proto";
   return name === "proto" ? binaryCodec : name === "json" ? json : undefined;

@@ -1,11 +1,14 @@
 import type { Message } from "@bufbuild/protobuf";
 
-/** Messages that are one message when they are merged. Each holds one entry or more of the same list, and no more. */
+/**
+ * The parts of one message, which merge to the whole. Each part holds one entry or more of the same list, and no other
+ * field.
+ */
 export type Parts<M extends Message = Message> = AsyncIterable<M>;
 
 /**
- * A response that an implementation can give in forms that are sent sooner than a whole message. It is made whole
- * before a Connect interceptor sees it.
+ * A response in forms that can be sent sooner than a whole message. A Connect interceptor sees the whole message
+ * instead.
  */
 export class PreparedMessage<M extends Message = Message> {
   /** Makes the whole message. */
@@ -28,7 +31,7 @@ export class PreparedMessage<M extends Message = Message> {
   }
 }
 
-/** Writes each part. */
+/** Yields what `write` makes of each part. */
 export async function* writeParts<T>(parts: Parts, write: (part: Message) => T): AsyncGenerator<T> {
   for await (const part of parts) {
     yield write(part);
@@ -36,7 +39,8 @@ export async function* writeParts<T>(parts: Parts, write: (part: Message) => T):
 }
 
 /**
- * Joins the JSON of parts to that of the message: one list of all that stands between the outermost brackets of each.
+ * Joins the JSON of the parts to the JSON of the whole message, whose list has the entries of all parts. The entries of
+ * a part stand between its first `[` and its last `]`.
  */
 export async function* joinJson(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let end = "";
@@ -49,8 +53,8 @@ export async function* joinJson(texts: AsyncIterable<string>): AsyncGenerator<st
 }
 
 /**
- * Messages of a stream that are sent together. Several streams may share a group: its bytes are then made once for each
- * encoding. It is taken apart before a Connect interceptor sees it.
+ * Messages of a stream that are sent together. Several streams may share a group, which is encoded only once for each
+ * format. A Connect interceptor sees the single messages instead.
  */
 export class MessageGroup<M extends Message = Message> {
   readonly messages: readonly M[];
@@ -60,7 +64,10 @@ export class MessageGroup<M extends Message = Message> {
     this.messages = messages;
   }
 
-  /** The messages, one after the other. `format` stands for the encoding: `encode` must be the same for the same one. */
+  /**
+   * The encoded messages, one after the other. `format` is the key of the cache: for an equal `format`, `encode` must
+   * give the same bytes.
+   */
   encoded(format: object, encode: (message: M) => Uint8Array): Uint8Array {
     const known = this.#encodings.get(format);
     if (known !== undefined) {
@@ -72,7 +79,7 @@ export class MessageGroup<M extends Message = Message> {
   }
 }
 
-/** The bytes of what a stream sends at once. */
+/** Encodes one item of a stream: a message, or a group of messages. */
 export function encodeItem(
   item: Message | MessageGroup,
   format: object,

@@ -12,7 +12,7 @@ import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 /** What the RPC handler serves. */
 export interface RpcOptions {
   readonly endpoints: readonly Endpoint[];
-  /** Answers OPTIONS, and refuses requests that no method takes. */
+  /** Answers OPTIONS, and refuses requests that match no method. */
   readonly notFoundEndpoint: UnaryEndpoint;
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
@@ -24,8 +24,8 @@ export interface RpcOptions {
 /** Answers RPCs over Connect, gRPC and gRPC-Web. */
 export interface RpcHandler {
   /**
-   * Reads the protocol from the headers. Undefined where the request is not for an RPC; an unknown RPC is one, too.
-   * With a `contentFault`, the request is refused for that once its message has been read.
+   * Reads the protocol from the headers. Returns undefined if the request is not for an RPC; an unknown RPC counts as
+   * one. A `contentFault` refuses the request after its message has been read.
    */
   recognize(exchange: Exchange, contentFault?: ProtocolError): RpcRequest | undefined;
   /** Whether an RPC is served at a path. */
@@ -34,7 +34,6 @@ export interface RpcHandler {
   answer(request: RpcRequest): Promise<Answer>;
 }
 
-/** Makes the handler. */
 export function createRpcHandler(options: RpcOptions): RpcHandler {
   const { endpoints, readMaxBytes, registry = createRegistry(), toError } = options;
   const serving: Serving = { ...options, format: { readMaxBytes, json: createJsonCodec(registry), registry, toError } };
@@ -84,7 +83,7 @@ function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): 
   return answerCall(notFoundEndpoint, { ...call, timeoutMs: undefined, read: () => readNotFound(refusal) }, toError);
 }
 
-/** Answers OPTIONS as Connect does, whatever the content type. */
+/** Answers OPTIONS in the Connect protocol, whatever the content type. */
 function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
   const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
@@ -112,7 +111,7 @@ function protocolOf(contentType = ""): RpcProtocol {
 
 const postOnly: readonly string[] = ["POST", "OPTIONS"];
 
-/** POST, and over Connect also GET and HEAD where the method is unary and has no side effects. */
+/** POST, and over Connect also GET and HEAD if the method is unary and has no side effects. */
 function allowedMethods({ method }: Endpoint, protocol: RpcProtocol): readonly string[] {
   const isSafe = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return isSafe && protocol === connectProtocol && method.methodKind === "unary"

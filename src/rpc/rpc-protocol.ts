@@ -8,7 +8,7 @@ import type { Codec } from "./codec.ts";
 export interface RpcFormat {
   /** The size of the largest message that is read, in bytes, after decompression. */
   readonly readMaxBytes: number;
-  /** ProtoJSON. */
+  /** The codec of ProtoJSON. */
   readonly json: Codec;
   /** Where the types in an `Any` are looked up. */
   readonly registry: Registry;
@@ -16,13 +16,13 @@ export interface RpcFormat {
   readonly toError: ToError;
 }
 
-/** A request for an RPC, by its headers. */
+/** A request for an RPC, as far as its headers tell. */
 export interface RpcRequest {
   readonly exchange: Exchange;
   readonly protocol: RpcProtocol;
   /** Undefined where the request has none. */
   readonly contentType: string | undefined;
-  /** Why the request is refused once its message has been read; undefined where it is not. */
+  /** A fault that refuses the request after its message has been read; undefined if there is none. */
   readonly contentFault: ProtocolError | undefined;
 }
 
@@ -30,21 +30,21 @@ export interface RpcRequest {
 export interface RpcProtocol {
   /** The name that interceptors see. */
   readonly name: string;
-  /** Looks at the headers alone. It never throws: reading the message throws what is wrong with them. */
+  /** Interprets the headers. It never throws: a fault in them is thrown when the message is read. */
   open(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall;
 }
 
 /** The longest deadline, in milliseconds: the most that Node's timers hold, some 24 days. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** A protocol's parser of deadlines. `maxMs` is the longest that it takes. */
+/** A protocol's parser of deadlines. `maxMs` is the longest deadline that it accepts. */
 type ParseTimeout = (value: string, maxMs: number) => { readonly timeoutMs?: number; readonly error?: unknown };
 
 /** The deadline in a header. */
 export interface Timeout {
-  /** Undefined where there is none, or the header is malformed. A deadline that is too long is cut. */
+  /** Undefined if there is no header, or if it is malformed. At most `maxTimeoutMs`: a longer deadline is shortened. */
   readonly timeoutMs: number | undefined;
-  /** Throws `malformed` where the header is malformed. */
+  /** Throws `malformed` if the header is malformed. */
   readonly assertValid: () => void;
 }
 
