@@ -47,7 +47,7 @@ export interface Binding {
 
 /** A variable of the path, with the field that it sets. */
 export interface BoundVariable extends TemplateVariable {
-  /** The field of the variable, by its JSON names. */
+  /** The path of the field by JSON names, joined by dots. */
   readonly jsonPath: string;
   readonly read: TextReader;
   readonly set: PathSetter;
@@ -70,7 +70,7 @@ export interface QueryBinding {
 /** The name of the header that carries a field, such as `If-Match`; undefined for a field that none carries. */
 export type HeaderOf = (field: DescField) => string | undefined;
 
-/** A text field that a header carries. It stands neither in the path nor in the query nor in a body. */
+/** A string field that a header carries. The path, the query and the body do not contain it. */
 export interface FieldHeader {
   readonly headerName: Lowercase<string>;
   readonly field: DescField;
@@ -160,7 +160,7 @@ function fieldHeaders({ fields }: DescMessage, headerOf: HeaderOf): readonly Fie
   });
 }
 
-/** No field may be set twice; but a path may set a part of the body's field, as in AIP-134. */
+/** Throws if a field is set twice. A path may set a part of the field that the body sets, as in AIP-134. */
 function assertDisjoint(inPath: readonly string[], body: string): void {
   for (const [index, path] of inPath.entries()) {
     if (inPath.indexOf(path) !== index) {
@@ -179,7 +179,10 @@ function assertNotInHeaders(bound: readonly string[], inHeaders: readonly string
   }
 }
 
-/** The body of an answer must leave out what its headers carry, so it is a field, and none of these. */
+/**
+ * Throws if the body of an answer contains a field that a header carries. With such a field, `response_body` must name
+ * another one.
+ */
 function assertBodyWithout({ responseBody }: HttpRule, headers: readonly FieldHeader[]): void {
   const inBody = headers.find(({ field }) => responseBody === "" || responseBody === field.name)?.field;
   if (inBody !== undefined) {
@@ -246,7 +249,10 @@ function stringField(desc: DescMessage, name: string) {
   );
 }
 
-/** The URL of the request with another page token, and without what is none of the request's fields. */
+/**
+ * The `Link` to the URL of the request with another page token. Parameters that name no field of the request are left
+ * out.
+ */
 function nextLink(exchange: Exchange, kept: ReadonlySet<string>, token: string): string {
   const { scheme, authority, path, query } = exchange;
   const others = query === "" ? [] : query.split("&").filter((parameter) => isOneOf(kept, parameter));

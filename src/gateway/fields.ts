@@ -131,7 +131,7 @@ function boxingOf(field: DescField): string | undefined {
   return shape.kind === "message" ? shape.boxing : undefined;
 }
 
-/** Gets the message in a field, and creates it where there is none. */
+/** Gets the message in a field, and creates it if there is none. */
 export function createEntry(field: DescField & { fieldKind: "message" }): (message: Fields) => Fields {
   const get = createGetter(field);
   const set = createSetter(field);
@@ -158,7 +158,7 @@ export function requireField(desc: DescMessage, name: string): DescField {
 /** A fault in the content of a request, and where it is. `reason` completes a sentence, such as "must be …". */
 export class ContentFault extends Error {
   override readonly name = "ContentFault";
-  /** Such as `items[2].quantity`; empty for the whole. */
+  /** Such as `items[2].quantity`; empty for the whole content. */
   readonly path: string;
   readonly reason: string;
 

@@ -17,12 +17,12 @@ import type { EventsOf } from "./stream.ts";
 export interface GatewayOptions extends RestOptions {
   /** Unary and server-streaming RPCs. Those without a `google.api.http` option are ignored. */
   readonly endpoints: readonly Endpoint[];
-  /** Answers OPTIONS, and refuses requests that no route takes. */
+  /** Answers OPTIONS, and refuses requests that match no route. */
   readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
-  /** Says which text fields headers carry, of requests and of answers. Without it, none. */
+  /** Says which string fields of requests and answers a header carries. Without it, there are none. */
   readonly headerOf?: HeaderOf;
-  /** Says which streams are told as Server-Sent Events. Without it, none. */
+  /** Says which streams can be sent as Server-Sent Events. Without it, there are none. */
   readonly eventsOf?: EventsOf;
   /** The status of the successful answers of a method. Without it, 200. */
   readonly successStatus?: (method: DescMethod) => number;
@@ -30,9 +30,7 @@ export interface GatewayOptions extends RestOptions {
   readonly registry?: Registry;
 }
 
-/**
- * Makes the answer to a request. With a `contentFault`, the request is refused for that once its body has been read.
- */
+/** Makes the answer to a request. A `contentFault` refuses the request after its body has been read. */
 export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Promise<Answer>;
 
 /**
@@ -87,7 +85,10 @@ function addRoute(routes: RouteTrie<Binding>, binding: Binding): void {
   }
 }
 
-/** Why no route takes a request; undefined for OPTIONS on a known path. `allow` is empty for an unknown path. */
+/**
+ * The refusal of a request that matches no route; undefined for OPTIONS on a known path. `allow` is empty for an
+ * unknown path.
+ */
 function createRefusal(exchange: Exchange, allow: string): ProtocolError | undefined {
   if (allow === "") {
     return new ProtocolError("unknown_route", "There is nothing at this path. See the API's reference for the paths.");
@@ -97,7 +98,7 @@ function createRefusal(exchange: Exchange, allow: string): ProtocolError | undef
     : new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { Allow: allow });
 }
 
-/** A method that no route has, so that a match tells which ones the path has. */
+/** A method that no route has. A match with it returns the methods that the path has. */
 const noMethod = "";
 
 /** The value of `Allow` for a path; empty where it has no routes. A stream has no HEAD. Source: RFC 9110, 10.2.1. */
@@ -113,7 +114,7 @@ function allowedAt(path: string, routes: RouteTrie<Binding>): string {
   return [...names].sort().concat("OPTIONS").join(", ");
 }
 
-/** A request over REST that no route takes. `refusal` is undefined for OPTIONS on a known path. */
+/** The call for a REST request that matches no route. `refusal` is undefined for OPTIONS on a known path. */
 function notFoundCall(
   exchange: Exchange,
   { refusal, allow }: { readonly refusal: Error | undefined; readonly allow: string },
@@ -125,7 +126,7 @@ function notFoundCall(
     timeoutMs: undefined,
     read: () => readNotFound(refusal),
     async answer(_response, header) {
-      // To OPTIONS. Source: RFC 9110, 9.3.7.
+      // Only OPTIONS gets an answer. Source: RFC 9110, 9.3.7.
       header.set("allow", allow);
       return { status: 204, header };
     },

@@ -5,7 +5,7 @@ import { type Answer, byteLength, type Exchange, isStream } from "../http/exchan
 /** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
 const json = /^application\/json[ \t]*(?:;(.*))?$/i;
 
-/** The longest media type that is parsed: a longer one means nothing, and could take long. */
+/** The longest media type that is parsed, in characters. A longer one is never JSON, and could take long to parse. */
 const maxLength = 256;
 
 /** A parameter, its value a token or a quoted string. */
@@ -24,8 +24,8 @@ function charsets(parameters: string): string[] {
 }
 
 /**
- * The quality that `Accept` gives to the first of these types that it lists; 0 when it lists none. The most specific
- * one comes first.
+ * The quality that `Accept` gives to the first of `types` that it lists; 0 when it lists none. `types` begins with the
+ * most specific one.
  *
  * Source: RFC 9110, 12.5.1
  */
@@ -42,8 +42,8 @@ const contentCodings = ["br", "gzip"] as const;
 export type ContentCoding = (typeof contentCodings)[number];
 
 /**
- * The content coding with the highest quality in `Accept-Encoding`, of equals the best. Undefined where the body is
- * sent as it is.
+ * The content coding with the highest quality in `Accept-Encoding`. Among equals, it is the first of `contentCodings`.
+ * Undefined if the body is sent without a coding.
  *
  * Source: RFC 9110, 12.5.3
  */
@@ -53,7 +53,7 @@ export function chooseCoding(acceptEncoding: string | undefined): ContentCoding 
   }
   const qualities = new Map(parsePreferences(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const others = qualities.get("*") ?? 0;
-  // Unless it is refused, `identity` is always acceptable; it is preferred only where it is named.
+  // `identity` is acceptable unless the header refuses it. It is preferred only if the header names it.
   let best = qualities.get("identity") ?? 0;
   let chosen: ContentCoding | undefined;
   for (const coding of contentCodings) {
@@ -97,7 +97,10 @@ const minBytes = 1024;
 /** How much is compressed at a time, in bytes. */
 const chunkSize = 64 * 1024;
 
-/** Brotli at a level that is faster than gzip, and smaller. A window of 512 KiB bounds the memory of each answer. */
+/**
+ * At this level, Brotli is faster than gzip, and its output is smaller. A window of 512 KiB limits the memory of each
+ * answer.
+ */
 const brotliParams = {
   [constants.BROTLI_PARAM_QUALITY]: 4,
   [constants.BROTLI_PARAM_LGWIN]: 19,
@@ -110,8 +113,8 @@ const compressors: Record<ContentCoding, () => Transform> = {
 };
 
 /**
- * Compresses a long body with the content coding that the request asks for: as it is sent, off the event loop, and no
- * faster than the client reads.
+ * Compresses a long body with the content coding that the request asks for. The compression runs while the body is
+ * sent, off the event loop, and no faster than the client reads.
  */
 export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
   const { body, header } = answer;
@@ -139,8 +142,8 @@ async function* compress(
 }
 
 /**
- * Answers a GET or HEAD with 304 when the client has this version already, whose `ETag` its `If-None-Match` names. Only
- * the client may cache an answer with an `ETag`, and it revalidates each time.
+ * Answers a GET or HEAD with 304 if `If-None-Match` names the `ETag` of the answer, because the client already has this
+ * version. Only the client may cache an answer with an `ETag`, and must revalidate it each time.
  *
  * Source: RFC 9110, 13.1.2 and 15.4.5
  */

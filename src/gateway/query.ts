@@ -22,7 +22,7 @@ export interface Leaf {
   readonly store: (message: Fields, value: unknown) => void;
 }
 
-/** A message field. Parameters reach its fields by dots. */
+/** A message field. A parameter names a field of the message after a dot. */
 export interface Branch {
   readonly kind: "branch";
   readonly field: DescField & { fieldKind: "message" };
@@ -58,7 +58,7 @@ export class QueryFieldSets {
 
   #compile(desc: DescMessage): QueryFields {
     const fields = new Map<string, QueryField>();
-    // It is registered before its fields are compiled, for recursive messages.
+    // The map is registered before its fields are compiled, so that recursive messages find it.
     this.#compiled.set(desc, fields);
     for (const field of desc.fields) {
       const compiled = this.#field(field);
@@ -92,7 +92,7 @@ function createStore(field: DescField): (message: Fields, value: unknown) => voi
   };
 }
 
-/** As `createEntry`, but it does not replace another field of a oneof. */
+/** As `createEntry`, but it throws `ContentFault` instead of replacing another field of a oneof. */
 function createBranchEntry(field: DescField & { fieldKind: "message" }): (message: Fields) => Fields {
   const get = createGetter(field);
   const enter = createEntry(field);
@@ -106,8 +106,8 @@ function createBranchEntry(field: DescField & { fieldKind: "message" }): (messag
 
 /**
  * Sets the fields of a message from a query. It ignores parameters that name no field, or a field in `bound` (proto
- * names, joined by dots), which comes from the path or the body. It refuses a field that a query cannot set, and a
- * second value for a field that is not a list. Parameters such as `a.b.c` go as deep as JSON may.
+ * names, joined by dots), which comes from the path, the body or a header. It refuses a field that a query cannot set,
+ * and a second value for a field that is not a list. Parameters such as `a.b.c` may nest as deep as JSON.
  *
  * Throws `ContentFault`.
  */

@@ -24,12 +24,12 @@ export interface RestOptions {
   readonly errorBody: ErrorBody;
 }
 
-/** A request that a route takes: where the route leads, and the segments of the path. */
+/** A request that matches a route, with the binding of the route and the segments of the path. */
 export interface RoutedRequest {
   readonly exchange: Exchange;
   readonly binding: Binding;
   readonly segments: readonly string[];
-  /** Why the request is refused once its body has been read; undefined where it is not. */
+  /** A fault that refuses the request after its body has been read; undefined if there is none. */
   readonly contentFault: ProtocolError | undefined;
 }
 
@@ -101,7 +101,7 @@ export class RestCall implements ProtocolCall {
   }
 }
 
-/** Throws `not_acceptable` where `Accept` takes none of the formats of a stream. */
+/** Throws `not_acceptable` if `Accept` allows none of the formats of a stream. */
 function assertAcceptable(exchange: Exchange, formats: NonNullable<Binding["formats"]>): void {
   if (chooseFormat(formats, exchange.header("accept")) === undefined) {
     const types = [formats.events, formats.lines].flatMap((format) => format?.contentType ?? []).join(", ");
@@ -131,7 +131,10 @@ function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, s
   }
 }
 
-/** An absent body stands for an empty message, as callers of custom methods expect. A field needs a value. */
+/**
+ * An absent body stands for an empty message, as callers of custom methods expect. If the body is the value of one
+ * field, it must be present.
+ */
 function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: DescMessage): Message {
   if (bytes.length === 0 && set === undefined) {
     return create(desc);
@@ -161,8 +164,8 @@ function readQueryFields(exchange: Exchange, query: QueryBinding, message: Field
 }
 
 /**
- * Sets fields from the headers of a request, whatever its body has set. The lines of one header are joined by commas. A
- * field whose header is absent is not set.
+ * Sets fields from the headers of a request, which override the body. The lines of one header are joined by commas. If
+ * a header is absent, its field is cleared.
  */
 function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, message: Message & Fields): void {
   for (const { headerName, field } of requestHeaders) {
@@ -183,7 +186,7 @@ function toJson({ writeResponse }: Binding, message: Message): string {
   }
 }
 
-/** The body of a prepared message. It is the rest of its list, so there is no next page. */
+/** The body of a prepared message. It holds all remaining entries of its list, so there is no next page. */
 async function preparedBody(
   binding: Binding,
   { restBody, parts, whole }: PreparedMessage,

@@ -11,7 +11,7 @@ import { qualityOf } from "./negotiation.ts";
 import type { ErrorBody } from "./rest-call.ts";
 import type { HttpRule } from "./routes/http-rule.ts";
 
-/** How the messages of a stream become Server-Sent Events. Fields go by their proto names, and are text. */
+/** How the messages of a stream become Server-Sent Events. Fields are given by their proto names, and are strings. */
 export interface EventOptions {
   /** The type of the events, such as `stock-change`. */
   readonly type: string;
@@ -28,14 +28,14 @@ export type EventsOf = (method: DescMethod) => EventOptions | undefined;
 export interface StreamFormat {
   readonly contentType: string;
   message(message: Message): string;
-  /** What ends a stream that has failed. `body` is the error in JSON. */
+  /** The text that ends a failed stream. `body` is the error in JSON. */
   error(error: ConnectError, body: string): string;
 }
 
 /** The formats of a stream that callers choose from by `Accept`. */
 export interface StreamFormats {
   readonly lines: StreamFormat;
-  /** Undefined for a stream that is one JSON array otherwise. */
+  /** Undefined for a stream without events, whose other format is one JSON array. */
   readonly events: StreamFormat | undefined;
 }
 
@@ -51,7 +51,7 @@ interface OpenStream {
   readonly errorBody: ErrorBody;
 }
 
-/** The answer that carries a stream. The request has been read, so it accepts one of the formats. */
+/** The answer that carries a stream. `RestCall.read` has checked that the request accepts one of the formats. */
 export function streamAnswer({ exchange, binding, response, header, toError, errorBody }: OpenStream): Answer {
   const { message: messages, trailer } = response;
   const { formats, writeResponse } = binding;
@@ -63,7 +63,7 @@ export function streamAnswer({ exchange, binding, response, header, toError, err
   }
   header.set("content-type", format.contentType);
   header.set("cache-control", "no-store");
-  // Proxies by nginx send what they have gathered only when a buffer is full, unless they are told.
+  // Without this header, nginx buffers the stream, and sends only full buffers.
   header.set("x-accel-buffering", "no");
   return { status: 200, header, body: writeEach(messages, format, toClientError, errorBody), trailer };
 }
@@ -109,11 +109,14 @@ async function* writeEach(
   }
 }
 
-/** The format that `Accept` asks for. `array` is the usual one of a stream without events; undefined for none. */
+/**
+ * The format that `Accept` asks for. `array` is the default of a stream without events. Undefined if no format is
+ * acceptable.
+ */
 export function chooseFormat({ lines, events }: StreamFormats, accept = "*/*") {
   const usualQuality = qualityOf(accept, rangesOf(events?.contentType ?? "application/json"));
   const linesQuality = qualityOf(accept, rangesOf(lines.contentType));
-  // Of equals, lines are asked for only by their name.
+  // At equal quality, lines are chosen only if `Accept` names them.
   const areNamed = linesQuality > 0 && qualityOf(accept, [lines.contentType]) === linesQuality;
   if (linesQuality > usualQuality || (areNamed && linesQuality === usualQuality)) {
     return lines;
@@ -156,8 +159,8 @@ function jsonLines(write: JsonWriter, isHeartbeat: (message: Message) => boolean
 export const retryMs = 1_000;
 
 /**
- * Server-Sent Events. A heartbeat is a comment, with an id from which a reader goes on. A failed stream ends with the
- * event `error`.
+ * Server-Sent Events. A heartbeat is a comment with an id, from which a reader can resume. A failed stream ends with
+ * the event `error`.
  *
  * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -182,7 +185,9 @@ function serverSentEvents(
   };
 }
 
-/** Sets a field from the `Last-Event-ID` of a request, whatever the query has set. Without it, nothing is set. */
+/**
+ * Sets a field from the `Last-Event-ID` of a request, which overrides the query. Without that header, it sets nothing.
+ */
 export type ResumeReader = (exchange: Exchange, message: Fields) => void;
 
 /** Makes the reader of a method's `Last-Event-ID`. */

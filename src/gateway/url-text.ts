@@ -51,7 +51,7 @@ export function percentDecode(text: string): string {
   return decodeURIComponent(text);
 }
 
-/** As `percentDecode`, but encoded slashes stay encoded, unlike those between segments. */
+/** As `percentDecode`, but encoded slashes stay encoded, so that they differ from the slashes between segments. */
 export function percentDecodeSegments(text: string): string {
   return text
     .split(encodedSlash)
@@ -59,7 +59,7 @@ export function percentDecodeSegments(text: string): string {
     .join("");
 }
 
-/** Whether `percentDecode` accepts the text. Unlike an error for each of many texts, this is fast. */
+/** Whether `percentDecode` accepts the text. This is faster than an error for each text that it does not accept. */
 function isPercentEncoded(text: string): boolean {
   return plain.test(text) || encodedText.test(text);
 }
@@ -109,7 +109,7 @@ export function decodeQueryText(text: string): string {
   return percentDecode(text.replaceAll("+", " "));
 }
 
-/** Decodes a name; undefined for a malformed one, which no field has. */
+/** Decodes a name. Undefined if it is malformed, because no field has such a name. */
 export function decodeQueryName(text: string): string | undefined {
   return isPercentEncoded(text) ? decodeQueryText(text) : undefined;
 }

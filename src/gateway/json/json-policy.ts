@@ -11,8 +11,8 @@ export interface JsonPolicy {
    */
   readonly int64: "number" | "string";
   /**
-   * The only name of an enum value, in bodies, paths and queries. Undefined for a value without one, which is not read,
-   * and written as a number.
+   * The only name of an enum value, in bodies, paths and queries. Undefined for a value without a name: it is not read
+   * by a name, and is written as a number.
    */
   readonly enumName: (value: DescEnumValue) => string | undefined;
   /**

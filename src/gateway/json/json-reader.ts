@@ -59,7 +59,7 @@ export class JsonReaders {
     }
     const properties = new Map<string, Property>();
     const reader: JsonReader = (json) => readFields(desc, properties, json);
-    // It is registered before its fields are compiled, for recursive messages.
+    // The reader is registered before its fields are compiled, so that recursive messages find it.
     this.#readers.set(desc, reader);
     for (const field of desc.fields) {
       const property = createProperty(field, this.field(field));
@@ -164,7 +164,7 @@ function readNull(json: unknown): number {
   return 0;
 }
 
-/** Reads an array, item by item. Throws `ContentFault`, as all of these do. */
+/** Reads an array, item by item. Throws `ContentFault`. */
 export function readList(json: unknown, read: JsonReader): unknown[] {
   if (!Array.isArray(json)) {
     throw new ContentFault("must be an array");

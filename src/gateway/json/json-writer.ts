@@ -40,7 +40,7 @@ export class JsonWriters {
     return field.fieldKind === "map" ? (value) => writeMap(value as Fields, write) : write;
   }
 
-  /** The writer of a field, from the message that has it. One that is not set is `null`. */
+  /** The writer of a field. It takes the message that has the field. An unset field becomes `null`. */
   fieldOf(field: DescField): JsonWriter {
     const write = this.field(field);
     const get = createGetter(field);
@@ -58,7 +58,7 @@ export class JsonWriters {
     }
     const properties: Property[] = [];
     const writer: JsonWriter = (message) => writeFields(properties, message as Fields);
-    // It is registered before its fields are compiled, for recursive messages.
+    // The writer is registered before its fields are compiled, so that recursive messages find it.
     this.#writers.set(desc, writer);
     for (const field of desc.fields) {
       properties.push(createProperty(field, this.field(field), this.#policy));
@@ -118,7 +118,7 @@ export class JsonWriters {
   }
 }
 
-/** Writes a field with its name; an empty text where it is left out. */
+/** Writes a field with its name. Returns an empty text if the field is left out. */
 type Property = (message: Fields) => string;
 
 function createProperty(field: DescField, write: JsonWriter, { implicitFields }: JsonPolicy): Property {

@@ -118,7 +118,10 @@ function parseBase64(text: string): Uint8Array {
 /** The largest finite float: IEEE 754 binary32. */
 const maxFloat = 2 ** 128 - 2 ** 104;
 
-/** Larger numbers below this round to it: Go writes it as 3.4028235e+38. */
+/**
+ * How far a double may exceed `maxFloat` and still round to it: just less than half the distance to the next float. Go
+ * writes `maxFloat` as 3.4028235e+38, which is slightly larger.
+ */
 const halfUlp = 2 ** 103 - 2 ** 75;
 
 /** Reads a double as JSON writes numbers, or one of `NaN`, `Infinity`, `-Infinity`. Throws `ContentFault`. */
@@ -126,18 +129,21 @@ function parseDouble(text: string): number {
   return parseSpecialNumber(text) ?? parseFinite(text, Number.MAX_VALUE);
 }
 
-/** Reads a float as `parseDouble` does. A number that rounds to the largest float is that one. */
+/** Reads a float as `parseDouble` does. A number that rounds to the largest float becomes the largest float. */
 function parseFloat32(text: string): number {
   const value = parseSpecialNumber(text) ?? parseFinite(text, maxFloat, maxFloat + halfUlp);
   return Math.abs(value) > maxFloat && Number.isFinite(value) ? Math.sign(value) * maxFloat : value;
 }
 
-/** The strings by which ProtoJSON writes what is not a number in JSON. */
+/**
+ * Reads the numbers that ProtoJSON writes as strings, because JSON has no numbers for them. Undefined for any other
+ * text.
+ */
 function parseSpecialNumber(text: string): number | undefined {
   return text === "NaN" || text === "Infinity" || text === "-Infinity" ? Number(text) : undefined;
 }
 
-/** Numbers below `limit` round to `max`. */
+/** Reads a number of at most `limit`. Errors name `max`: numbers between `max` and `limit` round to it. */
 function parseFinite(text: string, max: number, limit = max): number {
   const value = isNumber(text) ? Number(text) : undefined;
   if (value === undefined || Math.abs(value) > limit) {

@@ -5,8 +5,8 @@ import { ContentFault, faultWithin } from "../fields.ts";
 import { type JsonReader, type JsonWriter, readString, type TextReader } from "./scalar.ts";
 
 /**
- * The well-known types whose JSON is not an object of their fields, the same in every policy. `Any`, wrappers and
- * `NullValue` follow the policy, and are elsewhere.
+ * The readers of the well-known types that are strings in JSON. These types, and those of `jsonTypes`, have the same
+ * JSON in every policy. `Any`, wrappers and `NullValue` depend on the policy, and are read and written elsewhere.
  *
  * Source: https://protobuf.dev/programming-guides/json/
  */
@@ -23,7 +23,7 @@ export function wellKnownTextReader(desc: DescMessage): TextReader | undefined {
   return textTypes[desc.typeName]?.(desc);
 }
 
-/** The reader of a well-known type, to a message; undefined for all other messages. */
+/** The reader of a well-known type from JSON; undefined for all other messages. */
 export function wellKnownReader(desc: DescMessage): JsonReader | undefined {
   const readText = wellKnownTextReader(desc);
   if (readText !== undefined) {
@@ -32,7 +32,7 @@ export function wellKnownReader(desc: DescMessage): JsonReader | undefined {
   return jsonTypes.has(desc.typeName) ? createPlainReader(desc) : undefined;
 }
 
-/** The writer of a well-known type, from a message; undefined for all other messages. */
+/** The writer of a well-known type to JSON; undefined for all other messages. */
 export function wellKnownWriter(desc: DescMessage): JsonWriter | undefined {
   if (desc.typeName in textTypes || jsonTypes.has(desc.typeName)) {
     return (value) => JSON.stringify(toJson(desc, value as Message));

@@ -1,13 +1,14 @@
 import type { PathTemplate } from "./path-template.ts";
 
 /**
- * The route for a path and a method with the segments of the path, or the methods that the path has routes for.
+ * The route for a path and a method, with the segments of the path. If there is none, the methods that the path has
+ * routes for.
  */
 export type RouteMatch<T> =
   | { readonly route: T; readonly segments: readonly string[] }
   | { readonly route: undefined; readonly methods: ReadonlySet<string> };
 
-/** A method of HTTP, or `*` for any. */
+/** The routes of one pattern and verb, by HTTP method. `*` stands for any method. */
 type Routes<T> = Map<string, T>;
 
 interface Node<T> {
@@ -24,13 +25,14 @@ interface Search {
   readonly method: string;
   readonly verb: string;
   readonly segments: readonly string[];
-  /** The methods of all routes for the path, if the requested one is not among them; undefined until there are any. */
+  /** The methods of the routes that match the path, but not the requested method; undefined until there is one. */
   methods: Set<string> | undefined;
 }
 
 /**
- * The routes by path, verb and method. A literal is tried before `*`, and `*` before `**`; a verb before a segment with
- * a colon, whatever the method. Where a pattern lacks the method, a less specific one that has it is taken.
+ * The routes by path, verb and method. A match tries a literal before `*`, and `*` before `**`. It tries a verb before
+ * a segment with a colon, whatever the method. If a pattern lacks the method, it takes a less specific pattern that has
+ * it.
  *
  * Paths are compared as sent, without decoding. A path with an empty segment, such as one that ends in a slash, matches
  * nothing.
@@ -68,7 +70,8 @@ export class RouteTrie<T> {
     if (withVerb !== undefined) {
       const search: Search = { method, ...withVerb, methods: undefined };
       const route = find(search, this.#root, 0);
-      // A path that ends in a verb is no other: with a method that the verb lacks, it is refused.
+      // If a route with this verb matches the path, the colon is not tried as a part of the segment. So a method that
+      // the verb lacks is refused.
       if (route !== undefined || search.methods !== undefined) {
         return toMatch(search, route);
       }
@@ -121,7 +124,7 @@ function splitPath(path: string): readonly string[] | undefined {
   return segments.includes("") ? undefined : segments;
 }
 
-/** The segments without the verb that the last one ends in, after a colon; undefined where it ends in none. */
+/** Splits the verb off the last segment: the text after its last colon. Undefined if there is no verb. */
 function splitVerb(segments: readonly string[]) {
   const last = segments.at(-1) ?? "";
   const colon = last.lastIndexOf(":");
