@@ -18,18 +18,18 @@ export class JsonFault extends Error {
  * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
  * change becomes a `JsonNumber`. The last value of a repeated key counts.
  *
- * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, and for strings and keys with half a
- * surrogate pair, which no protobuf string can hold.
+ * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, and for strings and keys with an
+ * unpaired surrogate, which no protobuf string can hold.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
-  // This must come before the parser, whose reviver recurses.
+  // The depth is checked before the parser runs, because its reviver recurses.
   const { depth, hasPlainNumbers } = scanJson(text, maxJsonDepth);
   if (depth > maxJsonDepth) {
     throw new JsonFault(`must not nest deeper than ${maxJsonDepth} levels`);
   }
   const value = parseText(text, hasPlainNumbers);
-  // The text is well-formed, so half a pair can only come from an escape.
+  // The text was valid UTF-8, so an unpaired surrogate can only come from an escape.
   if (text.includes("\\u")) {
     assertWholeSurrogates(text);
   }
@@ -46,7 +46,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** A reviver takes several times as long as parsing. It is used only where it would find something. */
+/** Parses a text. A reviver takes several times as long as parsing, so it is used only if it would find something. */
 function parseText(text: string, hasPlainNumbers: boolean): unknown {
   try {
     return hasPlainNumbers ? JSON.parse(text) : parseWithSource(text, keepSource);
@@ -58,7 +58,7 @@ function parseText(text: string, hasPlainNumbers: boolean): unknown {
 const keepSource: SourceReviver = (_key, value, { source }) =>
   typeof value === "number" && source !== undefined && String(value) !== source ? new JsonNumber(source) : value;
 
-/** A whole pair, half of one (the group), or any other escape. */
+/** A surrogate pair, an unpaired surrogate (the group), or any other escape. */
 const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F])[0-9a-fA-F]{2}|.)/g;
 
 function assertWholeSurrogates(text: string): void {
@@ -83,7 +83,7 @@ export const parseWithSource = JSON.parse as (text: string, reviver: SourceReviv
 /** Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. */
 export const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-/** What is known of a JSON text before it is parsed. For other texts it means nothing. */
+/** What a scan finds in a JSON text before it is parsed. It has no meaning for a text that is not JSON. */
 export interface JsonScan {
   /** How deep arrays and objects nest, up to one more than the limit. */
   readonly depth: number;
@@ -100,7 +100,7 @@ export function scanJson(text: string, maxDepth: number): JsonScan {
   for (let index = 0; index < text.length && deepest <= maxDepth; index++) {
     const code = text.charCodeAt(index);
     if (code >= zero && code <= nine) {
-      // A leading zero is a number by itself. A double does not hold `-0` as written.
+      // `-0` is not plain: a double does not hold it as written. No digit follows a leading zero in valid JSON.
       digits += code === zero && digits === 0 && text.charCodeAt(index - 1) === minus ? maxPlainDigits + 1 : 1;
       hasPlainNumbers &&= digits <= maxPlainDigits;
       continue;

@@ -9,7 +9,10 @@ import { operationOf } from "./operation.ts";
 export type Caller =
   | {
       readonly key: Key;
-      /** When the key ends, or the secret that it was found by, in milliseconds since the Unix epoch; or infinity. */
+      /**
+       * When the key ends, or the secret by which it was found, in milliseconds since the Unix epoch; infinity for
+       * never.
+       */
       readonly endsAtMs: number;
     }
   | { readonly key: undefined; readonly refusal: unknown };
@@ -64,14 +67,14 @@ function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
   return found === undefined || refusal !== undefined ? anonymous(refusal) : { key: found.key, endsAtMs: endOf(found) };
 }
 
-/** A caller whose key cannot be looked up is anonymous too: the answer owes the same headers. */
+/** A caller whose key cannot be looked up is anonymous, too, because its answer needs the same headers. */
 function anonymous(refusal: unknown): Caller {
   return { key: undefined, refusal };
 }
 
 /**
- * Lets a call in only when its key has the scope that the method's proto names. Some methods name none, and neither
- * does the method of requests that no RPC takes.
+ * Admits a call only if its key has the scope that the method's proto names. Some methods name no scope. The synthetic
+ * method of requests that match no RPC names none, either.
  */
 export const scopesInterceptor: CallInterceptor = {
   wrap(next, method) {

@@ -32,7 +32,7 @@ export function deprecationInterceptor(note: DeprecatedCallNote): CallIntercepto
       try {
         return await next(call);
       } finally {
-        // The caller is known only further in.
+        // An inner interceptor sets the caller, so it is known only now.
         const key = call.contextValues.get(callerKey)?.key;
         if (key !== undefined) {
           note(key, rpcName(call.method));

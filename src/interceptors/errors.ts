@@ -72,7 +72,7 @@ export function errorToRest(error: ConnectError): { readonly status: number; rea
 }
 
 function fromDomainError(error: DomainError): ConnectError {
-  // A lone surrogate cannot be written on any wire.
+  // No wire format can carry a lone surrogate.
   const message = error.message.toWellFormed();
   return new ConnectError(message, errorStatuses[error.code].rpc, challenge(error), errorDetails(error), error.cause);
 }

@@ -8,9 +8,9 @@ import { type Caller, callerKey } from "./auth.ts";
 import { isFree } from "./operation.ts";
 
 /**
- * Counts requests, and decides on each by those before it. What ends in `Now` returns undefined where the counts have to
- * be asked for: then the method beside it asks, and rejects with `UNAVAILABLE` where nobody answers. Nothing has been
- * charged when a method returns undefined.
+ * Counts requests, and decides whether each one is admitted. A method whose name ends in `Now` returns undefined, and
+ * charges nothing, if the counts have to be fetched. The method without `Now` fetches them, and rejects with
+ * `UNAVAILABLE` if it gets no answer.
  */
 export interface RateLimiter {
   readonly keys: {
@@ -31,13 +31,13 @@ export interface RateLimiter {
 /** Set by the limits interceptor for methods that are free of charge, when a key is valid. */
 export const limitsKey = createContextKey<KeyLimits | undefined>(undefined, { description: "limits" });
 
-/** Set by an interceptor before this one for a call that is to be refused, and does not count. */
+/** The refusal of a call that is not charged. An interceptor before this one sets it. */
 export const uncountedRefusal = createContextKey<DomainError | undefined>(undefined, { description: "refusal" });
 
 /**
- * Holds callers to their limits, and puts the limits' headers on every answer. Anonymous callers end here. The answer
- * tells the limit of their address, unless the store could not say whether their key is valid. Methods that are free of
- * charge take any valid key.
+ * Enforces the limits of callers, and adds the limit headers to every answer. It refuses anonymous callers. Their
+ * answer has the limit headers of their address, unless the store could not say whether their key is valid. Methods
+ * that are free of charge admit any valid key.
  */
 export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterceptor {
   return {
@@ -101,13 +101,13 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
   return next(call);
 }
 
-/** Rejects for the limit, where that refuses, and else for the reason. */
+/** Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. */
 function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
   appendLimits(call.answerHeader, decision);
   return Promise.reject(limitError(decision) ?? reason);
 }
 
-/** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined where the request is admitted. */
+/** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined if the request is admitted. */
 export function limitError(decision: RateLimitDecision): DomainError | undefined {
   if (decision.outcome === "refused") {
     return rateLimitExceeded(decision.retryAfterSeconds);

@@ -2,21 +2,25 @@ import { create, type DescMessage, hasOption, type Message } from "@bufbuild/pro
 import { createValidator, type Validator, type Violation } from "@bufbuild/protovalidate";
 import { field, message, oneof } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** In a longer list only the first violation is looked for: each one is expensive to report. */
+/**
+ * The longest list, in items, of a message whose violations are all reported. With a longer list only the first one is,
+ * because each violation is expensive to report.
+ */
 const longList = 1_000;
 
-/** Finds the rules that a message violates: all of them, or the first one where a list is long. */
+/** Finds the rules that a message violates: all of them, or only the first one if a list is long. */
 export type FindViolations = (message: Message) => readonly Violation[];
 
 /**
- * Compiles the rules of messages, which takes some 50 ms. Messages without any rule are left out: to look at one costs a
- * tenth of a small call. The first message with a long list takes as long again: honest clients send none, so not every
- * server need keep the rules twice. Throws for an invalid rule.
+ * Compiles the rules of messages, which takes some 50 ms. It leaves out messages without rules, because the validation
+ * of one costs a tenth of a small call. The first message with a long list takes another 50 ms, to compile the rules
+ * again. Honest clients send no such message, so most servers need not keep the rules twice. Throws for an invalid
+ * rule.
  */
 export function compileRules(descs: readonly DescMessage[]): ReadonlyMap<DescMessage, FindViolations> {
   const thorough = createValidator();
   let quick: Validator | undefined;
-  function quickOne(): Validator {
+  function failFastValidator(): Validator {
     quick ??= createValidator({ failFast: true });
     return quick;
   }
@@ -25,7 +29,7 @@ export function compileRules(descs: readonly DescMessage[]): ReadonlyMap<DescMes
     thorough.validate(desc, create(desc));
     const lists = listNames(desc);
     compiled.set(desc, (message) => {
-      const validator = lists.some((name) => isLong(message, name)) ? quickOne() : thorough;
+      const validator = lists.some((name) => isLong(message, name)) ? failFastValidator() : thorough;
       const result = validator.validate(desc, message);
       if (result.kind === "error") {
         throw result.error;

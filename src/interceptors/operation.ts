@@ -10,7 +10,7 @@ import {
 /** Caches the options, which protobuf-es decodes on each access. `null` marks a method without them. */
 const operations = new WeakMap<DescMethod, Operation | null>();
 
-/** The `operation` option of a method; undefined for the synthetic method of requests that no RPC takes. */
+/** The `operation` option of a method; undefined for the synthetic method of requests that match no RPC. */
 export function operationOf(method: DescMethod): Operation | undefined {
   const known = operations.get(method);
   return (known === undefined ? readOperation(method) : known) ?? undefined;
@@ -27,12 +27,12 @@ function readOperation(method: DescMethod): Operation | null {
   return read;
 }
 
-/** The header that carries a field over REST, such as `If-Match`; undefined where none does. */
+/** The header that carries a field over REST, such as `If-Match`; undefined if none does. */
 export function headerOf(field: DescField): string | undefined {
   return hasOption(field, header) ? getOption(field, header) : undefined;
 }
 
-/** How a stream is told as Server-Sent Events; undefined for a method that is not. */
+/** How a stream is sent as Server-Sent Events; undefined for a method without events. */
 export function eventsOf(method: DescMethod): EventStream | undefined {
   return operationOf(method)?.events;
 }

@@ -10,30 +10,32 @@ import { operationOf } from "./operation.ts";
 export const maxStreamsOfKey = 32;
 
 /** How many streams may be open in all: they take some 300 MB. */
-const maxInAll = 8_192;
+const maxStreams = 8_192;
 
-/** How often it is looked whether a key has expired, in milliseconds. A stream ends within a second of its key. */
+/**
+ * How often the keys of open streams are checked for expiry, in milliseconds. A stream ends within a second of its key.
+ */
 const expiryCheckMs = 500;
 
-/** How long a client that does not read has to take the end of its stream, in milliseconds. */
+/** How long a client may take to read the end of its stream, in milliseconds. Then its exchange is aborted. */
 const lastReadMs = 500;
 
 /** A place for a stream of a key. */
 export interface StreamPlace {
-  /** Gives it back. */
+  /** Gives the place back. */
   leave(): void;
 }
 
 /** The places for streams of keys, which several servers share. */
 export interface StreamPlaces {
   /**
-   * Takes a place for a stream of a key. Resolves to undefined where the key has `max` already, over all servers.
-   * Rejects with `UNAVAILABLE` where nobody can tell.
+   * Takes a place for a stream of a key. Resolves to undefined if the key already has `max` over all servers. Rejects
+   * with `UNAVAILABLE` if nobody can tell.
    */
   take(keyId: string, max: number): Promise<StreamPlace | undefined>;
 }
 
-/** What the streams of keys are held to. */
+/** What `KeyStreams` needs. */
 export interface KeyStreamsOptions {
   readonly identify: Identify;
   /** Calls back when keys may have changed. */
@@ -41,7 +43,7 @@ export interface KeyStreamsOptions {
   readonly clock: () => number;
   /** Aborts when the server stops serving. */
   readonly stopping: AbortSignal;
-  /** Undefined where no other server has streams of the same keys. */
+  /** Undefined if no other server has streams of the same keys. */
   readonly places: StreamPlaces | undefined;
 }
 
@@ -54,10 +56,10 @@ interface OpenStream {
 }
 
 /**
- * Counts the open streams of each key, and ends them: with their key, when the key loses the scope, and when the server
+ * Counts the open streams of each key. It ends a stream when its key ends or loses the scope, and when the server
  * stops.
  *
- * It comes between `auth` and `limits`: a stream past the most of its key is refused without being counted.
+ * It comes between `auth` and `limits`: a stream beyond the maximum of its key is refused without being charged.
  */
 export class KeyStreams implements CallInterceptor {
   readonly #options: KeyStreamsOptions;
@@ -73,10 +75,13 @@ export class KeyStreams implements CallInterceptor {
     options.stopping.addEventListener("abort", () => this.#stop());
   }
 
-  /** How many streams are open and may be, how many keys have all that they may, how many were opened and refused. */
+  /**
+   * The number of open streams and its maximum, the number of keys that have their maximum open, and how many streams
+   * were opened and refused.
+   */
   get counts() {
     const keysAtMost = [...this.#byKey.values()].filter((open) => open >= maxStreamsOfKey).length;
-    return { open: this.#open.size, most: maxInAll, keysAtMost, opened: this.#opened, refused: this.#refused };
+    return { open: this.#open.size, most: maxStreams, keysAtMost, opened: this.#opened, refused: this.#refused };
   }
 
   wrap(next: CallHandler, method: DescMethod): CallHandler {
@@ -93,7 +98,8 @@ export class KeyStreams implements CallInterceptor {
     if (refusal !== undefined) {
       return await this.#refuse(call, refusal, next);
     }
-    // It counts here before other servers are asked: of many that open at a time, none slips through.
+    // The stream is counted here before the shared places are asked, so that many streams that open at once do not
+    // exceed the maximum.
     const leaveHere = this.#enter({ call, caller, scope: operationOf(call.method)?.scope ?? "" }, id);
     const place = await this.#takePlace(id);
     if (place instanceof DomainError) {
@@ -118,7 +124,7 @@ export class KeyStreams implements CallInterceptor {
     return await next(call);
   }
 
-  /** Resolves to why there is no place; to undefined where servers do not share places. */
+  /** Resolves to the place, or to the error if there is none. Resolves to undefined if servers do not share places. */
   async #takePlace(keyId: string): Promise<StreamPlace | DomainError | undefined> {
     const { places } = this.#options;
     if (places === undefined) {
@@ -141,15 +147,15 @@ export class KeyStreams implements CallInterceptor {
     if ((this.#byKey.get(keyId) ?? 0) >= maxStreamsOfKey) {
       return tooManyStreams(maxStreamsOfKey);
     }
-    return this.#open.size >= maxInAll ? tooManyStreamsInAll() : undefined;
+    return this.#open.size >= maxStreams ? tooManyStreamsInAll() : undefined;
   }
 
-  /** Returns what takes the stream out again, at its end or before. */
+  /** Adds a stream. Returns a function that removes it, and does nothing when it is called again. */
   #enter(stream: OpenStream, keyId: string): () => void {
     this.#open.add(stream);
     this.#opened += 1;
     this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + 1);
-    // It is made now, so that the implementation's signal has it.
+    // `ending` is created now, so that the implementation's signal includes it.
     void stream.call.signals.ending;
     this.#expiryCheck ??= setInterval(() => this.#endExpired(), expiryCheckMs).unref();
     return () => {
@@ -172,7 +178,10 @@ export class KeyStreams implements CallInterceptor {
     }
   }
 
-  /** A stream ends when it has been sent, or when its client goes away: then it may never have been begun. */
+  /**
+   * Calls `leave` when the stream has been sent, or when its client goes away. In that case nobody may ever have begun
+   * to read the messages.
+   */
   #leavingAtEnd(response: StreamCallResponse, { signal }: Exchange, leave: () => void): StreamCallResponse {
     if (signal.aborted) {
       leave();
@@ -188,7 +197,7 @@ export class KeyStreams implements CallInterceptor {
     return { ...response, message: leaving() };
   }
 
-  /** Ends the streams whose keys are no longer valid, or no longer suffice. */
+  /** Ends the streams whose keys are no longer valid, or no longer have the scope. */
   async #identifyAgain(): Promise<void> {
     await Promise.all([...this.#open].map((stream) => this.#identify(stream)));
   }
@@ -196,7 +205,7 @@ export class KeyStreams implements CallInterceptor {
   async #identify(stream: OpenStream): Promise<void> {
     const caller = await this.#options.identify(stream.call.headerLines("authorization"));
     if (caller.key === undefined) {
-      // A store that cannot be read says nothing of the key. It is asked again when it answers.
+      // A store that cannot be read says nothing about the key. It is asked again when it answers.
       if (!isUnavailable(caller.refusal)) {
         this.#end(stream, caller.refusal);
       }

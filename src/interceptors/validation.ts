@@ -54,14 +54,14 @@ export function createValidation(inputs: readonly DescMessage[]): Validation {
   };
 }
 
-/** The most violations that an error tells: a long list may have one in each item. */
-const maxTold = 20;
+/** The most violations that an error lists: a long list may have one in each item. */
+const maxListed = 20;
 
-/** The message names a field as the details do. */
+/** Makes the error. Its message and its details name a field in the same way. */
 function toInvalidRequest(violations: readonly Violation[], { protocolName }: Call): DomainError {
   const nameOf = namingOf(protocolName);
   const faults = violations
-    .slice(0, maxTold)
+    .slice(0, maxListed)
     .map((violation) => ({ field: nameOf(violation), description: describe(violation) }));
   return invalidFields(faults);
 }
@@ -71,7 +71,10 @@ function invalidFields(faults: readonly FieldViolation[]): DomainError {
   return invalidRequest(`${sentence.join("; ")}.`, faults);
 }
 
-/** An error of the domain, which names fields as the protos do, with the names of headers. Others are given back. */
+/**
+ * Replaces the proto names of fields by the names of headers in an error of the domain. Returns any other error
+ * unchanged.
+ */
 function nameHeaders(reason: unknown, headers: ReadonlyMap<string, string>): unknown {
   if (!(reason instanceof DomainError) || !reason.fieldViolations.some(({ field }) => headers.has(field))) {
     return reason;
@@ -81,7 +84,10 @@ function nameHeaders(reason: unknown, headers: ReadonlyMap<string, string>): unk
   );
 }
 
-/** The rules list the numbers of an enum; clients know its names. And they have lists of so many `item(s)`. */
+/**
+ * Describes a violation. The library's message lists the numbers of an enum, but clients know its names. It also writes
+ * `item(s)`, which becomes singular or plural here.
+ */
 function describe(violation: Violation): string {
   const values = violation.ruleId.startsWith("enum.") ? fieldOf(violation)?.enum?.values : undefined;
   const offered = values?.filter(({ number }) => number !== 0).map(({ name }) => name);
@@ -100,8 +106,8 @@ function fieldOf({ field }: Violation): DescField | undefined {
 type Naming = (violation: Violation) => string;
 
 /**
- * REST names a field by its header, or by its JSON name: within a list by the path from there, such as
- * `changes[3].delta`, otherwise alone. RPCs name it by its path of proto names.
+ * REST names a field by its header, or by its JSON name. For a field within a list of messages, the name is the path
+ * from the list on, such as `changes[3].delta`. RPCs name a field by its path of proto names.
  * Source: google/rpc/error_details.proto, BadRequest.FieldViolation
  */
 function namingOf(protocolName: string): Naming {

@@ -14,7 +14,7 @@ import { saveRegularly, UsageCache } from "./usage-cache.ts";
 
 /** Counts the requests of each key, here or in Valkey, and saves to the store what it has counted. */
 export interface KeyRateLimiter {
-  /** Decides on a request, and charges it. Undefined where the key's counts are not in memory. */
+  /** Decides on a request, and charges it. Undefined if the key's counts are not in memory. */
   decideNow(key: Key): RateLimitDecision | undefined;
   /** As `decideNow`, once the counts are in memory. Rejects when the store cannot be read. */
   decide(key: Key): Promise<RateLimitDecision>;
@@ -32,9 +32,9 @@ export interface KeyRateLimiter {
 export interface KeyRateLimiterOptions {
   readonly store: UsageStore;
   readonly clock: () => number;
-  /** Hears each decision, with the plan of its key. */
+  /** Is called with each decision, and with the plan of its key. */
   readonly decided?: (decision: RateLimitDecision, plan: Plan) => void;
-  /** Hears why the store has not taken the counts. They are saved again. */
+  /** Is called with the reason when the store has not taken the counts. They are saved again. */
   readonly report: (reason: unknown) => void;
 }
 
@@ -80,12 +80,12 @@ export function createKeyRateLimiter({ store, clock, decided, report }: KeyRateL
 export interface AnonymousRateLimiter {
   /** Decides on a request from an address, and charges it. */
   decideNow(address: string): RateLimitDecision;
-  /** The same. What counts in memory never has to ask. */
+  /** As `decideNow`: the counts are in memory, so there is nothing to wait for. */
   decide(address: string): Promise<RateLimitDecision>;
 }
 
 /**
- * Creates a limiter for requests without a valid key. `decided` hears each decision.
+ * Creates a limiter for requests without a valid key. `decided` is called with each decision.
  *
  * A request that cannot have a valid key is charged without asking the store: no key, a malformed one, or one that the
  * store has said it does not know (see `createKeyCache`). Any other key is looked up first, even when the network has
@@ -107,7 +107,10 @@ export function createAnonymousRateLimiter(
   return { decideNow, decide: async (address) => decideNow(address) };
 }
 
-/** The most networks that are counted at a time, some 20 MB. The network that has been idle for longest goes first. */
+/**
+ * The most networks that are counted at a time, some 20 MB. The network that has been idle for longest is dropped
+ * first.
+ */
 const maxNetworks = 100_000;
 
 /** The windows of networks, by `clientNetwork`. */
@@ -128,7 +131,7 @@ export class NetworkWindows {
   }
 }
 
-/** The server that is to count the limits can never do so, however long one waits. */
+/** The server can never count the limits, so waiting for it does not help. */
 export class UnusableValkeyError extends Error {
   override readonly name = "UnusableValkeyError";
 }

@@ -9,7 +9,7 @@ export interface CachedUsage {
   /** What the store holds, as far as this server knows. */
   base: Usage;
   usage: Usage;
-  /** The usage over all servers as this one last saw it; undefined where it has not, or counts alone. */
+  /** The usage over all servers as this one last saw it; undefined if it has seen none, or counts alone. */
   shared?: Usage;
   lastUsedAtMs: number;
   /** When the key last called each deprecated method; undefined when it has called none since it was loaded. */
@@ -17,12 +17,12 @@ export interface CachedUsage {
 }
 
 /**
- * Keeps the usage of keys in use, and saves what has changed. An entry that is not read between two calls of
- * `forgetIdle` is dropped by the second, unless it is unsaved: so nobody has to search the whole cache.
+ * Keeps the usage of keys in use, and saves what has changed. The second of two calls of `forgetIdle` drops the entries
+ * that were not read between them, unless they are unsaved. So it need not search the whole cache.
  */
 export class UsageCache {
   readonly #store: UsageStore;
-  /** One for each run of a server: see `UsageSave`. */
+  /** Identifies this run of the server: see `UsageSave`. */
   readonly #server = randomUUID();
   #saves = 0;
   #current = new Map<string, CachedUsage>();
@@ -35,7 +35,10 @@ export class UsageCache {
     this.#store = store;
   }
 
-  /** Finds the usage of a key for a use of it, which the next save includes. Undefined when it has to be loaded. */
+  /**
+   * Finds the usage of a key, and records that the key is used. The next save includes this. Undefined when the usage
+   * has to be loaded.
+   */
   use(keyId: string, nowMs: number): CachedUsage | undefined {
     const entry = this.find(keyId);
     if (entry !== undefined) {
@@ -45,7 +48,7 @@ export class UsageCache {
     return entry;
   }
 
-  /** Undefined when the usage of the key has to be loaded. */
+  /** Finds the usage of a key. Undefined when it has to be loaded. */
   find(keyId: string): CachedUsage | undefined {
     const entry = this.#current.get(keyId);
     if (entry !== undefined) {
@@ -74,8 +77,8 @@ export class UsageCache {
   }
 
   /**
-   * Adds what was counted elsewhere to a key's usage: `usage` became of `base` there. The key need not have been read
-   * from the store, which adds it to what it has.
+   * Adds to a key's usage what was counted elsewhere: the change from `base` to `usage`. The usage need not have been
+   * loaded, because the store adds the change to what it has.
    */
   note(keyId: string, change: UsageChange): void {
     const entry = this.find(keyId) ?? this.#add(keyId, noUsage);
@@ -107,8 +110,8 @@ export class UsageCache {
   }
 
   /**
-   * Saves what has changed by now. A save that has failed may have taken effect: it is repeated as it was, before the
-   * next.
+   * Saves what has changed by now. A failed save may have taken effect. So it is repeated unchanged before the next
+   * one.
    */
   async save(): Promise<void> {
     await this.#sendPending();
@@ -150,7 +153,7 @@ function toCounted({ keyId, base, usage, lastUsedAtMs, deprecatedCalls }: Cached
   return { keyId, base, usage, lastUsedAtMs, deprecatedCalls: deprecatedCalls && new Map(deprecatedCalls) };
 }
 
-/** Has an entry go on from what is stored now, with what was counted since the save was sent. */
+/** Rebases an entry on what is stored now, and keeps what was counted since the save was sent. */
 function rebase(entry: CachedUsage, sent: Usage, stored: Usage): void {
   entry.usage = mergeUsage(stored, { base: sent, usage: entry.usage, atMs: entry.lastUsedAtMs });
   entry.base = stored;
@@ -171,7 +174,10 @@ export interface UsageSaves {
   close(): Promise<void>;
 }
 
-/** Saves what changes in a cache at short intervals. `report` hears why a save has failed. It is repeated. */
+/**
+ * Saves what changes in a cache at short intervals. `report` is called with the reason when a save fails. The save is
+ * repeated.
+ */
 export function saveRegularly(cache: UsageCache, report: (reason: unknown) => void): UsageSaves {
   // One save at a time: a slow store is not asked twice.
   let saving = Promise.resolve();

@@ -1,45 +1,47 @@
-/** What a lane lets in. The unit of weights is the user's own. */
+/** The limits of a lane. Its user chooses the unit of weights. */
 export interface LaneOptions {
-  /** Work of this weight is under way at once; a single piece may weigh more. */
+  /** The total weight of the work that runs at the same time. A single piece of work may weigh more. */
   readonly width: number;
-  /** Work of no more than this weight waits. */
+  /** The largest total weight of the work that waits. */
   readonly most: number;
-  /** The reason why work is refused that finds the lane full. */
+  /** Makes the error for work that finds the lane full. */
   readonly refusal: () => Error;
 }
 
-/** Lets work in, in its order, as long as what is under way weighs no more than the lane is wide. */
+/** Runs work in the order of its arrival. The work that runs at the same time weighs no more than the lane is wide. */
 export class Lane {
   readonly #options: LaneOptions;
   readonly #waiting: { readonly weight: number; readonly start: () => void }[] = [];
   #waitingWeight = 0;
   #runningWeight = 0;
-  #ended: (() => void)[] = [];
+  #idleWaiters: (() => void)[] = [];
 
   constructor(options: LaneOptions) {
     this.#options = options;
   }
 
-  /** Does a piece of work when its turn has come. Rejects as the work does, and where too much waits. */
+  /**
+   * Runs a piece of work when its turn has come. Rejects as the work does, or with `refusal` if too much work waits.
+   */
   async run<T>(weight: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(weight);
     try {
       return await work();
     } finally {
       this.#runningWeight -= weight;
-      this.#letIn();
+      this.#startWaiting();
     }
   }
 
-  /** Resolves when no work is under way, and none waits. */
+  /** Resolves when no work runs, and none waits. */
   async idle(): Promise<void> {
     if (this.#runningWeight > 0) {
-      await new Promise<void>((resolve) => this.#ended.push(resolve));
+      await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     }
   }
 
   #enter(weight: number): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && this.#isOpenTo(weight)) {
+    if (this.#waiting.length === 0 && this.#hasRoomFor(weight)) {
       this.#runningWeight += weight;
       return;
     }
@@ -50,23 +52,23 @@ export class Lane {
     return new Promise((start) => this.#waiting.push({ weight, start }));
   }
 
-  #letIn(): void {
-    for (let next = this.#waiting[0]; next !== undefined && this.#isOpenTo(next.weight); next = this.#waiting[0]) {
+  #startWaiting(): void {
+    for (let next = this.#waiting[0]; next !== undefined && this.#hasRoomFor(next.weight); next = this.#waiting[0]) {
       this.#waiting.shift();
       this.#waitingWeight -= next.weight;
       this.#runningWeight += next.weight;
       next.start();
     }
     if (this.#runningWeight === 0) {
-      const ended = this.#ended;
-      this.#ended = [];
+      const ended = this.#idleWaiters;
+      this.#idleWaiters = [];
       for (const resolve of ended) {
         resolve();
       }
     }
   }
 
-  #isOpenTo(weight: number): boolean {
+  #hasRoomFor(weight: number): boolean {
     return this.#runningWeight === 0 || this.#runningWeight + weight <= this.#options.width;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Collects work, and does it in batches of 16 a turn of the event loop. Between two system calls, such as the reading
- * of two requests, the processor's caches lose what a request needs: requests that are handled in a row cost a fifth
- * less.
+ * Collects work, and does it in batches: 16 items in each turn of the event loop. A system call, such as the read of
+ * another request, evicts from the processor's caches what a request needs. Requests that are handled in a row, without
+ * system calls between them, cost a fifth less.
  */
 export class TurnBatcher<Item> {
   readonly #work: (item: Item) => unknown;

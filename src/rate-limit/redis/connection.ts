@@ -16,7 +16,9 @@ export interface ValkeyTarget {
 /** Source: https://www.iana.org/assignments/uri-schemes/prov/redis */
 const defaultPort = 6379;
 
-/** Reads a URL such as `rediss://user:password@host:6379/0?cluster`, which `petstore` has found to be well-formed. */
+/**
+ * Reads a URL such as `rediss://user:password@host:6379/0?cluster`. The settings have checked that it is well-formed.
+ */
 export function parseTarget(text: string): ValkeyTarget {
   const { protocol, hostname, port, username, password, pathname, search } = new URL(text);
   return {
@@ -52,7 +54,7 @@ export interface ScriptCall {
 
 /** A connection to Valkey that has been found to work. It is never repaired: when it fails, it is closed. */
 export interface Connection {
-  /** What an operator should know of the server, such as that it keeps nothing. */
+  /** What an operator should know about the server, such as that it keeps nothing on disk. */
   readonly risks: readonly string[];
   /** Aborts when the connection is lost. */
   readonly lost: AbortSignal;
@@ -64,8 +66,8 @@ export interface Connection {
 }
 
 /**
- * Opens a connection, and gives it up when `signal` aborts. Rejects with `UnusableValkeyError`, and when nobody answers
- * well.
+ * Opens a connection, and gives it up when `signal` aborts. Rejects with `UnusableValkeyError` if the server is too
+ * old, and with another error if it does not answer well.
  */
 export async function openConnection(target: ValkeyTarget, signal: AbortSignal): Promise<Connection> {
   const client = createClient(target);
@@ -93,12 +95,15 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
     };
   } catch (reason) {
     client.disconnect();
-    // The reason says only that the connection is closed.
+    // If there is a `fault`, `reason` says only that the connection is closed.
     throw withoutCommand(fault ?? reason);
   }
 }
 
-/** ioredis never reconnects and never repeats a command here: nobody would know what has been counted. */
+/**
+ * Creates a client that never reconnects and never repeats a command: otherwise nobody would know what has been
+ * counted.
+ */
 function createClient(target: ValkeyTarget): Redis | Cluster {
   const options = {
     ...clientOptions(target),
@@ -117,7 +122,7 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
     lazyConnect: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: () => null,
-    // A certificate names hosts; the addresses of a cluster's nodes are not to be looked up again.
+    // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
 }
@@ -133,7 +138,7 @@ async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promi
   const results = await send(client, calls, "evalsha");
   const unknown = results.flatMap(([error], index) => (isUnknownScript(error) ? [index] : []));
   if (unknown.length > 0) {
-    // A server that was restarted, or a new one, has not seen the scripts yet. It has run nothing.
+    // A new or restarted server does not know the scripts yet. It has run nothing.
     const again = await send(
       client,
       unknown.map((index) => calls[index] as ScriptCall),
@@ -151,7 +156,7 @@ async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promi
   });
 }
 
-/** ioredis puts the command that failed on its errors; that of the login has the password. */
+/** ioredis attaches the failed command to its errors. The login command contains the password. */
 function withoutCommand(error: unknown): unknown {
   return error instanceof Error && "command" in error ? new Error(error.message) : error;
 }
@@ -165,7 +170,7 @@ async function send(
   command: "eval" | "evalsha",
 ): Promise<Result[]> {
   if (client instanceof Cluster) {
-    // The keys of a pipeline would have to be on one node.
+    // In a cluster, the keys of a pipeline must be on one node.
     return await Promise.all(
       calls.map(({ script, key, args }) =>
         client[command](textOf(script, command), 1, key, ...args).then(
@@ -203,7 +208,7 @@ function assertUsable(info: string): void {
   }
 }
 
-/** Tells what can lose counts and bans. */
+/** Lists what can make the server lose counts and bans. */
 async function describeRisks(client: Redis | Cluster, info: string): Promise<string[]> {
   const risks: string[] = [];
   const policy = fieldOf(info, "maxmemory_policy");
@@ -216,7 +221,10 @@ async function describeRisks(client: Redis | Cluster, info: string): Promise<str
   return risks;
 }
 
-/** Managed services forbid the question. They tell of persistence by themselves. */
+/**
+ * Whether the server saves snapshots; true if it does not say. Managed services forbid `CONFIG`, and tell their users
+ * about persistence themselves.
+ */
 async function savesSnapshots(client: Redis | Cluster): Promise<boolean> {
   try {
     const [, save] = (await client.config("GET", "save")) as string[];

@@ -8,7 +8,7 @@ export interface CountingOptions {
   readonly link: ValkeyLink;
   readonly clock: SharedClock;
   readonly scripts: LimitScripts;
-  /** Whether this server counts by itself while Valkey is away; else it refuses. */
+  /** Whether this server counts by itself while Valkey is away. Otherwise it refuses requests. */
   readonly isFallbackLocal: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Counting {
     this.#local += 1;
   }
 
-  /** Decides without Valkey, as `decide` does; rejects with `UNAVAILABLE` where this server is to refuse. */
+  /** Decides without Valkey, by `decide`. Rejects with `UNAVAILABLE` if this server must not count by itself. */
   async decideAlone<Answer>(decide: () => Answer | Promise<Answer>): Promise<Answer> {
     if (!this.#isFallbackLocal) {
       throw limitsUnavailable();
@@ -53,7 +53,9 @@ export class Counting {
   }
 }
 
-/** Valkey's clock, as a server knows it from the last answer. Windows and bans go on by it while Valkey is away. */
+/**
+ * Valkey's clock, as this server knows it from the last answer. Windows and bans follow it while Valkey is away, too.
+ */
 export class SharedClock {
   readonly #ownClock: () => number;
   #aheadMs = 0;
@@ -65,37 +67,37 @@ export class SharedClock {
 
   readonly now = (): number => Math.round(this.#ownClock() + this.#aheadMs);
 
-  /** Is told what Valkey's clock shows. */
+  /** Sets the clock to the time of an answer from Valkey. */
   learn(nowMs: number): void {
     this.#aheadMs = nowMs - this.#ownClock();
   }
 }
 
-/** What is asked about one state: the requests of one turn of the event loop that concern the same key or network. */
+/** How a question about one state is asked: the usage of a key, or the window of a network. */
 export interface QuestionKind<State> {
-  /** The run of the script that charges so many requests. */
+  /** The script call that charges this many requests. */
   call(requests: number): ScriptCall;
   parse(reply: string): Reply<State>;
-  /** Hears what the requests have made of the state. */
+  /** Is called with the state before and after the requests. */
   learned(before: State, after: State, nowMs: number): void;
 }
 
-/** Works out what one request is answered, and what it makes of a state. */
+/** Computes the answer to one request, and the state after it. */
 export type Apply<State, Answer> = (state: State, nowMs: number) => { readonly answer: Answer; readonly after: State };
 
-/** One request's part of a question. */
+/** One request of a question. */
 export interface Request<State, Answer> {
-  /** Whether it is charged, or only wants to know. */
+  /** 1 if the request is charged, 0 if it only reads the state. */
   readonly charges: 0 | 1;
-  /** Works out the answer, and what the request makes of the state. */
   readonly apply: Apply<State, Answer>;
-  /** The answer where nobody else gives one. */
+  /** Makes the answer if Valkey gives none. */
   readonly unanswered: () => Promise<Answer>;
 }
 
 /**
- * Collects the questions of one turn of the event loop, and asks them all in one round trip. The server charges all
- * requests about a state in one step; what each of them is answered, the rules of `domain/` tell from the state before.
+ * Collects the questions of one turn of the event loop, and asks them all in one round trip. Valkey charges all
+ * requests about a state in one step, and returns the state before them. From that state, the rules of `domain/`
+ * compute the answer to each request.
  */
 class TurnQuestions {
   readonly #run: (calls: readonly ScriptCall[]) => Promise<readonly unknown[]>;
@@ -106,7 +108,9 @@ class TurnQuestions {
     this.#run = run;
   }
 
-  /** Asks about a state. `subject` is the same value for all questions of a turn that go together. */
+  /**
+   * Asks about a state. `subject` identifies the state: requests of one turn with the same subject share a question.
+   */
   ask<State, Answer>(
     subject: unknown,
     kind: () => QuestionKind<State>,
@@ -149,10 +153,10 @@ class TurnQuestions {
   }
 }
 
-/** Works out what one request makes of a state. */
+/** Answers one request, and returns the state after it. */
 type Step<State> = (state: State, nowMs: number) => State;
 
-/** The requests of one turn about one state. Each is told the state before it. */
+/** The requests of one turn about one state. Each one applies to the state that the one before it leaves. */
 class Question<State> {
   readonly #kind: QuestionKind<State>;
   readonly #steps: Step<State>[] = [];

@@ -5,13 +5,13 @@ import type { Connection, ScriptCall } from "./connection.ts";
 /** How long Valkey may take to answer before it counts as away, in milliseconds. Refusals are due within three seconds. */
 const answerMs = 1_500;
 
-/** How often Valkey is asked whether it is there, in milliseconds: without requests, too, it is known to be away. */
+/** How often Valkey is pinged, in milliseconds. So the link notices without any requests that Valkey is away. */
 const heartbeatMs = 1_000;
 
 /** How long the link waits between two attempts to connect, in milliseconds. Each takes `answerMs` at most. */
 const retryMs = 500;
 
-/** Is told of the link's state. */
+/** Observes the state of the link. */
 export interface LinkObserver {
   /** Valkey does not answer any more, or did not at the start. */
   away(reason: unknown): void;
@@ -28,7 +28,7 @@ export interface LinkOptions {
   readonly observer: LinkObserver;
 }
 
-/** Keeps a connection to Valkey, and knows when there is none. */
+/** Keeps a connection to Valkey, and opens a new one when it is lost. */
 export class ValkeyLink {
   readonly #options: LinkOptions;
   readonly #closed = new AbortController();
@@ -40,7 +40,10 @@ export class ValkeyLink {
     this.#options = options;
   }
 
-  /** Connects, or goes on trying. Rejects with `UnusableValkeyError` where no attempt could help. */
+  /**
+   * Connects, or keeps trying in the background. Rejects with `UnusableValkeyError` if no further attempt could
+   * succeed.
+   */
   async start(): Promise<void> {
     try {
       this.#use(await this.#open());
@@ -59,12 +62,15 @@ export class ValkeyLink {
     return this.#connection !== undefined;
   }
 
-  /** Calls back each time Valkey is there again. */
+  /** Calls `listener` each time a connection has been opened. */
   onHere(listener: () => void): void {
     this.#hereListeners.push(listener);
   }
 
-  /** Runs scripts in one round trip. Rejects when Valkey is away. Nobody knows then whether they have run. */
+  /**
+   * Runs scripts in one round trip. Rejects when Valkey is away, or does not answer. It is then unknown whether the
+   * scripts have run.
+   */
   async run(calls: readonly ScriptCall[]): Promise<readonly unknown[]> {
     const connection = this.#connection;
     if (connection === undefined) {
@@ -81,7 +87,7 @@ export class ValkeyLink {
     }
   }
 
-  /** Ends the connection, and all attempts to have one. */
+  /** Ends the connection, and all attempts to open one. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#connection?.close();
@@ -156,7 +162,8 @@ export class ValkeyLink {
 async function within<T>(answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    // A long turn of the event loop ends timers before it reads the answer that has arrived meanwhile.
+    // After a long turn, the event loop runs timers before it reads an answer that has arrived. `setImmediate` lets the
+    // answer come first.
     setImmediate(() => reject(new Error(`no answer within ${answerMs} ms`)));
   }, answerMs);
   try {

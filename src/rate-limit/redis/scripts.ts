@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { banLengthsMs, cleanMs, day, minute, noUsage, type Usage, type Window } from "../../domain/limits.ts";
 
-/** A program that Valkey runs as one step. It has one key, so that a cluster can run it, too. */
+/** A Lua script, which Valkey runs as one step. It uses one key, so that a cluster can run it, too. */
 export interface Script {
   readonly source: string;
   /** The SHA-1 of the source, by which a server knows a script that it has seen. */
@@ -21,11 +21,11 @@ export interface LimitScripts {
    */
   readonly chargeNetwork: Script;
   /**
-   * Takes a place for a stream of a key. Arguments: the stream's name, the most places, and how long it is taken, in
-   * milliseconds. Returns whether there was one left, as 1 or 0.
+   * Takes a place for a stream of a key. Arguments: the stream's name, the largest number of places, and how long the
+   * place is taken, in milliseconds. Returns whether there was one left, as 1 or 0.
    */
   readonly takePlace: Script;
-  /** Keeps places of a key. Arguments: how long, in milliseconds, and the names of the streams. */
+  /** Renews places of a key. Arguments: how long, in milliseconds, and the names of the streams. */
   readonly keepPlaces: Script;
   /** Gives back a place of a key. Argument: the name of the stream. */
   readonly leavePlace: Script;
@@ -51,7 +51,7 @@ export function createScripts(clock = serverClock): LimitScripts {
   };
 }
 
-/** `windowAt` of `domain/limits.ts`. A window without a count is none. */
+/** `windowAt` of `domain/limits.ts` in Lua. A count of 0 means that there is no window. */
 const windowAt = `
 local function windowAt(openedAt, count, length)
   if count == 0 or now >= openedAt + length then return 0, 0 end
@@ -59,11 +59,11 @@ local function windowAt(openedAt, count, length)
 end`;
 
 /**
- * `decide` of `domain/limits.ts`, told once more, since it has to run where the counts are. The tests hold both to the
- * same histories.
+ * `decide` of `domain/limits.ts` in Lua, because it has to run where the counts are. The tests run both on the same
+ * histories.
  *
- * A usage is nine numbers: opening and count of the minute, of the day and of the refusals; step and end of the ban; the
- * unbans. It is forgotten when none of them has any effect.
+ * A usage is nine numbers: opening and count of the minute, of the day and of the refusals; step and end of the ban;
+ * the unbans. It expires when none of them has an effect any more.
  */
 const chargeKey = `
 local banLengths = {${banLengthsMs.join(", ")}}
@@ -116,7 +116,7 @@ local next = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f',
 if next ~= known then redis.call('SET', KEYS[1], next, 'PX', keep) end
 return reply`;
 
-/** `decideAnonymous` of `domain/limits.ts`. A window is its opening and its count. */
+/** `decideAnonymous` of `domain/limits.ts` in Lua. A window is its opening and its count. */
 const chargeNetwork = `
 local length = ${minute.lengthMs}
 local known = redis.call('GET', KEYS[1])
@@ -128,7 +128,7 @@ local next = string.format('%.0f %.0f', openedAt, counted)
 if next ~= known then redis.call('SET', KEYS[1], next, 'PX', openedAt + length - now) end
 return string.format('%.0f %s', now, known or '')`;
 
-/** The places of a key are a sorted set: the names of streams by when their places are free again. */
+/** The places of a key are a sorted set of stream names. The score is the time at which the place is free again. */
 const takePlace = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
@@ -176,7 +176,7 @@ export function parseWindowReply(text: string): Reply<Window | undefined> {
   return { nowMs, before: toWindow(openedAtMs, count) };
 }
 
-/** A window without a count is none. */
+/** Undefined for a count of 0, which means that there is no window. */
 function toWindow(openedAtMs = 0, count = 0): Window | undefined {
   return count === 0 ? undefined : { openedAtMs, count };
 }

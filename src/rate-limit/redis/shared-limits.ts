@@ -25,13 +25,13 @@ import { SharedStreamPlaces } from "./stream-places.ts";
 export interface SharedLimitsOptions {
   /** The URL of Valkey or Redis. */
   readonly url: string;
-  /** Whether this server counts by itself while Valkey is away; else it refuses. */
+  /** Whether this server counts by itself while Valkey is away. Otherwise it refuses requests. */
   readonly isFallbackLocal: boolean;
   readonly store: UsageStore;
   readonly clock: () => number;
-  /** Hears each decision, with the plan of its key, if it has one. */
+  /** Is called with each decision, and with the plan of its key, if it has one. */
   readonly decided?: ((decision: RateLimitDecision, plan?: Plan) => void) | undefined;
-  /** Hears why the store has not taken the counts. They are saved again. */
+  /** Is called with the reason when the store has not taken the counts. They are saved again. */
   readonly report: (reason: unknown) => void;
   readonly observer: LinkObserver;
   /** Only tests give others than `createScripts()`. */
@@ -51,7 +51,10 @@ export interface SharedLimits {
   close(): Promise<void>;
 }
 
-/** Connects to Valkey, or goes on trying. Rejects with `UnusableValkeyError` for a server that cannot be used. */
+/**
+ * Connects to Valkey, or keeps trying in the background. Rejects with `UnusableValkeyError` for a server that cannot be
+ * used.
+ */
 export async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
   const { url, isFallbackLocal, store, decided, report, observer, scripts = createScripts() } = options;
   const target = parseTarget(url);
@@ -80,19 +83,19 @@ export async function openSharedLimits(options: SharedLimitsOptions): Promise<Sh
   };
 }
 
-/** What the limiter needs. */
+/** What the limiter of keys needs. */
 interface SharedKeyRateLimiterOptions {
   readonly counting: Counting;
   /** The usage of keys in memory, and its saving to the store. */
   readonly cache: UsageCache;
   readonly saves: UsageSaves;
-  /** Hears each decision, with the plan of its key. */
+  /** Is called with each decision, and with the plan of its key. */
   readonly decided?: ((decision: RateLimitDecision, plan: Plan) => void) | undefined;
 }
 
 /**
- * Creates a limiter that has Valkey count the requests of keys, for all servers together. The store gets what this
- * server has counted, as it would without Valkey: the sum over all servers is what `keys show` tells.
+ * Creates a limiter for keys. Valkey counts their requests for all servers together. The store gets what this server
+ * has counted itself, as without Valkey. `keys show` tells the sum over all servers.
  */
 function createSharedKeyRateLimiter(options: SharedKeyRateLimiterOptions): KeyRateLimiter {
   const { counting, cache, saves, decided } = options;
@@ -128,7 +131,7 @@ class SharedKeyAnswers {
     this.#cache = cache;
   }
 
-  /** Undefined where Valkey is to be asked, and where the store is. */
+  /** Answers from memory while this server counts by itself. Undefined if Valkey or the store must be asked. */
   giveNow<Answer>(key: Key, apply: Apply<Usage, Answer>): Answer | undefined {
     const entry = this.#counting.isLocal ? this.#cache.find(key.id) : undefined;
     if (entry === undefined) {
@@ -145,7 +148,9 @@ class SharedKeyAnswers {
     return link.isHere ? questions.ask(key, () => this.#usageOf(key), { charges, apply, unanswered }) : unanswered();
   }
 
-  /** Goes on from what this server last knew of a key over all servers, or else from what the store has. */
+  /**
+   * Decides by the key's usage over all servers, as this server last saw it, or else by the usage that the store has.
+   */
   #giveAlone<Answer>(entry: CachedUsage, apply: Apply<Usage, Answer>): Answer {
     const base = entry.shared ?? entry.usage;
     const atMs = this.#counting.clock.now();
@@ -169,20 +174,29 @@ class SharedKeyAnswers {
   }
 }
 
-/** The name of a key's usage in Valkey. The braces keep all that belongs to a key on one node of a cluster. */
+/**
+ * The name of a key's usage in Valkey. The braces are a hash tag, which keeps everything of one key on one node of a
+ * cluster.
+ */
 function usageName(keyId: string): string {
   return `petstore:{${keyId}}:usage`;
 }
 
 /** Counts requests without a valid key by the client's network, for all servers together. */
 interface SharedAnonymousRateLimiter {
-  /** Decides on a request from an address while Valkey is away, and charges it. Undefined where it has to be asked. */
+  /**
+   * Decides on a request from an address, and charges it, while this server counts by itself. Undefined if Valkey must
+   * be asked.
+   */
   decideNow(address: string): RateLimitDecision | undefined;
-  /** Decides on a request from an address, and charges it. Rejects with `UNAVAILABLE` where it is to be refused. */
+  /**
+   * Decides on a request from an address, and charges it. Rejects with `UNAVAILABLE` if Valkey gives no answer and this
+   * server must not count by itself.
+   */
   decide(address: string): Promise<RateLimitDecision>;
 }
 
-/** Creates a limiter that has Valkey count. `decided` hears each decision. */
+/** Creates a limiter whose counts Valkey keeps. `decided` is called with each decision. */
 function createSharedAnonymousRateLimiter(
   counting: Counting,
   decided?: (decision: RateLimitDecision) => void,

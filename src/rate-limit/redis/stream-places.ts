@@ -2,16 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { ScriptCall } from "./connection.ts";
 import type { Counting } from "./counting.ts";
 
-/** How long a place is taken without being kept, in milliseconds. A killed server's are free within 30 s. */
+/**
+ * How long a place stays taken without being renewed, in milliseconds. The places of a killed server are free within
+ * 30 s.
+ */
 const leaseMs = 20_000;
 
-/** How often places are kept, in milliseconds. Several attempts in a row may fail. */
+/** How often places are renewed, in milliseconds. Several attempts in a row may fail. */
 const keepIntervalMs = 5_000;
 
 /** The places for streams of keys, which Valkey keeps for all servers. */
 export class SharedStreamPlaces {
   readonly #counting: Counting;
-  /** One for each run of a server. */
+  /** Identifies this run of the server. */
   readonly #server = randomUUID();
   /** The names of this server's streams, by the id of their key. */
   readonly #held = new Map<string, Set<string>>();
@@ -21,13 +24,13 @@ export class SharedStreamPlaces {
   constructor(counting: Counting) {
     this.#counting = counting;
     this.#keepTimer = setInterval(() => this.#keepAll(), keepIntervalMs).unref();
-    // A server that was away, or has been restarted empty, is told of all places again.
+    // Valkey gets all places again: it may have been restarted empty, or the places may have expired.
     counting.link.onHere(() => this.#keepAll());
   }
 
   /**
-   * Takes a place, which `leave` gives back. Resolves to undefined where the key has `max` already, over all servers.
-   * While Valkey is away, a server that counts by itself grants every place. Rejects with `UNAVAILABLE` where it refuses.
+   * Takes a place, which `leave` gives back. Resolves to undefined if the key already has `max` over all servers. While
+   * Valkey is away, a server that counts by itself grants every place; any other server rejects with `UNAVAILABLE`.
    */
   async take(keyId: string, max: number): Promise<{ leave(): void } | undefined> {
     this.#taken += 1;
@@ -50,7 +53,7 @@ export class SharedStreamPlaces {
     return await link.run([call]).catch(() => this.#counting.decideAlone(() => []));
   }
 
-  /** Keeps no place any more. */
+  /** Renews no place any more. */
   close(): void {
     clearInterval(this.#keepTimer);
   }
@@ -83,7 +86,10 @@ export class SharedStreamPlaces {
     );
   }
 
-  /** What does not arrive is made good by the end of the leases, or told again. */
+  /**
+   * Sends calls, and ignores failures. A lost `leavePlace` is made good by the end of the lease, and a lost
+   * `keepPlaces` by the next one.
+   */
   #tell(calls: readonly ScriptCall[]): void {
     const { link } = this.#counting;
     if (calls.length > 0 && link.isHere) {
