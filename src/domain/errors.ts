@@ -46,7 +46,7 @@ interface DomainErrorOptions extends ErrorOptions {
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: ErrorCode;
-  /** Set when the error is in single fields. */
+  /** The fields at fault; empty where the error is not about single fields. */
   readonly fieldViolations: readonly FieldViolation[];
   /** How long the caller has to wait, where that is known. */
   readonly retryAfterSeconds: number | undefined;
@@ -74,7 +74,7 @@ export function apiKeyInvalid(): DomainError {
   return new DomainError("API_KEY_INVALID", "The API key is not valid. Check that it is sent whole, and only once.");
 }
 
-/** A key, or a secret that was rotated away, is past its end. */
+/** A key has expired; or a rotation has replaced the secret of the request, and its grace has ended. */
 export function apiKeyExpired(): DomainError {
   return new DomainError("API_KEY_EXPIRED", "The API key has expired. Use its successor, or ask for a new one.");
 }
@@ -94,19 +94,19 @@ export function endpointSunset(sunset: string): DomainError {
   return new DomainError("ENDPOINT_SUNSET", `This endpoint ended on ${sunset}. The reference names its successor.`);
 }
 
-/** A window of the caller is used up. It is admitted after this many whole seconds. */
+/** A window of the caller is used up. The caller is admitted again after this many whole seconds. */
 export function rateLimitExceeded(retryAfterSeconds: number): DomainError {
   const message = `The rate limit is exceeded. Wait ${retryAfterSeconds} s, and back off exponentially from then on.`;
   return new DomainError("RATE_LIMIT_EXCEEDED", message, { retryAfterSeconds });
 }
 
-/** A key went on after refusals. It is admitted after this many whole seconds. */
+/** A key is banned, because it went on after refusals. It is admitted again after this many whole seconds. */
 export function apiKeyBanned(retryAfterSeconds: number): DomainError {
   const message = `The API key is banned, as it went on after the rate limit was exceeded. Wait ${retryAfterSeconds} s.`;
   return new DomainError("API_KEY_BANNED", message, { retryAfterSeconds });
 }
 
-/** A key has as many streams open as it may. */
+/** A key has the most streams open that it may have. */
 export function tooManyStreams(most: number): DomainError {
   return new DomainError(
     "TOO_MANY_STREAMS",
@@ -114,7 +114,7 @@ export function tooManyStreams(most: number): DomainError {
   );
 }
 
-/** All keys together have as many streams open as the service takes. */
+/** All keys together have the most streams open that the service allows. */
 export function tooManyStreamsInAll(): DomainError {
   return new DomainError("UNAVAILABLE", "Too many streams are open. Try again later.");
 }
@@ -124,12 +124,12 @@ export function serverStopping(): DomainError {
   return new DomainError("UNAVAILABLE", "The server stops. Connect again in a second.");
 }
 
-/** There is no pet with an id, and so no entry of the inventory either. */
+/** No pet has this id, so the inventory has no entry for it. */
 export function petNotFound(petId: bigint): DomainError {
   return new DomainError("PET_NOT_FOUND", `There is no pet ${petId}. List the inventory to see which there are.`);
 }
 
-/** There is no hold with an id. */
+/** No hold has this id. */
 export function holdNotFound(): DomainError {
   return new DomainError(
     "HOLD_NOT_FOUND",
@@ -145,12 +145,12 @@ export function quantityOutOfRange(petId: bigint): DomainError {
   );
 }
 
-/** Fewer are available than a request takes. */
+/** A request takes more of a pet's stock than is available. */
 export function insufficientStock(petId: bigint, available: bigint): DomainError {
   return new DomainError("INSUFFICIENT_STOCK", `Of pet ${petId}, ${available} are available. Take no more than that.`);
 }
 
-/** A hold has expired or was released; or, for a release, was committed. */
+/** A hold has ended: it has expired or was released. For a release: it was committed. */
 export function holdEnded(state: string): DomainError {
   return new DomainError("HOLD_ENDED", `The hold has ended: it is ${state}. Create a new one.`);
 }
@@ -198,8 +198,8 @@ export function limitsUnavailable(): DomainError {
 }
 
 /**
- * The store has been silent for so long that nobody knows whether a key is still valid. Its caller does not count as
- * anonymous.
+ * The store has not answered for so long that the server cannot tell whether a key is still valid. The caller does not
+ * count as anonymous.
  */
 export class KeyNotJudgedError extends DomainError {
   constructor() {

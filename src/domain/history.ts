@@ -17,7 +17,7 @@ export interface StockChange {
   readonly kind: ChangeKind;
   readonly reason: string | undefined;
   readonly reference: string | undefined;
-  /** Undefined for commands, as is `requestId`. */
+  /** Undefined where a command has made the change, as is `requestId`. */
   readonly keyId: string | undefined;
   readonly requestId: string | undefined;
   /** Milliseconds since the Unix epoch. */
@@ -35,8 +35,8 @@ export interface HistoryBounds {
 }
 
 /**
- * The time since which changes are part of the history, in milliseconds since the Unix epoch. An infinite `retentionMs`
- * keeps them for ever. Source: docs/contract.md#history
+ * Returns the time from which changes are part of the history, in milliseconds since the Unix epoch. An infinite
+ * `retentionMs` keeps all changes. Source: docs/contract.md#history
  */
 export function keptSinceMs(retentionMs: number, nowMs: number): number {
   return Math.max(0, nowMs - retentionMs);
@@ -53,14 +53,14 @@ export interface ChangeQuery {
   readonly before?: bigint | undefined;
   /** Only changes of these pets; empty for all. */
   readonly petIds: readonly bigint[];
-  /** Only changes that lead from above this count to it or below it. */
+  /** Only changes that take the stock count from above this number to this number or below it. */
   readonly crossing?: bigint | undefined;
   readonly newestFirst: boolean;
   /** At least 1. */
   readonly limit: number;
 }
 
-/** Whether a query selects a change, apart from its bounds and limit. */
+/** Whether the filter of a query selects a change. Bounds and limit are not checked. */
 export function selects({ petIds, crossing }: Pick<ChangeQuery, "petIds" | "crossing">, change: StockChange): boolean {
   const { petId, before, after } = change;
   const crosses = crossing === undefined || (before !== undefined && before > crossing && crossing >= after);
@@ -69,7 +69,7 @@ export function selects({ petIds, crossing }: Pick<ChangeQuery, "petIds" | "cros
 
 /** Some of the selected changes, in the order asked for. */
 export interface ChangePage {
-  /** At most `limit`, and fewer if the search for more would take long. */
+  /** At most `limit`; fewer if a longer search would take too long. */
   readonly changes: readonly StockChange[];
   /** The revision up to which the history was searched; undefined where it was searched to its end. */
   readonly searchedTo: bigint | undefined;
@@ -85,7 +85,7 @@ const lineageStart = 5;
 const revisionStart = 11;
 const byteLength = 19;
 
-/** The cursor after a revision: it stands for this change and all before it. */
+/** Makes the cursor of a revision. It stands for this change and all changes before it. */
 export function issueCursor(lineage: string, revision: bigint): string {
   const bytes = Buffer.alloc(byteLength);
   bytes.writeUInt8(version, 0);
@@ -96,8 +96,8 @@ export function issueCursor(lineage: string, revision: bigint): string {
 }
 
 /**
- * Returns the revision of a cursor. Throws `INVALID_REQUEST` for a text that is no cursor, letter by letter, and
- * `CURSOR_EXPIRED` for one of another history, or one whose next change is no longer kept.
+ * Returns the revision of a cursor. Throws `INVALID_REQUEST` for a text that is not exactly what `issueCursor` makes.
+ * Throws `CURSOR_EXPIRED` for a cursor of another history, and for one whose next change is no longer kept.
  */
 export function parseCursor(cursor: string, { lineage, head, oldest }: HistoryBounds): bigint {
   const bytes = Buffer.from(cursor, "base64url");

@@ -25,7 +25,7 @@ export interface Hold {
 /** How long a hold lasts by default, in milliseconds. Source: docs/contract.md#holds */
 export const defaultHoldMs = 15 * 60_000;
 
-/** A hold that a caller wants. */
+/** A caller's request to create a hold. */
 export interface HoldRequest {
   /** Random, and used once. */
   readonly holdId: string;
@@ -35,7 +35,7 @@ export interface HoldRequest {
   readonly reference: string | undefined;
 }
 
-/** The end of a hold that a caller wants. */
+/** A caller's request to end a hold. */
 export interface HoldEnding extends ChangeNote {
   readonly holdId: string;
 }
@@ -51,8 +51,8 @@ export function holdAt(hold: Hold, nowMs: number): Hold {
 }
 
 /**
- * Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK` where a hold may not be created. `entry` is undefined where there is no
- * such pet; `held` is what is held of it now.
+ * Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK` where a hold may not be created. `entry` is undefined where there is
+ * no such pet. `held` is how many of the pet are held now.
  */
 export function assertHoldable({ petId, quantity }: HoldRequest, entry: StockEntry | undefined, held: bigint): void {
   if (entry === undefined) {

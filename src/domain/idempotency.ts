@@ -18,8 +18,8 @@ export interface IdempotencyRecord {
 }
 
 /**
- * Decides on a write under an idempotency key that has a record. Returns whether it gets the recorded result: false if
- * the record has expired. Throws `IDEMPOTENCY_KEY_REUSED`.
+ * Decides on a write under an idempotency key that has a record. Returns whether the write gets the recorded result:
+ * false if the record has expired. Throws `IDEMPOTENCY_KEY_REUSED`.
  */
 export function isReplay(record: IdempotencyRecord, { fingerprint }: Idempotency, nowMs: number): boolean {
   if (record.createdAtMs <= nowMs - idempotencyMs) {

@@ -28,7 +28,7 @@ export interface ImportCounts {
   readonly created: number;
   /** Existing records that came with all of their fields. */
   readonly replaced: number;
-  /** Existing records of which only some fields came. */
+  /** Existing records that came with only some of their fields. */
   readonly changed: number;
 }
 
@@ -36,11 +36,11 @@ export interface ImportCounts {
 export interface StrayOrders {
   readonly count: number;
   readonly petCount: number;
-  /** Their pets, each once and by ascending id; the first few of them. */
+  /** The ids of these pets: each once, ascending, and at most the first `maxStrayPets`. */
   readonly petIds: readonly bigint[];
 }
 
-/** The most pets of stray orders that are named. */
+/** How many pets of stray orders are named at most. */
 export const maxStrayPets = 5;
 
 /** An import has only some fields of a record that does not exist. It names the first such record. */

@@ -19,7 +19,7 @@ export interface Key {
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;
-  /** What was agreed for an enterprise key; undefined for the others, which follow their plan, should that change. */
+  /** The quota agreed for an enterprise key. Undefined for other keys: they have the present quota of their plan. */
   readonly customQuota: Quota | undefined;
   readonly scopes: readonly Scope[];
   readonly createdAtMs: number;
@@ -41,7 +41,7 @@ export function settingsOf({ name, plan, customQuota, scopes, expiresAtMs }: Key
 /** A key as found by the hash of a secret. */
 export interface FoundKey {
   readonly key: Key;
-  /** Set when the secret has been rotated away: the end of its grace, in milliseconds since the Unix epoch. */
+  /** When the grace of a replaced secret ends, in milliseconds since the Unix epoch; undefined for a present secret. */
   readonly secretExpiresAtMs: number | undefined;
 }
 
@@ -54,8 +54,8 @@ export function mintKeyId(randomBytes: RandomBytes): string {
 type NewKey = Pick<Key, "id" | "name" | "plan" | "createdAtMs"> &
   Partial<Pick<Key, "customQuota" | "scopes" | "expiresAtMs">>;
 
-/** A key that was never used; with all scopes and no end, unless others are given. */
-export function newKey(settled: NewKey): Key {
+/** A key that was never used. By default it has all scopes and does not expire. */
+export function newKey(given: NewKey): Key {
   return {
     customQuota: undefined,
     scopes,
@@ -63,18 +63,18 @@ export function newKey(settled: NewKey): Key {
     lastUsedAtMs: undefined,
     revokedAtMs: undefined,
     unbans: 0,
-    ...settled,
+    ...given,
   };
 }
 
-/** When a key ends, or the secret that it was found by, in milliseconds since the Unix epoch; infinity for never. */
+/** When the key or the secret ends, whichever is first, in milliseconds since the Unix epoch; infinity for never. */
 export function endOf({ key, secretExpiresAtMs }: FoundKey): number {
   return Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
 }
 
 /**
- * Why a key is not valid at `nowMs`: `API_KEY_REVOKED`, or `API_KEY_EXPIRED` from the millisecond on at which it, or
- * the secret that it was found by, ends. Undefined when it is valid.
+ * Why a key is not valid at `nowMs`; undefined when it is valid. A revoked key gets `API_KEY_REVOKED`. Any other gets
+ * `API_KEY_EXPIRED` from the millisecond on that `endOf` returns.
  */
 export function refusalOf(found: FoundKey, nowMs: number): DomainError | undefined {
   if (found.key.revokedAtMs !== undefined) {
@@ -100,8 +100,8 @@ export function mintSecret(randomBytes: RandomBytes): string {
 }
 
 /**
- * Whether a text has the form of a secret, including its check characters. It finds mistyped keys without asking the
- * store; it does not say that the key exists.
+ * Whether a text has the form of a secret, including its check characters. This finds mistyped keys without asking the
+ * store. It does not tell whether the key exists.
  */
 export function isSecret(text: string): boolean {
   return secretShape.test(text) && text.endsWith(checkOf(text.slice(secretPrefix.length, -checkLength)));
@@ -123,7 +123,10 @@ function checkOf(random: string): string {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The largest multiple of 62 that a byte can reach: bytes from there on would favour the alphabet's first letters. */
+/**
+ * The largest multiple of 62 up to 256. Bytes from this value on are dropped: they would favour the alphabet's first
+ * letters.
+ */
 const unbiasedBelow = 256 - (256 % alphabet.length);
 
 /** A source of random bytes, fit for secrets: `randomBytes` of node:crypto. */

@@ -14,8 +14,8 @@ export interface Allowance {
 }
 
 /**
- * Decides one request of a key: admits and charges it, or refuses it, which may ban the key. `nowMs` is in whole
- * milliseconds since the Unix epoch; it may go back, see `windowAt` and `banAt`. Source: docs/contract.md#limits
+ * Decides on one request of a key: admits and charges it, or refuses it. A refusal may ban the key. `nowMs` is in whole
+ * milliseconds since the Unix epoch. The clock may go back: see `windowAt` and `banAt`. Source: docs/contract.md#limits
  */
 export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number): DecisionWithUsage {
   const current = usageAt(usage, unbans, nowMs);
@@ -62,7 +62,7 @@ function decideRefused(usage: Usage, quota: Quota, nowMs: number): DecisionWithU
   return decideBanned({ ...usage, refusals: undefined, ban }, ban, quota, nowMs);
 }
 
-/** Fewer refusals in a minute than this ban no key, however small its quota. Source: docs/contract.md#bans */
+/** The fewest refusals in a minute that ban a key, however small its quota is. Source: docs/contract.md#bans */
 const fewestRefusalsForBan = 20;
 
 /** How many refusals in a minute ban a key. */
@@ -86,7 +86,7 @@ export interface Limits {
   /** The windows as they are: a ban does not change them. */
   readonly minute: WindowState;
   readonly day: WindowState;
-  /** The recent refusals: `remaining` more lead to a ban. */
+  /** The refusals of the present window. After `remaining` more of them the key is banned. */
   readonly strikes: WindowState;
   /** The ban that is in force. */
   readonly ban: Ban | undefined;
@@ -130,7 +130,7 @@ export type DecisionWithWindow = RateLimitDecision & {
   readonly window: Window;
 };
 
-/** Decides on a request without a valid key by what its network has used. It may be refused, but never bans. */
+/** Decides on a request without a valid key, by what its network has used. A refusal never leads to a ban. */
 export function decideAnonymous(window: Window | undefined, nowMs: number): DecisionWithWindow {
   const current = windowAt(window, minute.lengthMs, nowMs);
   if (current !== undefined && current.count >= anonymousLimit) {
@@ -144,7 +144,7 @@ function describeAnonymous(window: Window, nowMs: number) {
   return describeWindow(minute, window, { limit: anonymousLimit, nowMs });
 }
 
-/** What a key is allowed to do. */
+/** The quota of a key that is in force, and how often the key was unbanned. */
 export function allowanceOf(key: Pick<Key, "id" | "plan" | "customQuota" | "unbans">): Allowance {
   return { quota: quotaOf(key), unbans: key.unbans };
 }
@@ -180,14 +180,17 @@ export interface Usage {
   /** The refused requests of the last minute, which may lead to a ban. */
   readonly refusals: Window | undefined;
   readonly ban: Ban | undefined;
-  /** The key's `unbans` when this was last decided on. When the key has more, the ban and the refusals are void. */
+  /** The key's `unbans` at the last decision. If the key has more by now, this ban and these refusals are void. */
   readonly unbans: number;
 }
 
 /** The usage of a key that was never used. */
 export const noUsage: Usage = { minute: undefined, day: undefined, refusals: undefined, ban: undefined, unbans: 0 };
 
-/** A usage once the key has been unbanned so many times: an older ban and older refusals are void. */
+/**
+ * The usage of a key that has been unbanned `unbans` times. If the usage knows of fewer unbans, its refusals are
+ * dropped, and its ban ends now.
+ */
 export function afterUnbans(usage: Usage, unbans: number, nowMs: number): Usage {
   return unbans > usage.unbans ? { ...usage, refusals: undefined, ban: liftBan(usage.ban, nowMs), unbans } : usage;
 }
@@ -209,8 +212,8 @@ export interface Window {
  * The window that is in force at `nowMs`, or undefined when there is none: it was never opened, or it has closed. A
  * window closes at the millisecond that is `lengthMs` after its opening.
  *
- * A window in the future means that the clock was put back. It is moved to begin now, and keeps its count: so no more
- * requests are admitted than without the change, and nobody waits longer than one window.
+ * A window that opens in the future means that the clock was set back. The window then begins now, and keeps its count.
+ * So a key gets no additional requests, and waits no longer than one window.
  */
 export function windowAt(window: Window | undefined, lengthMs: number, nowMs: number): Window | undefined {
   if (window === undefined || nowMs >= window.openedAtMs + lengthMs) {
@@ -219,16 +222,16 @@ export function windowAt(window: Window | undefined, lengthMs: number, nowMs: nu
   return nowMs < window.openedAtMs ? { openedAtMs: nowMs, count: window.count } : window;
 }
 
-/** Counts one request in the window in force, or opens one with it. */
+/** Counts one request in the window in force. Opens a window where none is in force. */
 export function countIn(window: Window | undefined, nowMs: number): Window {
   return window === undefined
     ? { openedAtMs: nowMs, count: 1 }
     : { openedAtMs: window.openedAtMs, count: window.count + 1 };
 }
 
-/** A ban, or the memory of one. */
+/** A ban, which may have ended. */
 export interface Ban {
-  /** How many bans in a row this is, from 1: it decides how long the next one lasts. */
+  /** How many bans in a row this is, from 1. The length of the next ban depends on it. */
   readonly step: number;
   /** Milliseconds since the Unix epoch. The key is admitted again from this millisecond on. */
   readonly endsAtMs: number;
@@ -241,21 +244,23 @@ const longestMs = 24 * hourMs;
 /** How long a ban lasts, by its step. Source: docs/contract.md#bans */
 export const banLengthsMs: readonly number[] = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
 
-/** The highest step: bans last no longer than its own. */
+/** The highest step. Its ban is the longest. */
 export const lastBanStep = banLengthsMs.length;
 
-/** Each such period without a new ban takes one step back. */
+/** Each period of this length without a new ban lowers the step by one. */
 export const cleanMs = 24 * hourMs;
 
-/** Bans a key from now on: for longer than the last time, unless it has been clean since. */
+/**
+ * Bans a key from now on, one step higher than the last ban. Clean periods since then lower the step: see `cleanMs`.
+ */
 export function imposeBan(last: Ban | undefined, nowMs: number): Ban {
   const step = Math.min(stepAt(last, nowMs) + 1, lastBanStep);
   return { step, endsAtMs: nowMs + lengthOf(step) };
 }
 
 /**
- * The ban at `nowMs`. It changes only when the clock was put back: a ban never lasts longer than its whole length. (A ban
- * that had ended may be in force again, for as long as the clock was put back.)
+ * The ban at `nowMs`. Its end changes only if the clock was set back, because a ban never lasts longer than its whole
+ * length. A ban that had ended may then be in force again, for as long as the clock was set back.
  */
 function banAt(ban: Ban | undefined, nowMs: number): Ban | undefined {
   if (ban === undefined) {
@@ -314,9 +319,11 @@ export interface WindowState {
   readonly name: WindowKind["name"];
   readonly lengthSeconds: number;
   readonly limit: number;
-  /** Never negative, even when the quota has become smaller than what was used. */
+  /** Never negative, even where the quota was lowered below what was used. */
   readonly remaining: number;
-  /** Milliseconds since the Unix epoch: when the window closes, or would if this request had opened it. */
+  /**
+   * When the window closes, in milliseconds since the Unix epoch. A window that is not in force counts as opened now.
+   */
   readonly resetAtMs: number;
   /** The same, in whole seconds from now, rounded up. */
   readonly resetAfterSeconds: number;
@@ -361,8 +368,8 @@ function refused(windows: readonly WindowState[]): RateLimitDecision {
 }
 
 /**
- * A request of a banned key. Nothing remains in any window until the ban ends, or until a used-up window closes, if that
- * is later.
+ * A request of a banned key. Every window is shown as used up until the ban ends, or until the last used-up window
+ * closes, whichever is later.
  */
 function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
@@ -385,7 +392,7 @@ function lastToReset(windows: readonly WindowState[]): WindowState {
   return windows.reduce((a, b) => (a.resetAtMs > b.resetAtMs ? a : b));
 }
 
-/** On a tie the longer window. */
+/** The window with the fewest requests remaining; on a tie the longer one. */
 function scarcest(windows: readonly WindowState[]): WindowState {
   return windows.reduce((a, b) =>
     a.remaining < b.remaining || (a.remaining === b.remaining && a.lengthSeconds > b.lengthSeconds) ? a : b,

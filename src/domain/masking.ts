@@ -3,10 +3,10 @@ import { mayHoldSecret } from "./key.ts";
 /** What is shown in place of a secret. */
 export const mask = "********";
 
-/** The text between `//` and `@`. The `file:` URLs of stack traces hold no name and no password. */
+/** The text between `//` and `@`. The `file:` URLs of stack traces are left out: they have no name and no password. */
 const credentials = /(?<=\/\/)(?<!file:\/+).*@/g;
 
-/** The same of URLs of stores whose slashes are missing: `postgres:me:secret@host`. */
+/** The same in the URL of a store that lacks its slashes: `postgres:me:secret@host`. */
 const credentialsWithoutSlashes = /(?<=\b(?:postgres(?:ql)?|rediss?|valkeys?):\/?)(?!\/).*@/gi;
 
 /** The values of parameters such as `password` and `sslpassword`, however their names are encoded. */
@@ -28,7 +28,7 @@ const maxPathLength = 200;
  * `path` is as the client sent it, without its query.
  */
 export function shownPath(path: string): string {
-  // The path is cut first, so that any path costs the same. The rest of a key that is cut is masked, too.
+  // The path is cut first, so that any path costs the same. The part of a key that the cut leaves is masked, too.
   const isLong = path.length > maxPathLength;
   const segments = path.slice(0, maxPathLength).split("/").map(shownSegment);
   return segments.join("/") + (isLong ? "..." : "");

@@ -71,7 +71,7 @@ export interface AnsweredChanges {
   readonly changes: readonly StockChange[];
   /** The history's lineage, which the changes' cursors contain. */
   readonly lineage: string;
-  /** Leads to the next page; undefined on the last. A page before it may be short. */
+  /** Leads to the next page; undefined on the last. A short page is not always the last one. */
   readonly nextPageToken: string | undefined;
 }
 
@@ -112,11 +112,11 @@ function queryOf(
   bounds: HistoryBounds,
 ): Omit<ChangeQuery, "limit"> {
   const filter = { petIds, crossing, newestFirst };
-  // A later page of an ascending list begins at its token: by then the changes after the cursor may have been deleted.
-  const isPassed = start !== undefined && !newestFirst;
-  const oldest = isPassed ? 0n : bounds.oldest;
+  // A later page of an ascending list begins at its token: the changes after the cursor may be deleted by then.
+  const isLaterPage = start !== undefined && !newestFirst;
+  const oldest = isLaterPage ? 0n : bounds.oldest;
   const lowest = after === undefined ? bounds.oldest - 1n : parseCursor(after, { ...bounds, oldest });
-  if (!isPassed) {
+  if (!isLaterPage) {
     return { ...filter, after: lowest, before: start };
   }
   if (start + 1n < bounds.oldest) {
@@ -142,8 +142,8 @@ export function issuePageToken(list: ListIdentity, after: bigint): string {
 }
 
 /**
- * Returns the position after which the page begins. Throws `INVALID_PAGE_TOKEN` for any token that was not issued,
- * letter by letter, for this list and filter.
+ * Returns the position after which the page begins. Throws `INVALID_PAGE_TOKEN` for a token that is not exactly what
+ * `issuePageToken` makes for this list and filter.
  */
 export function parsePageToken(list: ListIdentity, token: string): bigint {
   const bytes = Buffer.from(token, "base64url");

@@ -11,11 +11,11 @@ import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
 /** The stock entry of one pet, with its version. */
 export interface StockEntry extends InventoryItem {
-  /** Opaque. Every write of the stock or the status makes a new one, which no other write of any store has. */
+  /** Opaque. Every write of the stock or the status makes a version that no other write of any store makes. */
   readonly version: string;
 }
 
-/** What can be taken of a pet's stock. Each is any int64. */
+/** How much of a pet's stock can be taken. Each number may be any int64. */
 export interface Availability {
   readonly petId: bigint;
   readonly quantity: bigint;
@@ -54,7 +54,7 @@ export interface ChangeNote {
   readonly reference?: string | undefined;
 }
 
-/** What becomes of a command: a new stock count, or a refusal that changes nothing. */
+/** The decision on a command: a new stock count, or a refusal that changes nothing. */
 export type StockDecision = { readonly outcome: "done"; readonly quantity: bigint } | StockRefusal;
 
 /** Why a command is refused. */
@@ -62,7 +62,7 @@ export type StockRefusal =
   | { readonly outcome: "unknown_pet" | "version_mismatch" | "out_of_range" }
   | { readonly outcome: "insufficient"; readonly available: bigint };
 
-/** What is available of a stock count. Never below the smallest int64, even where more is held. */
+/** How many of a stock count are not held. The result is never below the smallest int64. */
 export function availableOf(quantity: bigint, held: bigint): bigint {
   return greaterOf(quantity - held, minInt64);
 }
@@ -73,8 +73,8 @@ export function dependsOnHolds(command: StockCommand): command is AdjustStock {
 }
 
 /**
- * Decides on a command. `entry` is undefined where there is no such pet; `held` is what is held of it now, and may be 0
- * where `dependsOnHolds` is false. Source: docs/contract.md#changing-stock
+ * Decides on a command. `entry` is undefined where there is no such pet. `held` is how many of the pet are held now. It
+ * may be 0 where `dependsOnHolds` is false. Source: docs/contract.md#changing-stock
  */
 export function decideStock(command: StockCommand, entry: StockEntry | undefined, held: bigint): StockDecision {
   if (entry === undefined) {
@@ -93,7 +93,7 @@ export function decideStock(command: StockCommand, entry: StockEntry | undefined
   return isInt64(quantity) ? { outcome: "done", quantity } : { outcome: "out_of_range" };
 }
 
-/** The error that a refusal is to callers. */
+/** The error that callers get for a refusal. */
 export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainError {
   switch (refusal.outcome) {
     case "unknown_pet":
@@ -107,7 +107,7 @@ export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainE
   }
 }
 
-/** The error of a batch that is all or nothing, whose change at `index` is refused. */
+/** The error of an atomic batch whose change at `index` is refused. */
 export function batchRefusalError(index: number, petId: bigint, refusal: StockRefusal): DomainError {
   const { code, message } = stockRefusalError(petId, refusal);
   return new DomainError(code, `changes[${index}]: ${message}`);
@@ -126,12 +126,12 @@ export function fromEtag(etag: string): string {
 /** One entity tag, and what follows it: the end, or a comma. */
 const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|$)/uy;
 
-/** The most characters of an `If-Match`, over RPC too: as many as a request's headers may have. */
+/** The most characters that an `If-Match` may have, over RPC too. A request's headers have the same limit. */
 const maxIfMatchLength = 16_384;
 
 /**
- * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags match
- * none. Throws `INVALID_REQUEST`, which names the field of requests that has the tags. Source: RFC 9110, 13.1.1
+ * The versions that the strong tags of an `If-Match` name; undefined for `*`, which any version matches. Weak tags
+ * match no version. Throws `INVALID_REQUEST` for the field `etag`. Source: RFC 9110, 13.1.1
  */
 export function parseIfMatch(value: string): readonly string[] | undefined {
   if (value.length > maxIfMatchLength) {

@@ -12,33 +12,42 @@ import type { DeliveryAttempt, PauseReason, Webhook, WebhookProgress } from "./w
 /**
  * Keeps all data of the service. A backend passes all of `test/storage/suite.ts`.
  *
- * Every method may reject with `UNAVAILABLE`: the medium is busy, full or failing, or cannot be reached. Nobody knows
- * then whether a write takes effect. Other errors are named where they can occur. A write that has resolved is durable,
- * and every later read sees it, on every server; of another store of this process, from the next turn of the event loop.
+ * Every method may reject with `UNAVAILABLE`: the medium is busy, full or failing, or cannot be reached. A write that
+ * rejects so may still take effect. Other errors are named where they can occur. A write that has resolved is durable,
+ * and every later read sees it, on every server. A read of another store object in this process sees it from the next
+ * turn of the event loop on.
  */
 export interface Store extends PetStore, StockStore, OrderStore, KeyStore, UsageStore, WebhookStore {
   /**
-   * Imports all of the pets and orders, or none of them. An error that an iterable throws is thrown on.
+   * Imports all of the pets and orders, or none of them. An error of an iterable is rethrown.
    *
    * A whole record replaces the one with its id, a pet's stock included. A record with some of its fields changes these
    * alone; it throws `UnknownRecordError` where no record has its id. Of several records with one id the later wins. An
-   * order may name a pet that is not in the store. Slow input keeps nobody else from writing. Each pet whose quantity or
-   * status is written is one change of the history, whose quantity may be the same.
+   * order may name a pet that is not in the store. Others can write while the input is read. The history gets one
+   * change for each pet whose quantity or status is written, even if the quantity stays the same.
    */
   importAll(imports: Imports, nowMs: number): Promise<ImportResult>;
   /** Resolves when the store answers reads and takes writes. */
   ready(options?: WaitOptions): Promise<void>;
-  /** Tells which data others have changed, so that a cache of it is out of date. */
+  /** Tells which data others have changed. Caches of this data are out of date. */
   changeTokens(options?: WaitOptions): Promise<ChangeTokens>;
-  /** Calls back soon after others have changed data, where the backend hears of that: then the tokens tell of what. */
+  /**
+   * Calls back soon after others have changed data. The change tokens then tell which data. Undefined for a backend
+   * that gets no notifications.
+   */
   readonly onOthersChange?: (listener: () => void) => void;
-  /** Tells the servers that use the store. Undefined for a backend that one server uses, as is `registerServer`. */
+  /**
+   * Lists the servers that use the store. Undefined for a backend that only one server can use, as is `registerServer`.
+   */
   readonly listServers?: () => Promise<RegisteredServer[]>;
-  /** Registers a server. Rejects, with a line for the operator, while another one keeps it from serving. */
+  /**
+   * Registers a server. Rejects, with a line for the operator, while another server uses the store and one of the two
+   * must be the only one.
+   */
   readonly registerServer?: (options: RegistrationOptions) => Promise<ServerRegistration>;
   /** Undefined for a backend that is maintained by its own tools. */
   readonly maintenance: StoreMaintenance | undefined;
-  /** What the backend tells about itself. */
+  /** The metrics of the backend. */
   readonly gauges: readonly StoreGauge[];
   /** Waits for writes under way, and releases all resources. The store must not be used afterwards. */
   close(): Promise<void>;
@@ -57,15 +66,15 @@ export interface WaitOptions {
 export type ChangeTopic = "keys" | "stock" | "usage" | "webhooks";
 
 /**
- * A token for each topic. It differs from the last one when others have changed data of the topic: another server, a
- * command, or an import of this process. What this store object itself writes, imports apart, leaves its tokens alone.
+ * A token for each topic. The token changes when others have changed data of the topic: another server, a command, or
+ * an import of this process. Other writes of this store object do not change its tokens.
  */
 export type ChangeTokens = Readonly<Record<ChangeTopic, number>>;
 
 /** A server that uses a store which several servers may share. */
 export interface RegisteredServer {
   readonly id: string;
-  /** That of the program. */
+  /** The version of the program. */
   readonly version: string;
   /** Milliseconds since the Unix epoch, by the store's clock, as is `lastSeenAtMs`. */
   readonly startedAtMs: number;
@@ -73,21 +82,21 @@ export interface RegisteredServer {
   readonly lastSeenAtMs: number;
 }
 
-/** The place of a server among those that use a store. */
+/** The registration of a server among those that use a store. */
 export interface ServerRegistration {
   readonly id: string;
-  /** The store's clock, by which all of its servers go, in milliseconds since the Unix epoch. */
+  /** The store's clock, in milliseconds since the Unix epoch. All servers of the store use it. */
   readonly clock: () => number;
-  /** Leaves the place to others. */
+  /** Ends the registration. */
   release(): Promise<void>;
 }
 
 /** How a server registers. */
 export interface RegistrationOptions {
   readonly version: string;
-  /** Whether the server counts limits in its own memory: then it must be the only one. */
+  /** Whether the server counts limits in its own memory. Such a server must be the only one. */
   readonly countsAlone: boolean;
-  /** Hears that another server has taken the place of this one, which must not go on. */
+  /** Called when another server has taken the place of this one. This server must then stop. */
   readonly replaced: () => void;
 }
 
@@ -99,7 +108,7 @@ export function isPostgresUrl(location: string): boolean {
 /**
  * Keeps the stock of the pets, the holds on it, and the history of its changes.
  *
- * Each write is one transaction: it decides by the rules of `stock.ts` and `hold.ts` on what is stored then, and writes
+ * Each write is one transaction. It decides on the stored rows by the rules of `stock.ts` and `hold.ts`, and writes
  * entry, version, history and idempotency record together. An aborted write may still take effect. Besides the errors
  * named, every write throws `IDEMPOTENCY_KEY_REUSED`.
  */
@@ -112,8 +121,9 @@ export interface StockStore {
   /** Throws `PET_NOT_FOUND`, `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK` and `QUANTITY_OUT_OF_RANGE`. */
   changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>>;
   /**
-   * Makes changes in their order, in one commit. With `atomic` it throws the error of the first refusal, its message led
-   * by `changes[3]: ` for the fourth change, and has changed nothing; otherwise a refused change leaves the others alone.
+   * Makes changes in their order, in one commit. With `atomic` it throws the error of the first refusal, and changes
+   * nothing. The message then begins with the place of the change, such as `changes[3]: ` for the fourth one. Without
+   * `atomic`, the other changes are made.
    */
   changeStockInBatch(
     commands: readonly StockCommand[],
@@ -155,7 +165,7 @@ export interface StockStore {
 /** Selects stock entries. */
 export interface InventoryQuery extends ListQuery<PetStatus> {
   /**
-   * The revision at which the entries are wanted: quantities as that change left them, without the pets that are newer.
+   * Lists the entries as of this revision: with the quantities that this change left, and without pets that are newer.
    * Statuses are the present ones. Undefined for the newest revision.
    */
   readonly asOf?: bigint | undefined;
@@ -163,11 +173,11 @@ export interface InventoryQuery extends ListQuery<PetStatus> {
 
 /** Who makes a write, and when. */
 export interface WriteContext {
-  /** Milliseconds since the Unix epoch: what holds are judged by, and the time of the change. */
+  /** Milliseconds since the Unix epoch. It is the time of the change, and holds that expire by then are over. */
   readonly nowMs: number;
   readonly keyId: string;
   readonly requestId: string;
-  /** Under which the write is done once; undefined where it is done each time. */
+  /** The identity under which the write is done once. Undefined for a write that is done each time it is sent. */
   readonly idempotency?: Idempotency | undefined;
 }
 
@@ -230,7 +240,7 @@ export interface OrderStore {
   countOrders(): Promise<number>;
 }
 
-/** Keeps the API keys. It knows secrets by their SHA-256 alone. */
+/** Keeps the API keys. Of a secret it has only the SHA-256. */
 export interface KeyStore {
   /** Ignores the key's `lastUsedAtMs`, which comes from `saveUsage`. */
   createKey(key: Key, secretHash: Uint8Array): Promise<KeyCreation>;
@@ -241,8 +251,8 @@ export interface KeyStore {
   /** All keys, in the order of their creation. */
   listKeys(): Promise<Key[]>;
   /**
-   * When the old secrets of a key end that still work at `atMs`, in milliseconds since the Unix epoch, ascending. None
-   * outlasts its key: an expiry ends them sooner, and a revoked key has none.
+   * The ends of a key's old secrets, in milliseconds since the Unix epoch, ascending. Only secrets that still work at
+   * `atMs` count. A secret ends at the expiry of its key at the latest, and no secret of a revoked key works.
    */
   listOldSecretEnds(id: string, atMs: number): Promise<number[]>;
   /** Counts the keys of each plan that are not revoked, and have not expired at `atMs`. */
@@ -257,8 +267,9 @@ export interface KeyStore {
   /** Adds one to the key's `unbans`. */
   unbanKey(id: string): Promise<KeyOutcome>;
   /**
-   * Gives a key other settings. `former` is the key as it was read: when its settings have changed since, the outcome
-   * is `stale`, so that no change of another process is undone. Usage, bans and secrets stay.
+   * Gives a key other settings. `former` is the key as the caller has read it. If its settings have changed since, the
+   * outcome is `stale`, so that no change of another process is undone (optimistic locking). Usage, bans and secrets
+   * stay.
    */
   updateKey(former: Key, settings: KeySettings): Promise<KeyOutcome>;
 }
@@ -276,9 +287,9 @@ export interface KeyFinder {
 export type KeyCreation = "created" | "taken";
 
 /**
- * The result of changing a key, and the key as it stands now. Only `done` has changed it: a `revoked` key takes no
- * change, a `stale` one has other settings than the caller has read, a new secret may be `taken`, and no key has an
- * `unknown` id.
+ * The result of changing a key, and the key as it is now. Only `done` has changed the key. `revoked`: a revoked key
+ * takes no change. `stale`: the key has other settings than the caller has read. `taken`: a key has the new secret
+ * already. `unknown`: no key has this id.
  */
 export type KeyOutcome =
   | { readonly outcome: "done" | "revoked" | "stale" | "taken"; readonly key: Key }
@@ -306,8 +317,8 @@ export interface CountedUsage extends KeyUsage {
 }
 
 /**
- * What a server has counted since its last save. A save takes effect once: a server that does not know what has become
- * of a save repeats the very same one.
+ * What a server has counted since its last save. A save takes effect once. If a server does not know whether a save has
+ * taken effect, it repeats the same save.
  */
 export interface UsageSave {
   /** Differs for each run of a server. */
@@ -326,15 +337,16 @@ export interface UsageStore {
   /** The usage of all keys that have any, in no order. */
   listUsage(): Promise<KeyUsage[]>;
   /**
-   * Merges a server's counts into the stored ones as `mergeUsage` does, all of them or none. The later `lastUsedAtMs`
-   * stays, and the later call of each deprecated method. Unknown key ids are ignored.
+   * Merges a server's counts into the stored ones as `mergeUsage` does, all of them or none. Of two times of last use
+   * the later stays, and so does the later call of each deprecated method. Unknown key ids are ignored.
    *
-   * Resolves to the stored usage of those keys whose usage is not the server's own, because others count them, too.
+   * Resolves to the stored usage of each key for which it differs from the server's own, because other servers count
+   * the key, too.
    */
   saveUsage(save: UsageSave): Promise<ReadonlyMap<string, Usage>>;
 }
 
-/** A step of the deliveries to a webhook. */
+/** A step in the progress of a webhook, and the attempt that has led to it. */
 export interface ProgressStep {
   readonly from: WebhookProgress;
   readonly to: WebhookProgress;
@@ -359,19 +371,19 @@ export interface WebhookStore {
   getWebhook(id: string): Promise<Webhook | undefined>;
   /** Deletes a webhook and its attempts. Returns whether there was one. */
   deleteWebhook(id: string): Promise<boolean>;
-  /** Pauses a webhook that is not paused. Returns it as it stands then; undefined when there is none. */
+  /** Pauses a webhook that is not paused. Returns the webhook as it is then; undefined when there is none. */
   pauseWebhook(id: string, reason: PauseReason, atMs: number): Promise<Webhook | undefined>;
   /**
-   * Resumes a webhook, and forgets its failures. `position` is where it goes on; undefined for its present position.
+   * Resumes a webhook, and forgets its failures. Deliveries go on after `position`; undefined for the present position.
    * Returns the resumed webhook; undefined when there is none.
    */
   resumeWebhook(id: string, position: bigint | undefined): Promise<Webhook | undefined>;
   /** Gives a webhook a new secret; the present one becomes the former. Undefined when there is no such webhook. */
   rotateWebhookSecret(id: string, secret: string, formerEndsAtMs: number): Promise<Webhook | undefined>;
   /**
-   * Stores how far the deliveries to a webhook have come, and the attempt that has led there, if there was one. Keeps the
-   * last `keptAttempts` of each webhook. Returns false, and stores nothing, if the webhook has another position than the
-   * step begins with, because it was resumed meanwhile; if it is gone; or if another server has claimed it.
+   * Stores the new progress of a webhook, and the attempt that has led to it, if there was one. Keeps the last
+   * `keptAttempts` of each webhook. Returns false, and stores nothing, in three cases: the stored progress is not
+   * `step.from`, such as after a resumption; the webhook is gone; or another server has claimed it.
    */
   saveProgress(id: string, step: ProgressStep): Promise<boolean>;
   /** The last attempts of a webhook, the newest first. */
@@ -394,8 +406,8 @@ export interface StoreMaintenance {
   /** Looks for faults, a line for each, and changes nothing. Others may read and write meanwhile. */
   check(depth: CheckDepth, report?: ReportProgress): Promise<string[]>;
   /**
-   * Replaces the store with a backup, once a copy of that is known to be sound. Throws while anybody uses the store.
-   * Returns the name under which the former store is kept; undefined when there was none.
+   * Copies a backup, checks the copy, and replaces the store with it. Throws while anybody uses the store. Returns the
+   * name under which the former store is kept; undefined when there was none.
    */
   restore(backup: string, report?: ReportProgress): Promise<string | undefined>;
 }
@@ -405,7 +417,7 @@ export type CheckDepth = "quick" | "full";
 
 /** A backup of a store. */
 export interface BackupRecord {
-  /** The moment that the backup shows, in milliseconds since the Unix epoch. */
+  /** The moment as of which the backup has the data, in milliseconds since the Unix epoch. */
   readonly takenAtMs: number;
   readonly bytes: number;
 }
@@ -421,7 +433,7 @@ export interface StoreSpace {
   readonly capacityBytes: number;
 }
 
-/** Called with the progress of long work, in a unit of the work's own. */
+/** Called with the progress of long work. Each kind of work has a unit of its own, such as rows. */
 export type ReportProgress = (done: number, total: number) => void;
 
 /** A number that a backend tells about itself, as a metric for Prometheus. */

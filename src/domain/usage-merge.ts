@@ -16,7 +16,7 @@ export interface UsageChange {
  *
  * - Where nobody else has changed the stored usage, the server's usage replaces it.
  * - The requests that the server has counted since `base` are added to a stored window that is in force at the same
- *   time. The window then begins with the earlier request of the two. Of windows that do not overlap, the later stays.
+ *   time. The merged window begins when the earlier one was opened. Of windows that do not overlap, the later stays.
  * - Of two bans the one that ends later stays.
  * - An unban voids the refusals and bans of the side that has not seen it.
  */
@@ -54,7 +54,10 @@ function mergeWindow(
   return added.openedAtMs + lengthMs <= stored.openedAtMs ? stored : join(stored, added);
 }
 
-/** A window that opened after the one in `base` is new. One that opened before is the same, moved with the clock. */
+/**
+ * A window that opened after the one in `base` is a new one. A window that opened before it is the same one: `windowAt`
+ * has moved it, because the clock was set back.
+ */
 function countedSince(base: Window | undefined, ours: Window): number {
   return base === undefined || base.openedAtMs < ours.openedAtMs ? ours.count : Math.max(0, ours.count - base.count);
 }

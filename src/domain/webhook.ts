@@ -6,15 +6,15 @@ export const pauseReasons = ["operator", "failures", "history"] as const;
 
 export type PauseReason = (typeof pauseReasons)[number];
 
-/** Where changes of stock are posted to. Times are milliseconds since the Unix epoch. */
+/** A URL to which changes of stock are posted. Times are milliseconds since the Unix epoch. */
 export interface Webhook {
   /** `whk_` and random letters. */
   readonly id: string;
   readonly url: string;
-  /** Only changes that these select are delivered. */
+  /** Only changes that this filter selects are delivered. */
   readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
   readonly createdAtMs: number;
-  /** As the store keeps it, which may be encrypted. */
+  /** The signing secret as the store keeps it: encrypted, or as it is. */
   readonly secret: string;
   /** The secret before the last rotation, which signs as well until its end. Undefined where there is none. */
   readonly formerSecret: { readonly secret: string; readonly endsAtMs: number } | undefined;
@@ -31,7 +31,7 @@ export interface WebhookProgress {
   readonly deliveringUpTo: bigint | undefined;
   /** How many attempts of this delivery have failed. */
   readonly failures: number;
-  /** When the first of them failed. */
+  /** When the first of these attempts failed. */
   readonly failingSinceMs: number | undefined;
   /** When the next attempt is due; undefined for now. */
   readonly nextAttemptAtMs: number | undefined;
@@ -47,7 +47,7 @@ export interface DeliveryAttempt {
   readonly changes: number;
   /** The status that the receiver answered; undefined where it has not. */
   readonly status: number | undefined;
-  /** Why it failed, in words; undefined for a success. It has nothing that the receiver sent. */
+  /** Why it failed, in words; undefined for a success. The text has nothing that the receiver sent. */
   readonly fault: string | undefined;
 }
 
@@ -71,7 +71,7 @@ export const keptAttempts = 100;
 /** How long a receiver has to answer, in milliseconds. Source: docs/contract.md#webhooks */
 export const deliveryTimeoutMs = 10_000;
 
-/** How long the former secret signs as well, in milliseconds. Source: docs/contract.md#webhooks */
+/** How long after a rotation the former secret signs as well, in milliseconds. Source: docs/contract.md#webhooks */
 export const formerSecretMs = 24 * 3_600_000;
 
 /** The waits between attempts: the first, and the longest, in milliseconds. Source: docs/contract.md#webhooks */
