@@ -93,7 +93,7 @@ export function recordToJson<T extends { readonly id: bigint }>(format: RecordFo
   );
 }
 
-/** The first name that is not that of a field. */
+/** The first name that no field has. */
 export function unknownName<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
   names: readonly string[],

@@ -19,8 +19,8 @@ export const fileFormats = ["csv", "json", "jsonl"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
 /**
- * Reads the records of a file as its bytes arrive. A record has all of its fields, or some of them that are to change.
- * Throws `RecordError` at the first bad record, or repeated id. Adds the line of each id to `firstLines`.
+ * Reads the records of a file as its bytes arrive. A record has all of its fields, or the id and the fields that
+ * change. Throws `RecordError` at the first bad record, or repeated id. Adds the line of each id to `firstLines`.
  */
 export async function* readRecords<T extends { readonly id: bigint }>(
   chunks: AsyncIterable<Uint8Array>,
@@ -69,7 +69,10 @@ async function* readCsvRecords<T extends { readonly id: bigint }>(
  */
 type CellOrder = (cells: readonly string[]) => (string | undefined)[];
 
-/** Reads the header of a CSV file: in any order the id, and at least one other column, each once. Throws `FieldError`. */
+/**
+ * Reads the header of a CSV file. It must have the id and at least one other column, each once, in any order. Throws
+ * `FieldError`.
+ */
 function parseCsvHeader<T extends { readonly id: bigint }>(
   format: RecordFormat<T>,
   header: readonly string[],

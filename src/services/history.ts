@@ -50,7 +50,7 @@ export function listStockChanges({
 
 /**
  * The pets that both filters let through: empty for all pets, undefined for none. Throws `PET_NOT_FOUND` where both are
- * given; otherwise reading the changes does.
+ * given. Where one is given, the read of the changes throws it.
  */
 async function petsOf(
   store: Pick<StockStore, "getEntry">,
@@ -63,7 +63,7 @@ async function petsOf(
   return petId.includes(pet) ? [pet] : undefined;
 }
 
-/** A change as clients see it. `lineage` is that of the history, which its cursor carries. */
+/** A change as clients see it. Its cursor has the lineage of the history. */
 export function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
   const { kind, occurredAtMs, ...same } = change;
   return {
@@ -84,12 +84,12 @@ export interface WatchOptions extends HistoryServiceOptions {
 
 type WatchStockChanges = ServiceMethods<typeof InventoryService>["watchStockChanges"];
 
-/** The RPC that streams the history: what was, then what comes. */
+/** The RPC that streams the history: first the changes that were made, then each new one. */
 export function watchStockChanges(options: WatchOptions): WatchStockChanges {
   return async (request, { signal }) => follow(await openReader(request, options), options.feed, signal);
 }
 
-/** Sends what the reader reads, and waits for the feed where there is no more. Throws the reason of the signal. */
+/** Yields what the reader reads. Waits for the feed where there is nothing to read. Throws the signal's reason. */
 async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSignal) {
   let isHeartbeatDue = false;
   const bell = new Bell();
@@ -131,7 +131,7 @@ class Bell {
     this.#wake?.();
   };
 
-  /** Resolves when the bell has been rung since the last time. */
+  /** Resolves once the bell has been rung since the last call. */
   async rung(): Promise<void> {
     if (!this.#isRung) {
       await new Promise<void>((resolve) => {
@@ -154,7 +154,7 @@ async function openReader(request: WatchStockChangesRequest, { store, keptSinceM
 
 interface ReaderOptions extends Omit<WatchOptions, "feed"> {
   readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
-  /** That of the history, which cursors carry. */
+  /** The lineage of the history, which cursors contain. */
   readonly lineage: string;
 }
 
@@ -177,7 +177,10 @@ class ChangeReader {
     return { cursor: issueCursor(this.#options.lineage, this.#position) };
   }
 
-  /** Reads on: in a block of the feed, or in the store where the feed is further. There may be none for this stream. */
+  /**
+   * Reads the next changes: from a block of the feed, or from the store where the feed does not have them. The filter
+   * of this stream may select none of them.
+   */
   async read(block: ChangeBlock | undefined): Promise<MessageGroup<WatchStockChangesResponse>> {
     return block === undefined ? await this.#readStore() : this.#readBlock(block);
   }
@@ -212,8 +215,8 @@ class ChangeReader {
 /** How many changes are read at once, and how many are kept for readers that are a little behind. */
 const [maxBlock, maxKept] = [500, 4_000];
 
-/** The shortest distribution that is followed by a rest, in milliseconds. */
-const shortestRestMs = 2;
+/** Distributions that take this long, in milliseconds, are followed by a pause. */
+const longDistributionMs = 2;
 
 /** Changes in a row, which all readers share. */
 interface ChangeBlock {
@@ -225,10 +228,10 @@ interface ChangeBlock {
   readonly group: MessageGroup<WatchStockChangesResponse>;
 }
 
-/** Hears when all readers have been handed changes, the oldest of which was made at `madeAtMs`. */
+/** Called when all readers have been handed a block. `madeAtMs` is when its oldest change was made. */
 type FeedObserver = (madeAtMs: number) => void;
 
-/** Is told that there is a new block. */
+/** Called when there is a new block. */
 type FeedListener = () => void;
 
 /**
@@ -277,12 +280,15 @@ export class StockFeed {
     }
   }
 
-  /** Whether a reader who has come to a revision has all that the feed knows of. */
+  /** Whether a reader at this revision has all changes that the feed has read. */
   hasReached(revision: bigint): boolean {
     return revision >= this.#upTo;
   }
 
-  /** The block with the change that follows a revision; undefined where the feed does not have it, or not any more. */
+  /**
+   * The block with the change that follows a revision; undefined where the feed does not have this change, or has
+   * dropped it.
+   */
   blockAfter(revision: bigint): ChangeBlock | undefined {
     return this.#blocks.findLast(({ after, upTo }) => after <= revision && revision < upTo);
   }
@@ -299,7 +305,7 @@ export class StockFeed {
       try {
         this.#add(await this.#read());
       } catch {
-        // Each reader finds itself behind then, reads the store itself, and fails by itself.
+        // Each reader is then behind the feed. It reads the store itself, and gets the error there.
         this.#blocks = [];
         this.#upTo = this.#head;
       }
@@ -325,7 +331,7 @@ export class StockFeed {
     }
   }
 
-  /** Lets all readers send. Where that takes long, others get as much time before the next block. */
+  /** Wakes all readers. If their work takes long, the feed pauses for the same time, so that other work goes on. */
   async #distribute(): Promise<void> {
     const startedAtMs = performance.now();
     for (const listener of this.#listeners) {
@@ -337,7 +343,7 @@ export class StockFeed {
       this.#observe(oldest.occurredAtMs);
     }
     const tookMs = performance.now() - startedAtMs;
-    if (tookMs >= shortestRestMs) {
+    if (tookMs >= longDistributionMs) {
       await setTimeout(tookMs);
     }
   }

@@ -67,8 +67,8 @@ function newHoldId(): string {
 }
 
 /**
- * Whole milliseconds of a positive duration; a fraction of one is cut off. Throws `INVALID_REQUEST` for nanoseconds that
- * a duration cannot have: the binary encoding carries any.
+ * Whole milliseconds of a positive duration; a fraction of one is cut off. Throws `INVALID_REQUEST` for nanoseconds
+ * that a duration cannot have: the binary encoding allows any.
  *
  * Source: https://protobuf.dev/reference/protobuf/google.protobuf/#duration
  */

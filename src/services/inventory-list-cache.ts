@@ -6,14 +6,14 @@ import type { StockListener } from "./stock-revision.ts";
 /** 65,536 entries in some 3 MB, which one system call sends. */
 const usualPagesPerSegment = 128;
 
-/** How the list that is kept ready does. */
+/** Counts and size of the cached list. */
 export interface ListCacheState {
-  /** How many segments were asked for that stood ready. */
+  /** How many segments were up to date when they were asked for. */
   readonly hits: number;
   readonly misses: number;
   /** How many pages were read from the store. */
   readonly pagesMade: number;
-  /** How much is kept. */
+  /** The size of what is kept. */
   readonly bytes: number;
 }
 
@@ -24,15 +24,15 @@ export interface ListState {
 }
 
 /**
- * The JSON of the whole list of stock entries, kept ready. The JSON is made when it is first asked for, and holds some 45
- * bytes an entry from then on.
+ * The JSON of the whole list of stock entries, kept ready. The first call makes it. From then on it takes some 45 bytes
+ * for each entry.
  */
 export class InventoryListCache implements StockListener {
   readonly #source: ListSource;
-  /** All changes up to this revision have been told. */
+  /** The cache has been told of all changes up to this revision. */
   #revision = -1n;
   #segments: CacheSegment[] = [];
-  /** What stood in the place of the segments that are missing, before everything became stale. */
+  /** The bytes of former segments, which `allChanged` has dropped, by index. A new segment reuses its former bytes. */
   #former: (Uint8Array | undefined)[] = [];
   #hits = 0;
   #misses = 0;
@@ -56,8 +56,8 @@ export class InventoryListCache implements StockListener {
   }
 
   /**
-   * The list, with every change that was told before the call. A list of more than one segment is a stream: a slow
-   * reader holds the segment that is being sent, and no other. Throws what reading the store throws.
+   * The list, with every change that the cache was told of before the call. A list of more than one segment is a
+   * stream: a slow reader keeps only the segment in memory that is being sent. Throws what reading the store throws.
    */
   async list(): Promise<ListState> {
     const segments = this.#segments;
@@ -66,15 +66,15 @@ export class InventoryListCache implements StockListener {
     return { body: first.isLast ? state.bytes : this.#stream(segments, first, state), revision: state.revision };
   }
 
-  /** It takes the same time for any number of entries, to a microsecond or so. */
+  /** Takes two binary searches, so it is quick for any number of entries. */
   changed(petId: bigint, revision: bigint): void {
     this.#revision = revision;
     this.#segments[findRange(this.#segments, petId)]?.markStale(petId, revision);
   }
 
   /**
-   * Everything is read again. Lists that are being sent go on. Bytes that turn out the same keep their memory: most often
-   * others have changed a few entries only.
+   * Drops all segments. Lists that are being sent go on. Bytes that turn out the same keep their memory, because others
+   * have mostly changed a few entries only.
    */
   allChanged(revision: bigint): void {
     for (const [index, segment] of this.#segments.entries()) {
@@ -108,7 +108,7 @@ export class InventoryListCache implements StockListener {
     return segment;
   }
 
-  /** A list that began before all was dropped goes on with segments of its own, which nobody keeps. */
+  /** A list that began before `allChanged` goes on with segments of its own, which are not kept. */
   #segment(segments: CacheSegment[], index: number, after: bigint | undefined): CacheSegment {
     const present = () => this.#revision;
     const known = segments[index];
@@ -125,7 +125,7 @@ export class InventoryListCache implements StockListener {
   }
 }
 
-/** How many bytes an entry takes at most, most often: with them, segments are not copied as they grow. */
+/** Most entries take no more bytes than this. A segment of this capacity is seldom copied as it grows. */
 const usualEntryBytes = 56;
 
 /** How many bytes some updates may add before the segment is copied. */
@@ -145,12 +145,12 @@ export interface SegmentState {
   readonly revision: bigint;
 }
 
-/** Making a segment at a revision. */
+/** A run that makes a segment at a revision. */
 interface SegmentRun extends Pick<SegmentState, "revision"> {
   readonly making: Promise<SegmentState>;
 }
 
-/** Takes bytes, or text in UTF-8, and returns the bytes. */
+/** Appends bytes, or text in UTF-8. Returns the appended bytes. */
 type Append = (part: string | Uint8Array) => Uint8Array;
 
 /**
@@ -168,17 +168,17 @@ class CacheSegment {
   #isLast = false;
   /** The bytes as they were last made. They are reused as far as they stay the same. */
   #bytes: Uint8Array | undefined;
-  /** The revision since which the bytes are the segment; undefined while they are out of date. */
+  /** The bytes are up to date from this revision on; undefined while they are out of date. */
   #readySince: bigint | undefined;
   #capacity: number;
-  /** Entries that no page holds yet have not changed after this revision. */
+  /** The entries beyond the last page have not changed after this revision. */
   #changedAheadAt: bigint;
   #running: SegmentRun | undefined;
   #waiting: Promise<SegmentState> | undefined;
 
   /**
-   * `present` tells the last revision whose change was told, be it in another segment. `former` are the bytes of the
-   * segment that this one replaces.
+   * `present` returns the last revision that the cache was told of, in whatever segment its change is. `former` are the
+   * bytes of the segment that this one replaces.
    */
   constructor(after: bigint | undefined, source: ListSource, present: () => bigint, former?: Uint8Array) {
     this.after = after;
@@ -215,8 +215,8 @@ class CacheSegment {
   }
 
   /**
-   * The segment with every change that was told before the call. Other work goes on after each page. There is one run
-   * at a time. A caller that comes during a run for an earlier revision waits for the next one.
+   * The segment with every change that the cache was told of before the call. Other work goes on after each page. There
+   * is one run at a time. A caller that comes during a run for an earlier revision waits for the next run.
    */
   async latest(): Promise<SegmentState> {
     const revision = this.#revision;
@@ -259,7 +259,7 @@ class CacheSegment {
     }
   }
 
-  /** Notes that no change after a revision will be told. The segment can still be made at that one. */
+  /** Notes that the segment is not told of changes after a revision. It can still be made at that revision. */
   retire(revision: bigint): void {
     this.#retiredAt = revision;
   }
@@ -326,7 +326,9 @@ class CacheSegment {
     return bytes;
   }
 
-  /** Makes the page after the last one. Where several readers do so at once, they make the same one. */
+  /**
+   * Makes the page after the last one. Where several readers do so at once, they make the same page, and one is kept.
+   */
   async #makeNext(revision: bigint, append: Append): Promise<Uint8Array> {
     const after = this.end;
     const items = await this.#source.read({ after, limit: pageLength, asOf: revision });
@@ -348,7 +350,7 @@ class CacheSegment {
     this.#arePagesKnown = this.#isLast || this.#pages.length === this.#source.pagesPerSegment;
   }
 
-  /** The list's bracket replaces its first comma. */
+  /** Each entry has a comma before it. In the first page the list's opening bracket replaces the first comma. */
   #write(after: bigint | undefined, items: readonly InventoryItem[]): string {
     let text = "";
     for (const item of items) {

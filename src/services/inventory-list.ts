@@ -24,10 +24,10 @@ export interface InventoryListOptions {
 }
 
 /**
- * The RPC that lists the inventory. A list of all that remains is the stock at its cursor, however long it takes to send
- * it. A page is as new as its reading, so it shows all that is before its cursor, and maybe more.
+ * The RPC that lists the inventory. A list without a page size is the stock at its cursor, however long the answer
+ * takes. A page is the stock when it is read: with all changes up to its cursor, and maybe with later ones.
  *
- * The last short list of everything is kept: until something changes, it is the answer.
+ * The last short whole list is kept. It is the answer until the stock changes.
  */
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
   let last: PreparedMessage<ListInventoryResponse> | undefined;
@@ -54,12 +54,12 @@ export function listInventory({ store, stock }: InventoryListOptions): ListInven
     if (response instanceof PreparedMessage || !isWhole(request)) {
       return response;
     }
-    last = keptReady(response);
+    last = prepareList(response);
     return last;
   };
 }
 
-function keptReady(response: ListInventoryResponse): PreparedMessage<ListInventoryResponse> {
+function prepareList(response: ListInventoryResponse): PreparedMessage<ListInventoryResponse> {
   let bytes: Uint8Array | undefined;
   return new PreparedMessage({
     // Interceptors may change what they get.
@@ -77,7 +77,7 @@ export function restListInventory(
   list: ListInventory,
   { listCache, stock }: { readonly listCache: InventoryListCache } & Pick<InventoryListOptions, "stock">,
 ): ListInventory {
-  /** The list at the cursor that comes with it; `whole` makes it again. */
+  /** The cached list with its cursor. `whole` makes the list as a message. */
   async function fromCache(whole: () => Promise<ListInventoryResponse>) {
     const { lineage } = await stock.caughtUp();
     const { revision, body } = await listCache.list();
@@ -85,16 +85,16 @@ export function restListInventory(
   }
   return async (request, call) => {
     const response = isWhole(request)
-      ? await fromCache(async () => madeWhole(await list(request, call)))
+      ? await fromCache(async () => messageOf(await list(request, call)))
       : await list(request, call);
     const { cursor } = response instanceof PreparedMessage ? response.fields : response;
-    // Two lists at one cursor may differ by changes after it, which both may show or not.
+    // The tag is weak, because two lists with one cursor may differ: each may show changes after the cursor.
     call.responseHeader.set("etag", `W/"${cursor}"`);
     return response;
   };
 }
 
-async function madeWhole(response: Awaited<ReturnType<ListInventory>>): Promise<ListInventoryResponse> {
+async function messageOf(response: Awaited<ReturnType<ListInventory>>): Promise<ListInventoryResponse> {
   return response instanceof PreparedMessage ? await response.whole() : create(ListInventoryResponseSchema, response);
 }
 

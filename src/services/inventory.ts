@@ -20,7 +20,7 @@ export interface InventoryServiceOptions extends InventoryListOptions, WatchOpti
   readonly store: StockStore;
   readonly write: StockWriter;
   readonly clock: () => number;
-  /** The message that an error is in the answer to a batch. */
+  /** Makes the message of an error in the answer to a batch. */
   readonly errorToMessage: (error: DomainError) => MessageInitShape<typeof ErrorSchema>;
 }
 
@@ -58,13 +58,13 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
   };
 }
 
-/** The field rules say that there is an update, and a quantity in it. */
+/** The field rules guarantee an update with a quantity. */
 function toUpdate({ petId, update, etag }: UpdateInventoryRequest): StockCommand {
   const { quantity, reason, reference } = update as NonNullable<typeof update>;
   return { kind: "set", petId, quantity: quantity as bigint, reason, reference, versions: versionsOf(etag) };
 }
 
-/** The field rules say that there is an adjustment, and a delta in it. */
+/** The field rules guarantee an adjustment with a delta. */
 function toAdjustment({ petId, adjustment, etag }: AdjustInventoryRequest): StockCommand {
   const { delta, allowNegative, reason, reference } = adjustment as NonNullable<typeof adjustment>;
   return {
@@ -82,7 +82,7 @@ function versionsOf(etag: string | undefined): readonly string[] | undefined {
   return etag === undefined ? undefined : parseIfMatch(etag);
 }
 
-/** The field rules say that a change has a pet, one of a quantity and a delta, and no `etag` but a strong one or `*`. */
+/** The field rules guarantee a pet, and either a quantity or a delta. An `etag` is a strong one or `*`. */
 function toCommand(change: InventoryChange): StockCommand {
   const { quantity, delta, allowNegative, reason, reference, etag } = change;
   const versions = etag === undefined || etag === "*" ? undefined : [fromEtag(etag)];
@@ -92,7 +92,7 @@ function toCommand(change: InventoryChange): StockCommand {
     : { ...common, kind: "set", quantity };
 }
 
-/** What one change of a batch is answered. */
+/** The result of one change of a batch. */
 function toResult(
   { petId }: StockCommand,
   outcome: BatchOutcome,

@@ -14,8 +14,8 @@ export interface MessageList<Item, M extends Message> extends PagedList<Item> {
 const partLength = 512;
 
 /**
- * The answer to a request for a page, or for all that remains. A long one comes in parts: other calls go on between
- * them. Throws `INVALID_PAGE_TOKEN`, and what the list throws.
+ * The answer to a request for a page, or for all that remains. A long list comes in parts, and other calls go on
+ * between the parts. Throws `INVALID_PAGE_TOKEN`, and what the list throws.
  */
 export async function answerList<Item, M extends Message>(
   list: MessageList<Item, M>,

@@ -58,13 +58,13 @@ export const changeKindMessages: Readonly<Record<ChangeKind, StockChangeKind>> =
   hold: StockChangeKind.HOLD,
 };
 
-/** Converts the state of a hold in a request, which validation has found to be known. */
+/** Converts the state of a hold in a request. Validation has checked that it is a known one. */
 export const holdStateFromMessage = createReader(holdStateMessages);
 
-/** Converts the status of an order in a request, which validation has found to be known. */
+/** Converts the status of an order in a request. Validation has checked that it is a known one. */
 export const orderStatusFromMessage = createReader(orderStatusMessages);
 
-/** Converts the status of a pet in a request, which validation has found to be known. */
+/** Converts the status of a pet in a request. Validation has checked that it is a known one. */
 export const petStatusFromMessage = createReader(petStatusMessages);
 
 function createReader<Status extends string, Message extends number>(

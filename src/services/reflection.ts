@@ -48,7 +48,7 @@ export function reflectionService(
   };
 }
 
-/** The services' full names, and all files that declare or import something of theirs. */
+/** The services' full names, and all files that declare them or that these files import. */
 interface Served {
   readonly names: readonly string[];
   readonly files: readonly DescFile[];

@@ -1,5 +1,6 @@
 /**
- * Builds a buffer in place, part by part. While the output equals the former one, it reuses that, and takes no memory.
+ * Builds a buffer part by part. As long as the parts equal those of the former buffer, it reuses the former buffer, and
+ * allocates no memory.
  */
 export class ReusableBuffer {
   readonly #capacity: number;

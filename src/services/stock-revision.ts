@@ -1,36 +1,36 @@
 import type { StockStore } from "../domain/store.ts";
 
-/** The most changes of others that are read one by one. Past it, all of the stock counts as changed. */
+/** How many changes of others are read one by one at most. After more of them, all of the stock counts as changed. */
 const maxRead = 1_000;
 
 /** Where in the history a server is: it knows of all changes up to a revision. */
 export interface StockPosition {
-  /** The store's, as `HistoryBounds` has it. */
+  /** The lineage of the store: see `HistoryBounds`. */
   readonly lineage: string;
   readonly revision: bigint;
 }
 
 /** Hears of changes in the order of revisions, at once when they become known. */
 export interface StockListener {
-  /** A revision has changed an entry, which was there before. */
+  /** A revision has changed an existing entry. */
   changed(petId: bigint, revision: bigint): void;
   /** Up to a revision, any entries may have changed, and new ones may have come. */
   allChanged(revision: bigint): void;
 }
 
 /**
- * Follows the revisions of the stock: what this server commits, before any caller hears of it; and what others commit,
- * soon after `invalidate` is called.
+ * Follows the revisions of the stock. It hears of this server's commits before their callers do, and of others' commits
+ * soon after a call of `invalidate`.
  */
 export class StockRevision {
   readonly #store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">;
   readonly #listener: StockListener;
-  /** Whether other servers may have changed the stock at any time: then each list is made after a look at the store. */
+  /** Whether other servers may change the stock at any time. Then each call of `caughtUp` asks the store. */
   readonly #isShared: boolean;
   readonly #onAdvance: ((revision: bigint) => void)[] = [];
   #lineage: string | undefined;
   #revision = -1n;
-  /** How often others may have changed the stock, and how many of these times the store has been asked about. */
+  /** Counts how often others may have changed the stock; and the count up to which the store has been asked. */
   #invalidations = 1;
   #caughtUpWith = 0;
   #catchingUp: Promise<void> | undefined;
@@ -45,7 +45,7 @@ export class StockRevision {
     this.#isShared = isShared;
     store.onChanges(({ revision, petIds }) => {
       if (isShared && revision - BigInt(petIds.length) > this.#revision) {
-        // Other servers have changed the stock in between: that is read first.
+        // Other servers have changed the stock in between. Their changes are read first.
         this.invalidate();
       } else {
         this.#advance(revision, petIds);
@@ -58,7 +58,7 @@ export class StockRevision {
     this.#onAdvance.push(listener);
   }
 
-  /** Where the server is, with what it knows already. It asks the store only when it knows nothing. */
+  /** Where the server is, by what it knows already. It asks the store only while it knows nothing. */
   async lastKnown(): Promise<StockPosition> {
     return this.#lineage === undefined ? await this.caughtUp() : this.#position(this.#lineage);
   }
@@ -111,7 +111,10 @@ export class StockRevision {
     this.#lineage = lineage;
   }
 
-  /** Goes on to a revision. `petIds` are those of the revisions up to it; where some are missing, all has changed. */
+  /**
+   * Goes on to a revision. `petIds` are the pets of the last revisions up to it. Where they do not reach back to the
+   * known revision, everything counts as changed.
+   */
   #advance(revision: bigint, petIds: readonly bigint[]): void {
     const known = this.#revision;
     if (revision <= known) {

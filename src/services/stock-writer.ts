@@ -20,8 +20,8 @@ export interface StockWriterOptions {
 }
 
 /**
- * Creates what every write of a call passes: it tells who asks and when, keeps to the deadline, and marks the answer of a
- * replay.
+ * Creates the function that runs every write of a call. It tells the store who writes and when, keeps to the deadline,
+ * and marks the answer to a replayed write.
  */
 export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertain }: StockWriterOptions): StockWriter {
   return async (call, write) => {
@@ -54,8 +54,8 @@ export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertai
 }
 
 /**
- * The least time that a write on its way to the disk gets, in milliseconds. Only a stuck disk takes longer, so a short
- * deadline makes no write fail on a healthy one.
+ * A write that is on its way to the disk gets at least this long, in milliseconds. Only a stuck disk takes longer. So
+ * no write fails on a healthy disk because of a short deadline.
  */
 const diskPatienceMs = 1_000;
 

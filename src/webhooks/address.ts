@@ -55,8 +55,8 @@ export type LookUpAll = (hostname: string, options: LookupAllOptions, callback: 
 type LookUpCallback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 /**
- * Looks a name up for a connection, and gives it the accepted addresses only. So the connection leads to an address that
- * was judged, even if the name stands for another one later.
+ * Looks up a name for a connection, and returns only the accepted addresses. So the connection leads to an address that
+ * was checked, even if the name later stands for another one.
  */
 export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
@@ -78,8 +78,9 @@ export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) =>
 const slowMs = 1_000;
 
 /**
- * Shares the system's look-ups fairly. The process has only two of them at once, and one of a dead name may take 20 s. So
- * a name is looked up once at a time. Names that were slow before wait for one another, and leave a place to the rest.
+ * Shares the system's look-ups fairly. The process can run only two look-ups at once, and the look-up of a dead name
+ * may take 20 s. So requests for the same name share one look-up. Names that were slow before are looked up one at a
+ * time, which leaves a place to the other names.
  */
 export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
   const asking = new Map<string, LookUpCallback[]>();

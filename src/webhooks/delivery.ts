@@ -5,9 +5,9 @@ import { PrivateAddressError } from "./address.ts";
 import { PostTimeoutError, type SendPost } from "./post.ts";
 import { SealedSecretError, type SecretBox } from "./secret-box.ts";
 
-/** What is delivered at once. */
+/** One delivery: its id and its body. */
 export interface Delivery {
-  /** Names the delivery: all attempts have the same. */
+  /** The `webhook-id`, which all attempts of a delivery share. */
   readonly id: string;
   /** In JSON. */
   readonly body: string;
@@ -35,7 +35,7 @@ export function createDelivery(
   };
 }
 
-/** The delivery that an operator tries a webhook with. `nonce` tells it from others. */
+/** The delivery by which an operator tests a webhook. `nonce` makes its id unique. */
 export function createTestDelivery({ id }: Webhook, nonce: string, nowMs: number): Delivery {
   const timestamp = new Date(nowMs).toISOString();
   return {
@@ -60,7 +60,7 @@ export interface EndedAttempt {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Attempts a delivery. Rejects only with what the signal aborts with; any other failure is the attempt's fault. */
+/** Attempts a delivery. Rejects only with the signal's reason. Any other failure becomes the `fault` of the attempt. */
 export async function attemptDelivery(
   webhook: Webhook,
   { id, body, changes }: Delivery,
@@ -88,7 +88,7 @@ export async function attemptDelivery(
   }
 }
 
-/** The secrets that sign now. A former one that another key has encrypted holds up no delivery. */
+/** The secrets that sign now. A former secret that cannot be decrypted is left out, so that it stops no delivery. */
 function secretsOf({ id, secret, formerSecret }: Webhook, secrets: SecretBox, nowMs: number): readonly string[] {
   const present = secrets.open(secret, id);
   const former =

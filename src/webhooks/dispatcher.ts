@@ -3,7 +3,10 @@ import type { Webhook } from "../domain/webhook.ts";
 import { Lane } from "../scheduling/lane.ts";
 import { type DeliveryOptions, type Wait, WebhookWorker } from "./worker.ts";
 
-/** How many attempts are under way at once: first ones, and retries. Receivers that do not answer hold theirs for 10 s. */
+/**
+ * How many first attempts are under way at once, and how many retries. A receiver that does not answer keeps an attempt
+ * under way for 10 s.
+ */
 const attemptsAtOnce = 64;
 
 type LaneName = "reads" | "attempts" | "retries";
@@ -15,7 +18,7 @@ export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wai
   readonly onStockChanged: (listener: () => void) => void;
   /** Calls back when others may have changed webhooks, and once at the beginning. */
   readonly onWebhooksChanged: (listener: () => void) => void;
-  /** Told where the webhooks cannot be read. They are read again at their next change. */
+  /** Called when the webhooks cannot be read. They are read again at their next change, or when claims are renewed. */
   readonly report: (reason: unknown) => void;
   /** For tests; the system's otherwise. */
   readonly wait?: Wait;
@@ -27,13 +30,13 @@ export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
   readonly #delivery: DeliveryOptions;
   readonly #workers = new Map<string, WebhookWorker>();
-  /** The ends of the workers whose webhooks are gone. */
+  /** The ends of workers that were told to stop. */
   readonly #endings = new Set<Promise<void>>();
   readonly #renewal: NodeJS.Timeout | undefined;
   /** Ends all workers when the claims have run out. */
   #expiry: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** The readings of the webhooks, one after the other. */
+  /** Loads the webhooks: one load after the other. */
   #loading: Promise<void> = Promise.resolve();
 
   constructor(options: DispatcherOptions) {
@@ -78,7 +81,10 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Claims the webhooks, and takes up new ones; where they may have changed, the others, too. */
+  /**
+   * Claims the webhooks, and starts workers for new ones. Where webhooks may have changed, the other workers read
+   * theirs again.
+   */
   #follow(mayHaveChanged: boolean): void {
     this.#loading = this.#loading.then(() => this.#load(mayHaveChanged)).catch(this.#options.report);
   }
@@ -114,7 +120,7 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Others do not wait for its end. */
+  /** Tells a worker to stop, and does not wait for its end. */
   #end(id: string, worker: WebhookWorker): void {
     this.#workers.delete(id);
     const ending = worker.stop().finally(() => this.#endings.delete(ending));

@@ -53,7 +53,7 @@ export class PostTimeoutError extends Error {
  */
 export const sendPost: SendPost = (post) => sendWith(post, fairLookup);
 
-/** One for the process, as the system's look-ups are. */
+/** All posts share it, because the whole process shares the system's look-ups. */
 const fairLookup = createFairLookup(lookup);
 
 /** As `sendPost`, with names looked up by this function. */
@@ -84,7 +84,10 @@ export async function sendWith(
   }
 }
 
-/** Sends a body, and resolves to the head of the answer. Without the last listener, nothing may ever settle it. */
+/**
+ * Sends a body, and resolves to the head of the answer. The last listener settles the promise where neither an answer
+ * nor an error comes.
+ */
 function exchange(request: ClientRequest, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on("response", resolve).on("error", reject);

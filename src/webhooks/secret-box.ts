@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** Marks a secret that is encrypted. Others stand in the store as they are. */
+/** The prefix of an encrypted secret. Other secrets are in the store as they are. */
 const prefix = "aes256gcm:";
 
 const [nonceBytes, tagBytes] = [12, 16];
 
-/** A secret cannot be read: it is encrypted, and the key is missing or another one. */
+/** A secret cannot be read: it is encrypted, and the encryption key is missing, or is another one. */
 export class SealedSecretError extends Error {
   override readonly name = "SealedSecretError";
 }
@@ -24,7 +24,7 @@ export class SecretBox {
     this.#key = key;
   }
 
-  /** What the store keeps of a secret. It belongs to the webhook, and to no other. */
+  /** Returns what the store keeps of a secret. An encrypted secret can be opened for this webhook only. */
   seal(secret: string, webhookId: string): string {
     if (this.#key === undefined) {
       return secret;
@@ -47,7 +47,7 @@ export class SecretBox {
     return secret;
   }
 
-  /** The same; undefined where it cannot be read. */
+  /** As `open`; undefined where the secret cannot be read. */
   openIfPossible(stored: string, webhookId: string): string | undefined {
     if (!isSealed(stored)) {
       return stored;

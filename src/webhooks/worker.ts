@@ -22,10 +22,10 @@ import {
   type WriteChange,
 } from "./delivery.ts";
 
-/** How long a worker waits after a failure of the store, or when it was overtaken, in milliseconds. */
+/** How long a worker waits after the store has failed, or has refused to save its progress, in milliseconds. */
 const storeRetryMs = 5_000;
 
-/** How often it is kept how far was searched, where nothing is delivered, in milliseconds. */
+/** How often a worker that delivers nothing saves how far it has searched, in milliseconds. */
 const searchSaveMs = 60_000;
 
 /** Hears of deliveries. It must not throw. */
@@ -36,7 +36,7 @@ export interface WebhookObserver {
   storeFailed(webhook: Webhook, reason: unknown): void;
 }
 
-/** Waits some milliseconds, or until the signal aborts. Rejects never. */
+/** Waits some milliseconds, or until the signal aborts. Never rejects. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** What deliveries need. */
@@ -53,7 +53,7 @@ export interface DeliveryOptions extends AttemptOptions {
   readonly reads: Lane;
   /** Bounds how many attempts of all webhooks are under way. */
   readonly attempts: Lane;
-  /** The same for those that have failed before, so that they are no burden to others. */
+  /** The same for deliveries that have failed before, so that they do not delay the others. */
   readonly retries: Lane;
 }
 
@@ -63,16 +63,16 @@ export class WebhookWorker {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #webhook: Webhook;
-  /** From the position up to here the filter selects nothing, so the next search begins here. */
+  /** The filter selects no change from the position up to this revision. The next search begins here. */
   #searchedTo: bigint;
-  /** When the webhook was written last, in milliseconds since the Unix epoch. */
+  /** When this worker last saved the progress, in milliseconds since the Unix epoch. */
   #savedAtMs = 0;
   #isOutdated = false;
-  /** Whether new changes are of no interest: it is paused, or waits to try again. */
-  #isHeld = false;
+  /** Whether new changes do not wake the worker: the webhook is paused, or waits for a retry. */
+  #ignoresChanges = false;
   /** Aborts to end a wait. */
   #interrupt = new AbortController();
-  /** When the oldest change that waits for its delivery was made; undefined where none does. */
+  /** When the oldest change that waits for its delivery was made; undefined where none waits. */
   #pendingSinceMs: number | undefined;
 
   constructor(webhook: Webhook, options: DeliveryOptions) {
@@ -99,7 +99,7 @@ export class WebhookWorker {
 
   /** Tells that there may be more to deliver. */
   wake(): void {
-    if (!this.#isHeld) {
+    if (!this.#ignoresChanges) {
       this.#interrupt.abort();
     }
   }
@@ -114,7 +114,7 @@ export class WebhookWorker {
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       this.#interrupt = new AbortController();
-      this.#isHeld = false;
+      this.#ignoresChanges = false;
       const { signal } = this.#interrupt;
       const waitMs = await this.#step().catch((reason: unknown) => {
         if (!this.#stopping.signal.aborted) {
@@ -128,7 +128,7 @@ export class WebhookWorker {
     }
   }
 
-  /** Attempts one delivery, if one is due. Resolves to how long there is nothing to do, in milliseconds. */
+  /** Attempts one delivery, if one is due. Resolves to the wait before the next step, in milliseconds. */
   async #step(): Promise<number> {
     if (this.#isOutdated) {
       await this.#inTurn(() => this.#readAgain());
@@ -138,8 +138,8 @@ export class WebhookWorker {
       return this.#rest();
     }
     const dueInMs = msUntilAttempt(progress, this.#options.clock());
-    this.#isHeld = dueInMs > 0;
-    if (this.#isHeld && this.#pendingSinceMs !== undefined) {
+    this.#ignoresChanges = dueInMs > 0;
+    if (this.#ignoresChanges && this.#pendingSinceMs !== undefined) {
       return dueInMs;
     }
     const { bounds, page } = await this.#inTurn(() => this.#look());
@@ -149,19 +149,19 @@ export class WebhookWorker {
     }
     this.#pendingSinceMs = page.changes[0]?.occurredAtMs;
     if (page.changes.length > 0) {
-      return this.#isHeld ? dueInMs : await this.#deliver(page, bounds);
+      return this.#ignoresChanges ? dueInMs : await this.#deliver(page, bounds);
     }
     this.#searchedTo = page.searchedTo ?? bounds.head;
     return page.searchedTo === undefined ? await this.#saveSearch() : 0;
   }
 
   #rest(): number {
-    this.#isHeld = true;
+    this.#ignoresChanges = true;
     this.#pendingSinceMs = undefined;
     return Infinity;
   }
 
-  /** Reads the store in a turn of the event loop of its own: many webhooks hold up no calls. */
+  /** Reads the store in a separate turn of the event loop, so that many webhooks do not delay calls. */
   #inTurn<T>(read: () => Promise<T>): Promise<T> {
     return this.#options.reads.run(1, async () => {
       await setImmediate();
@@ -169,7 +169,9 @@ export class WebhookWorker {
     });
   }
 
-  /** Between two attempts, so that none is made with half of a change. */
+  /**
+   * Reads the webhook again. This happens between two attempts, so that no attempt uses half of an operator's change.
+   */
   async #readAgain(): Promise<void> {
     this.#isOutdated = false;
     try {
@@ -183,14 +185,14 @@ export class WebhookWorker {
     }
   }
 
-  /** Looks for what is to be delivered. Without a page, the next change may be gone. */
+  /** Reads the next changes to deliver. Returns no page where changes that were not searched are no longer kept. */
   async #look(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
     const { store, keptSinceMs } = this.#options;
     const bounds = await store.historyBounds(keptSinceMs());
     return this.#searchedTo + 1n < bounds.oldest ? { bounds } : { bounds, page: await this.#readPage() };
   }
 
-  /** A delivery that was begun keeps its changes. */
+  /** Reads the changes of the delivery that was begun, or else the next changes. */
   #readPage(): Promise<ChangePage> {
     const { filter, progress } = this.#webhook;
     const { deliveringUpTo } = progress;
@@ -203,7 +205,10 @@ export class WebhookWorker {
     });
   }
 
-  /** Resolves to 0, as there may be more to deliver; or to a wait where a command or another server was first. */
+  /**
+   * Resolves to the wait before the next step: 0, as there may be more to deliver; or more where a command or another
+   * server has changed the webhook first.
+   */
   async #deliver({ changes }: ChangePage, { lineage }: HistoryBounds): Promise<number> {
     const { write, observer, clock } = this.#options;
     const upTo = changes.at(-1)?.revision as bigint;
@@ -235,7 +240,10 @@ export class WebhookWorker {
     return 0;
   }
 
-  /** Attempts a delivery when its turn has come. Undefined where a command has changed the webhook before. */
+  /**
+   * Attempts a delivery when its turn has come. Resolves to undefined where a command has changed the webhook
+   * meanwhile.
+   */
   #attempt(delivery: Delivery): Promise<EndedAttempt | undefined> {
     const { attempts, retries } = this.#options;
     const lane = this.#webhook.progress.failures === 0 ? attempts : retries;
@@ -247,9 +255,9 @@ export class WebhookWorker {
   }
 
   /**
-   * Keeps how far was searched, every minute at most. Otherwise a webhook whose filter selects little would seem further
-   * behind than it is: after a restart, what it does not select might no longer be kept. Resolves to how long there is
-   * nothing to do.
+   * Saves how far the worker has searched, every minute at most. Otherwise a webhook whose filter selects little would
+   * seem far behind: after a restart, the changes after its position might no longer be kept, although its filter
+   * selects none of them. Resolves to the wait before the next step, in milliseconds.
    */
   async #saveSearch(): Promise<number> {
     if (this.#searchedTo === this.#webhook.progress.position) {
@@ -262,7 +270,10 @@ export class WebhookWorker {
     return (await this.#save(newProgress(this.#searchedTo))) ? Infinity : storeRetryMs;
   }
 
-  /** Resolves to whether the webhook stood where this worker believes it to; else it is to be read again. */
+  /**
+   * Saves new progress. Resolves to false where the stored progress is not the one that this worker knows. Then the
+   * worker reads the webhook again.
+   */
   async #save(to: WebhookProgress, attempt?: DeliveryAttempt): Promise<boolean> {
     const { id, progress: from } = this.#webhook;
     const isSaved = await this.#options.store.saveProgress(id, { from, to, attempt });
