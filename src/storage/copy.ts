@@ -8,13 +8,13 @@ export class CopyError extends Error {
 }
 
 /**
- * A store, as of one moment. To dispose of it leaves it as it was, unless it was committed. Its errors name the store in
- * one line for the operator: `StoreFileError` of a file, `DatabaseError` of a database.
+ * One side of a copy: a store, as of one moment. Disposal leaves the store as it was, unless it was committed. Errors
+ * name the store in one line for the operator: `StoreFileError` of a file, `DatabaseError` of a database.
  */
 export interface CopySide extends AsyncDisposable {
   /** The store's name, without any password. */
   readonly shown: string;
-  /** Tells whether two names lead to the same store. Undefined for a file that there is not yet. */
+  /** The same for all names that lead to the same store. Undefined for a file that does not exist yet. */
   readonly identity: string | undefined;
   /** The rows of a table by ascending key, some at a time. */
   read(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
@@ -27,13 +27,13 @@ export interface CopySource extends CopySide {
   countRows(): Promise<number>;
 }
 
-/** The store that is made, in one transaction. */
+/** The store that the copy makes, in one transaction. */
 export interface CopyTarget extends CopySide {
   /** Makes the tables where they are missing. Throws for a store that is not empty, or that a server uses. */
   begin(): Promise<void>;
-  /** Writes the rows of a table. An error of `pieces` is thrown on. */
+  /** Writes the rows of a table. An error of `pieces` is rethrown. */
   write(table: CopiedTable, pieces: AsyncIterable<readonly CopiedRow[]>): Promise<void>;
-  /** Writes the head, and what follows from the rows. It comes after the last table. */
+  /** Writes the head, and the data that is derived from the rows. Called after the last table. */
   finish(head: StoreHead): Promise<void>;
   /** Makes the copy durable. */
   commit(): Promise<void>;
@@ -60,7 +60,7 @@ export async function copyStore(
   const copied = new Map<CopiedTable, TableDigest>();
   for (const table of copiedTables) {
     const digest = new TableDigest();
-    await target.write(table, watch(source.read(table), digest, progress));
+    await target.write(table, track(source.read(table), digest, progress));
     copied.set(table, digest);
   }
   const head = await source.readHead();
@@ -70,7 +70,7 @@ export async function copyStore(
   return Object.fromEntries([...copied].map(([{ name }, { count }]) => [name, count]));
 }
 
-/** Throws `CopyError` where the target has anything but what was read from the source. */
+/** Throws `CopyError` unless the target has exactly what was read from the source. */
 async function compare(
   target: CopySide,
   head: StoreHead,
@@ -79,7 +79,7 @@ async function compare(
 ): Promise<void> {
   for (const [table, expected] of copied) {
     const present = new TableDigest();
-    for await (const _ of watch(target.read(table), present, progress)) {
+    for await (const _ of track(target.read(table), present, progress)) {
       // Only the digest is wanted.
     }
     if (present.count !== expected.count || present.finish() !== expected.finish()) {
@@ -97,8 +97,8 @@ function different({ shown }: CopySide, what: string): CopyError {
   return new CopyError(`${shown}: ${what} differ from those that were copied; nothing has been changed`);
 }
 
-/** Hands on rows, adds them to a digest, and reports them. */
-async function* watch(
+/** Passes rows on, adds them to a digest, and reports them. */
+async function* track(
   pieces: AsyncIterable<readonly CopiedRow[]>,
   digest: TableDigest,
   progress: Progress,
@@ -123,14 +123,14 @@ class Progress {
   }
 
   async advance(rows: number): Promise<void> {
-    // SQLite keeps the thread to itself: signals arrive in between.
+    // SQLite blocks the thread. Signals are handled between two pieces.
     await setImmediate();
     this.#done += rows;
     this.#report(this.#done, this.#total);
   }
 }
 
-/** The number of a table's rows, and a digest of them in their order. The two sides of a copy are compared by it. */
+/** The number of a table's rows, and a digest of them in their order. It serves to compare the two sides of a copy. */
 class TableDigest {
   readonly #hash = createHash("sha256");
   #count = 0;
@@ -144,13 +144,13 @@ class TableDigest {
     return this.#count;
   }
 
-  /** It is the last call. */
+  /** Nothing may be added afterwards. */
   finish(): string {
     return this.#hash.digest("hex");
   }
 }
 
-/** Two different values of a type are never written alike. */
+/** Writes a value for the digest. Two different values of a type have different texts. */
 function writeValue(value: CopiedValue): string {
   if (typeof value === "string") {
     return JSON.stringify(value);
@@ -161,7 +161,7 @@ function writeValue(value: CopiedValue): string {
   return Array.isArray(value) ? `[${value.map(writeValue).join(",")}]` : String(value);
 }
 
-/** The type of a column, whatever a backend makes of it. */
+/** The type of a column, the same for all backends. */
 export type ColumnType = "integer" | "boolean" | "text" | "bytes" | "texts" | "integers";
 
 /** A value of such a column. */
@@ -173,7 +173,7 @@ export type CopiedRow = readonly CopiedValue[];
 /** A table that every backend has, with the columns that mean the same in all of them. */
 export interface CopiedTable {
   readonly name: string;
-  /** The columns that tell rows apart, in whose order they are read. */
+  /** The columns that identify a row. Rows are read in the order of these columns. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, ColumnType>>;
 }
@@ -181,14 +181,14 @@ export interface CopiedTable {
 /** What a store keeps besides its tables. */
 export interface StoreHead {
   readonly lineage: string;
-  /** The position of the newest hold that there has ever been; 0 before the first one. */
+  /** The position of the newest hold that was ever created, even if it was deleted; 0 before the first one. */
   readonly holdPosition: bigint;
 }
 
 /**
- * What a copy moves, in an order in which no row names another one that is still missing. Left out is what follows from
- * the rest, and what concerns servers that run, because none does: their registrations, claims and counts of changes,
- * and which of their saves of usage they repeat. The record of the last backup stays with the store that it is of.
+ * The tables that a copy moves. A table comes after the tables that its rows refer to. A copy leaves out derived data.
+ * It also leaves out the data of running servers, because no server runs during a copy: registrations, claims, counts
+ * of changes, and the numbers of usage saves. The record of the last backup stays with the source.
  */
 export const copiedTables: readonly CopiedTable[] = [
   {

@@ -1,9 +1,12 @@
 import type { ChangeTokens, ChangeTopic, Store } from "../domain/store.ts";
 
-/** How often the store is asked: changes by others must be seen within a second. Source: docs/contract.md#keys */
+/**
+ * How often the store is asked, in milliseconds. Changes by others must be seen within a second. Source:
+ * docs/contract.md#keys
+ */
 const intervalMs = 250;
 
-/** How long to wait after the store has told of a change, in milliseconds: others may follow at once. */
+/** How long to wait after a notification of the store, in milliseconds. More notifications may follow at once. */
 const soonMs = 5;
 
 /** How many intervals a question may stay open before all topics count as changed. */
@@ -11,9 +14,9 @@ const maxOpenIntervals = 3;
 
 const topics: readonly ChangeTopic[] = ["keys", "stock", "usage", "webhooks"];
 
-/** Tells when others may have changed data of the store, so that a cache of it is out of date. */
+/** Tells when others may have changed data of the store. Caches of this data are then out of date. */
 export interface ExternalChangeWatcher {
-  /** Calls back within a second of a change; and once at the beginning, when nobody knows what has been before. */
+  /** Calls back within a second of a change; and once at the beginning, because earlier changes are not known. */
   subscribe(topic: ChangeTopic, listener: () => void): void;
   /** How long ago the store has last answered, in milliseconds. */
   silenceMs(): number;
@@ -21,7 +24,7 @@ export interface ExternalChangeWatcher {
   close(): Promise<void>;
 }
 
-/** What is asked for changes by others. */
+/** The part of a store that tells of changes by others. */
 type WatchedStore = Pick<Store, "changeTokens" | "onOthersChange">;
 
 /**

@@ -5,15 +5,15 @@ import type { StockStore } from "../domain/store.ts";
 const intervalMs = 60_000;
 
 /**
- * How long the store is left to others between two steps, in milliseconds: by one less after each step, down to the
- * least. So the work is gentle, and yet keeps up with whoever writes as fast as the disk takes it.
+ * How long to pause between two steps, in milliseconds. Each step makes the pause shorter by one, down to the least. So
+ * the work hardly delays others at first, and yet keeps up with the fastest writers.
  */
 const pauseMs = 50;
 const leastPauseMs = 10;
 
 /**
- * How much longer things are kept than they are shown, in milliseconds. So nothing is deleted that a request has found to
- * be kept, nor what a list needs that takes a while to send.
+ * How much longer rows are kept than they are shown, in milliseconds. So no row is deleted while a request still needs
+ * it, such as a list that takes a while to send.
  */
 const marginMs = 60_000;
 
@@ -22,7 +22,7 @@ export interface HousekeepingOptions {
   readonly store: Pick<StockStore, "deleteOutdated">;
   readonly historyRetentionMs: number;
   readonly clock: () => number;
-  /** Told of failures. The work is taken up again at the next interval. */
+  /** Called when a step fails. The work goes on at the next interval. */
   readonly report: (reason: unknown) => void;
 }
 

@@ -3,17 +3,17 @@ import { type FoundKey, hashSecret, isSecret } from "../domain/key.ts";
 import type { KeyFinder, KeyStore } from "../domain/store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
 
-/** The most secrets that are remembered, some 5 MB. Past it the one known for longest is forgotten. */
+/** How many secrets are remembered at most: some 5 MB. Each further one replaces the oldest. */
 const maxSecrets = 10_000;
 
-/** Secrets are guessed without end, and each guess is forgotten soon. */
+/** How many unknown secrets are remembered at most. Guesses never end, so the oldest ones are forgotten. */
 const maxUnknownSecrets = 10_000;
 
 /**
  * Finds keys by their secrets, and remembers the answers: hashing a secret and looking it up costs as much as the rest
- * of a small request. It forgets everything when others have changed keys.
+ * of a small request. The cache forgets everything when others have changed keys.
  *
- * It bounds what callers without a key can make the store do. A malformed secret is never looked up, an unknown one is
+ * It limits the work that callers without a key can cause. A malformed secret is never looked up, an unknown one is
  * looked up once, and requests that bring the same secret at the same time share one look-up.
  *
  * Where the store has not answered for `maxSilenceMs`, a key may have been revoked meanwhile: then `find` throws

@@ -37,7 +37,7 @@ export interface DeprecatedCallRow {
   readonly last_called_at_ms: bigint;
 }
 
-/** `calls` are those of the key. */
+/** `calls` are the deprecated calls of the key of `row`. */
 export function keyUsageFromRows(row: UsageRow, calls: readonly DeprecatedCallRow[]): KeyUsage {
   return {
     keyId: row.key_id,
@@ -127,7 +127,10 @@ export function attemptFromRow(row: AttemptRow): DeliveryAttempt {
   };
 }
 
-/** Writes the result of a write as JSON, to be kept under its idempotency key. A bigint is `{"int64": "5"}`, a field that no result has. */
+/**
+ * Writes a result as JSON, to be kept under its idempotency key. A bigint becomes `{"int64": "5"}`. No result has a
+ * field of this name.
+ */
 export function writeResult(result: unknown): string {
   return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? { int64: String(value) } : value));
 }
@@ -143,7 +146,7 @@ export interface StockWrite extends ChangeNote {
   readonly quantity: bigint;
 }
 
-/** What a write that depends on a pet's holds asks of them. */
+/** What a write needs to know of a pet's holds. */
 export interface HoldQuestion {
   /** Holds that expire by then hold nothing any more. */
   readonly nowMs: number;
@@ -151,7 +154,7 @@ export interface HoldQuestion {
   readonly heldAtMost: bigint;
 }
 
-/** What callers see of an entry that is stored with more. */
+/** The part of a stored entry that callers see. */
 export function entryOf({ petId, quantity, status, version }: StockEntry): StockEntry {
   return { petId, quantity, status, version };
 }
@@ -166,7 +169,7 @@ export function revisionOf(version: string): bigint {
   return BigInt(version.slice(version.indexOf("-") + 1));
 }
 
-/** Selects the holds that are stored in a state: all, or those that are over by now, or the others. */
+/** Selects holds by their stored state: all of them, or those that are over by now, or those that are not. */
 export type HoldSelection = readonly [stored: HoldState, which: "all" | "over" | "not over"];
 
 /** Selects the holds in some states as they are stored. A hold that is stored as held has expired once its time is over. */

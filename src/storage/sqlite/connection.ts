@@ -57,8 +57,10 @@ export class Connection {
   }
 
   /**
-   * Replaces a part of a table's definition, such as a CHECK constraint, without touching its rows: so they must be as
-   * the new definition demands. To be called in a transaction. Source: https://sqlite.org/lang_altertable.html#otheralter
+   * Replaces a part of a table's definition, such as a CHECK constraint. The rows are not checked, so they must already
+   * satisfy the new definition. To be called in a transaction.
+   *
+   * Source: https://sqlite.org/lang_altertable.html#otheralter
    */
   redefine(table: string, former: string, present: string): void {
     const version = Number(this.pragma("schema_version"));
@@ -83,7 +85,7 @@ export class Connection {
     return this.#transact.immediate(work) as T;
   }
 
-  /** Runs reads that all see the same moment, whatever others write meanwhile. */
+  /** Runs reads in one transaction: all of them see the same snapshot, whatever others write meanwhile. */
   asOfOneMoment<T>(read: () => T): T {
     return this.#transact.deferred(read) as T;
   }
@@ -136,7 +138,7 @@ export function isBusy(error: unknown): boolean {
   return isDriverError(error) && /^SQLITE_BUSY(_|$)/.test(error.code);
 }
 
-/** Whether an error is SQLite's, for whatever reason. */
+/** Whether an error is one of SQLite's. */
 export function isDriverError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Sqlite.SqliteError;
 }

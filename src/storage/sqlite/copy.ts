@@ -27,9 +27,9 @@ import { identityOf, resolveStore, StoreFileError, syncFolder, toStoreFileError 
 import { markApplied } from "./unapplied-changes.ts";
 
 /**
- * Opens the store in a file to be copied. Until it is disposed of, no server can begin to use the store, and whoever
- * writes to it waits for the 5 s of a busy store, and fails. Throws `StoreFileError` while a server uses it, and for
- * what is no store of this version.
+ * Opens the store in a file, to copy it. Until the source is disposed of, no server can begin to use the store, and
+ * other writers fail after the 5 s of the busy timeout. Throws `StoreFileError` while a server uses the store, and for
+ * a file that is no store of this version.
  */
 export function openSqliteSource(file: string): CopySource {
   using opened = new DisposableStack();
@@ -40,7 +40,7 @@ export function openSqliteSource(file: string): CopySource {
     assertCopyable(connection, file);
     const lock = lockUnserved(file, ": what it writes from now on would be missing in the copy");
     opened.defer(() => lock.release());
-    // Nobody else can write from here on. Nothing is written by this transaction either.
+    // Nobody else can write from here on. This transaction writes nothing either.
     connection.run("BEGIN IMMEDIATE");
     const source = new SqliteSource(file, path, connection, lock);
     opened.move();
@@ -99,12 +99,12 @@ class SqliteSource implements CopySource {
   }
 }
 
-/** The columns that are made anew from the changes, once all of them are there. */
-const madeAnew: Readonly<Record<string, readonly string[]>> = { stock: ["changes"], changes: ["previous", "number"] };
+/** The columns that `linkChanges` derives from the changes, once all changes are copied. */
+const derived: Readonly<Record<string, readonly string[]>> = { stock: ["changes"], changes: ["previous", "number"] };
 
 /**
- * The store in a file, to be made by a copy. The file may be missing, empty, or a store with nothing in it. A crash at
- * any moment leaves it as it was.
+ * The store that a copy makes in a file. The file may be missing, empty, or a store with nothing in it. A crash before
+ * the commit leaves the store as it was.
  */
 export class SqliteTarget implements CopyTarget {
   readonly shown: string;
@@ -147,7 +147,7 @@ export class SqliteTarget implements CopyTarget {
   }
 
   async write(table: CopiedTable, pieces: AsyncIterable<readonly CopiedRow[]>): Promise<void> {
-    const insert = insertSql(table, madeAnew[table.name]);
+    const insert = insertSql(table, derived[table.name]);
     for await (const rows of pieces) {
       this.#run((connection) => {
         for (const row of rows) {
@@ -183,7 +183,7 @@ export class SqliteTarget implements CopyTarget {
     syncFolder(dirname(realpathSync(this.shown)));
   }
 
-  /** To close the connection rolls back what was not committed. */
+  /** Closing the connection rolls back what was not committed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#held.dispose();
   }
@@ -205,14 +205,14 @@ export class SqliteTarget implements CopyTarget {
 }
 
 /**
- * Opens a transaction that keeps everybody else out. With a rollback journal the rows of a new store are written once:
- * only pages that were there before are in the journal. With `EXTRA` the end of the journal is durable, too, which is
- * the commit. Source: https://sqlite.org/pragma.html#pragma_synchronous
+ * Opens a transaction that keeps everybody else out. With a rollback journal the rows of a new store are written once,
+ * because the journal has only pages that existed before. The deletion of the journal is the commit, and `EXTRA` makes
+ * it durable. Source: https://sqlite.org/pragma.html#pragma_synchronous
  */
 function beginAlone(connection: Connection): void {
   connection.pragma("journal_mode = DELETE");
   connection.pragma("synchronous = EXTRA");
-  // In KiB. The indexes of random ids are written to everywhere.
+  // In KiB. Random ids are written to pages all over their indexes.
   connection.pragma("cache_size = -64000");
   connection.run("BEGIN EXCLUSIVE");
 }
@@ -238,8 +238,9 @@ function writeHead(connection: Connection, { lineage, holdPosition }: StoreHead)
 }
 
 /**
- * Makes the links from each change to the pet's change before, the changes' numbers, the marks that lead into them, and
- * the pets' numbers of changes. Of a pet whose oldest changes were deleted, the first one that is left counts as its first.
+ * Derives data from the changes: for each change the pet's previous change and the change's number, for each pet its
+ * marks and its number of changes. If the oldest changes of a pet were deleted, the first one that is left counts as
+ * its first.
  */
 function linkChanges(connection: Connection): void {
   connection.run(
@@ -279,10 +280,10 @@ function* readRows(connection: Connection, { name, key, columns }: CopiedTable):
   yield piece;
 }
 
-/** The statement that inserts a row: the values of the table's columns, and 0 for those that are made anew later. */
-function insertSql({ name, columns }: CopiedTable, madeAnew: readonly string[] = []): string {
-  const names = [...Object.keys(columns), ...madeAnew];
-  const values = [...Object.keys(columns).map(() => "?"), ...madeAnew.map(() => "0")];
+/** The statement that inserts a row: the values of the table's columns, and 0 for those that are derived later. */
+function insertSql({ name, columns }: CopiedTable, derived: readonly string[] = []): string {
+  const names = [...Object.keys(columns), ...derived];
+  const values = [...Object.keys(columns).map(() => "?"), ...derived.map(() => "0")];
   return `INSERT INTO ${name} (${names.join(", ")}) VALUES (${values.join(", ")})`;
 }
 
@@ -314,7 +315,7 @@ function toColumn(value: CopiedValue): Value {
   return Array.isArray(value) ? JSON.stringify(value.map(String)) : (value as Value);
 }
 
-/** Reads what the history and the holds go on from. */
+/** Reads the lineage of the history, and the position of the newest hold. */
 function readHead(connection: Connection): StoreHead {
   return connection.get<StoreHead>(
     `SELECT lineage, ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'holds'), 0) AS holdPosition FROM history`,
@@ -334,7 +335,7 @@ function toCopyError(error: unknown, file: string): unknown {
   return isDriverError(error) ? toStoreFileError(error, file) : error;
 }
 
-/** Keeps servers from a store. Throws `StoreFileError` while one has it. */
+/** Keeps servers from using a store. Throws `StoreFileError` while one uses it. */
 function lockUnserved(file: string, consequence: string): ServerLock {
   try {
     return acquireServerLock(file);

@@ -8,7 +8,10 @@ import { resolveStore, StoreFileError, toStoreFileError } from "./store-file.ts"
 export interface DatabaseOptions extends ConnectionOptions {
   /** What to do when the file is missing: create it and its folders (the default), or refuse. */
   readonly ifMissing?: "create" | "refuse" | undefined;
-  /** The right to serve the store, where the caller has it. Without it, nobody may serve a store that is migrated. */
+  /**
+   * The right to serve the store, where the caller has it. Without it, a store is only migrated while no server uses
+   * it.
+   */
   readonly lock?: ServerLock | undefined;
   /** Hears how many rows of an older store's tables have been migrated. */
   readonly migrating?: ReportProgress | undefined;
@@ -35,7 +38,10 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
   }
 }
 
-/** Whether a file has a store that opening it would migrate. False for what cannot be opened, too. */
+/**
+ * Whether a file has a store of an older version, which `prepareDatabase` would migrate. False also for a file that
+ * cannot be opened.
+ */
 export function isOlderStore(file: string): boolean {
   if (!existsSync(file)) {
     return false;
@@ -52,7 +58,7 @@ export function isOlderStore(file: string): boolean {
   }
 }
 
-/** A server of an older version could not go on: so a command does not migrate what it serves. */
+/** Migrates a store that no server uses: a server of an older version could not go on after the migration. */
 function migrateUnserved(connection: Connection, file: string, { lock, migrating }: DatabaseOptions): void {
   const ownLock = lock === undefined && hasOlderSchema(connection) ? lockUnserved(file) : undefined;
   try {
@@ -84,8 +90,8 @@ export function openDatabase(path: string, options: ConnectionOptions = {}): Con
   connection.pragma("foreign_keys = ON");
   // A damaged page is noticed as soon as it is read.
   connection.pragma("cell_size_check = ON");
-  // The log is written back every 16 MB, not every 4 MB: each time costs the writers two syncs and many scattered
-  // writes.
+  // A checkpoint writes the log back every 16 MB, not every 4 MB. Each checkpoint costs the writers two syncs and many
+  // scattered writes.
   connection.pragma("wal_autocheckpoint = 4000");
   // The log grows during a long export or backup. It is cut down to this size afterwards.
   connection.pragma("journal_size_limit = 67108864");
@@ -111,7 +117,7 @@ export function identify(connection: Connection, file: string): DatabaseState {
   });
 }
 
-/** As `identify`. Throws `StoreFileError` for a store whose schema is not that of its version, too. */
+/** As `identify`. It also throws `StoreFileError` for a store whose schema is not the one of its version. */
 export function assertUsable(connection: Connection, file: string): DatabaseState {
   return connection.asOfOneMoment(() => {
     const state = identify(connection, file);
@@ -134,7 +140,7 @@ interface SchemaRow {
 
 /**
  * Returns how a store differs from the schema of its version, a line for each difference: what is missing, what is not
- * the same, what only a later version has, and what others have added. A trigger of theirs would run with our updates.
+ * the same, what only a later version has, and what others have added. A foreign trigger would run with our updates.
  * Tables of other programs, such as Litestream's, are allowed.
  */
 export function findSchemaFaults(connection: Connection): string[] {

@@ -28,7 +28,7 @@ export function oldestRevision(connection: Connection): bigint {
   return connection.get<{ oldest: bigint }>(`SELECT ifnull(min(revision), 1) AS oldest FROM changes`)?.oldest ?? 1n;
 }
 
-/** How far the history goes, of which changes before a time are no longer part. */
+/** How far the history goes. Changes before `keptSinceMs` are no longer part of it. */
 export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
   return connection.asOfOneMoment(() => {
     return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
@@ -36,8 +36,9 @@ export function historyBounds(connection: Connection, keptSinceMs: number): Hist
 }
 
 /**
- * The revision of the first change that was made at a time or after it, by bisection: clocks that were set back may
- * have left changes out of the order of time. To be called in a transaction.
+ * Finds the revision of the first change that was made at a time or after it, by bisection. If clocks were set back,
+ * changes may not be in the order of time: the result is then one of several such changes. To be called in a
+ * transaction.
  */
 export function findOldest(connection: Connection, keptSinceMs: number): bigint {
   let low = oldestRevision(connection);

@@ -73,7 +73,7 @@ interface RevisionRange {
 
 /** What a search of the history has found. */
 interface Search {
-  /** Of the changes, in the order asked for. */
+  /** The revisions of the changes, in the order asked for. */
   readonly revisions: readonly bigint[];
   /** The last revision that was searched, in this order. */
   readonly reached: bigint;
@@ -85,14 +85,16 @@ interface Condition {
   readonly values: readonly Value[];
 }
 
-/** Which changes match, as far as their counts tell. */
+/** The condition that `crossing` sets on a change. */
 function matchesOf(crossing: bigint | undefined): Condition {
   return crossing === undefined
     ? { sql: "true", values: [] }
     : { sql: "(before > ? AND after <= ?)", values: [crossing, crossing] };
 }
 
-/** Goes through the next revisions, which have no gap: without a filter through no more than are wanted. */
+/**
+ * Searches the next revisions. Without a filter it reads no more than `limit` of them, because revisions have no gap.
+ */
 function searchRevisions(
   connection: Connection,
   { petIds, crossing, limit, newestFirst }: ChangeQuery,
@@ -121,17 +123,19 @@ function searchRevisions(
  * jumps to the pet's next mark, or to its last change, and walks back to where it was: at most `changesPerMark` steps.
  */
 
-/** After so many steps a search ends with what it has found. They take a few milliseconds, and fill a whole page. */
+/**
+ * A search ends after this many steps, with what it has found. They take a few milliseconds, and can fill a whole page.
+ */
 const maxSteps = 1_000;
 
-/** The most pets that are walked one by one. For more, going through all changes is quicker. */
+/** The most pets whose changes are walked pet by pet. For more pets it is quicker to search all changes. */
 const maxWalked = 8;
 
 /** Finds the next changes of some pets in a range. Throws `PET_NOT_FOUND`. To be called in a transaction. */
 function searchPets(connection: Connection, query: ChangeQuery, range: RevisionRange): Search {
   const pets = [...new Set(query.petIds)].map((petId) => ({ petId, head: lastChangeOf(connection, petId) }));
-  const placed = query.newestFirst ? range.high : range.low;
-  if (pets.filter(({ head }) => head > placed).length > maxWalked) {
+  const start = query.newestFirst ? range.high : range.low;
+  if (pets.filter(({ head }) => head > start).length > maxWalked) {
     return searchRevisions(connection, query, range);
   }
   const revisions = new PetRevisions(connection, query.crossing);
@@ -227,8 +231,8 @@ class PetRevisions {
   }
 
   /**
-   * Walks from a change back to those above `low`. Returns the revisions of the changes that match, and where the walk
-   * would go on: at `low` where the changes before are no longer kept.
+   * Walks back from a change, over the changes above `low`. Returns the revisions of those that match, and the revision
+   * at which the walk goes on: `low` where no change above it is left.
    */
   walk(
     start: bigint,
@@ -275,7 +279,10 @@ export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: 
   return row?.found === 1n || oldestWanted(connection, keptSinceMs) > oldestRevision(connection);
 }
 
-/** See `StockStore.deleteOutdated`. Notes which holds have expired, too, so that these are deleted when it is time. */
+/**
+ * See `StockStore.deleteOutdated`. It also stores holds that are over as expired, so that they are deleted when it is
+ * time.
+ */
 export function deleteOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
   return connection.atomically(() => {
     noteExpired(connection, nowMs, Number(rowsPerStep));

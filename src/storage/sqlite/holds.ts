@@ -123,7 +123,7 @@ function heldFor(
   return findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity }).held;
 }
 
-/** Notes whether the hold is over. Throws `HOLD_NOT_FOUND`. */
+/** Finds a hold, and stores it as expired if it is over. Throws `HOLD_NOT_FOUND`. */
 function findHoldToEnd(connection: Connection, holdId: string, { nowMs }: WriteContext): ListedHold {
   const hold = findHold(connection, holdId);
   if (hold.state === "held" && holdStateAt(hold, nowMs) !== "held") {
@@ -147,8 +147,8 @@ function findHold(connection: Connection, id: string): ListedHold {
 }
 
 /*
- * Those that are over, and have not been noted to be, are few: they are found by their expiry. The others are found by
- * their positions. So no list goes through all that is held.
+ * Few holds are over and still stored as held. An index by expiry finds them. An index by position finds the others. So
+ * no list reads all holds that are stored as held.
  */
 function listStored(
   connection: Connection,
@@ -199,25 +199,25 @@ function holdFromRow(row: HoldRow): ListedHold {
 }
 
 /*
- * A hold is over at its expiry, whether it has been noted or not. What was found to be over once is noted, so that
- * it stays over when a clock is set back.
+ * A hold is over at its expiry, whatever its stored state is. A write that finds a hold over stores it as expired, so
+ * that it stays over when a clock is set back. Here this is called to note a hold.
  */
 
-/** What is held of a pet, and what no longer is. */
+/** How many of a pet are held, and how many no longer are. */
 interface StillHeld {
-  /** What the holds hold that are not over. */
+  /** The sum of the holds that are not over. */
   readonly held: bigint;
-  /** What those holds had held that were noted to be over. The stock says that so much less is held. */
+  /** The sum of the holds that were noted now. `held` of the stock was lowered by it. */
   readonly noted: bigint;
 }
 
-/** So many holds are noted in one step: a few milliseconds' worth. */
+/** How many holds are noted in one step: a few milliseconds' work. */
 const notedPerStep = 500;
 
 /**
- * Finds what is held of a pet. Notes the oldest of the holds that are over, in one step, and goes on only as long as the
- * answer to the question rests on them: otherwise whoever lets many holds expire at once would keep all writers waiting.
- * To be called in a transaction.
+ * Finds how many of a pet are held. Notes the oldest holds that are over, in one step. Notes more of them only where
+ * the write cannot be granted otherwise. So a large number of holds that expire at once does not keep all writers
+ * waiting. To be called in a transaction.
  */
 export function findStillHeld(
   connection: Connection,
@@ -236,7 +236,7 @@ export function findStillHeld(
   return { held: held - over, noted: over - left };
 }
 
-/** Returns what the holds that were noted have held. */
+/** Notes the oldest holds of a pet that are over. Returns their sum. */
 function noteOldest(connection: Connection, petId: bigint, nowMs: number): bigint {
   const noted = connection.all<{ readonly quantity: bigint }>(
     `UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms
@@ -250,7 +250,7 @@ function noteOldest(connection: Connection, petId: bigint, nowMs: number): bigin
   return noted.reduce((sum, { quantity }) => sum + quantity, 0n);
 }
 
-/** What the holds of a pet that are over, and have not been noted to be, hold together. */
+/** The sum of the holds of a pet that are over, and have not been noted yet. */
 function sumExpired(connection: Connection, petId: bigint, nowMs: number): bigint {
   const row = connection.get<{ readonly sum: bigint }>(
     `SELECT ifnull(sum(quantity), 0) AS sum FROM holds WHERE pet_id = ? AND state = 'held' AND expires_at_ms <= ?`,
@@ -261,8 +261,8 @@ function sumExpired(connection: Connection, petId: bigint, nowMs: number): bigin
 }
 
 /**
- * Notes which holds are over, of all pets, the oldest of them first, at most `limit`. Returns how many it has noted. To
- * be called in a transaction.
+ * Notes the holds of all pets that are over: the oldest first, at most `limit`. Returns how many. To be called in a
+ * transaction.
  */
 export function noteExpired(connection: Connection, nowMs: number, limit: number): number {
   const over = connection.all<{ readonly position: bigint; readonly pet_id: bigint; readonly quantity: bigint }>(
@@ -277,7 +277,7 @@ export function noteExpired(connection: Connection, nowMs: number, limit: number
   return over.length;
 }
 
-/** Notes that one hold is over. To be called in a transaction. */
+/** Notes one hold. To be called in a transaction. */
 function noteExpiredHold(
   connection: Connection,
   { position, petId, quantity }: Pick<ListedHold, "position" | "petId" | "quantity">,

@@ -10,8 +10,8 @@ interface RecordRow {
 }
 
 /**
- * Does a write once: where it was done before under the same idempotency key, returns what was the result then. What
- * `work` throws is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
+ * Does a write once. If it was done before under the same idempotency key, returns the result of that time. An error of
+ * `work` is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
  */
 export function doOnce<T>(connection: Connection, context: WriteContext, work: () => T): Written<T> {
   const remembered = recall<T>(connection, context);
@@ -23,7 +23,9 @@ export function doOnce<T>(connection: Connection, context: WriteContext, work: (
   return { value, isReplayed: false };
 }
 
-/** What the result of the same write was; undefined where it has not been done. Throws `IDEMPOTENCY_KEY_REUSED`. */
+/**
+ * Returns the remembered result of a write; undefined where it was not done before. Throws `IDEMPOTENCY_KEY_REUSED`.
+ */
 export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }: WriteContext): T | undefined {
   if (idempotency === undefined) {
     return undefined;
@@ -41,7 +43,7 @@ export function recall<T>(connection: Connection, { keyId, nowMs, idempotency }:
 /** Remembers the result of a write. To be called in the transaction that makes it. */
 export function remember(connection: Connection, { keyId, nowMs, idempotency }: WriteContext, result: unknown): void {
   if (idempotency !== undefined) {
-    // A record that has run out may still be there.
+    // An expired record may still be there.
     connection.run(
       `INSERT OR REPLACE INTO idempotency_records (key_id, idempotency_key, fingerprint, result, created_at_ms)
        VALUES (?, ?, unhex(?), ?, ?)`,

@@ -21,8 +21,8 @@ import { applyAll, markApplied } from "./unapplied-changes.ts";
 import { countChange } from "./writer/writes.ts";
 
 /**
- * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
- * records are gathered in temporary tables, which are no part of the store, and the store is locked for the merge only.
+ * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input: the
+ * records are staged in temporary tables, which are no part of the store, and only the merge locks the store.
  */
 export async function importAll(connection: Connection, imports: Imports, nowMs: number): Promise<ImportResult> {
   await stage(connection, imports);
@@ -129,8 +129,8 @@ function openEmpty(): Connection {
 }
 
 /**
- * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the
- * order of their ids. Each statement works on a whole set of rows, because an import may be of a million pets.
+ * Writes the stock of the staged pets. The history gets a change for each pet whose quantity or status is written, in
+ * the order of their ids. Each statement works on a whole set of rows, because an import may have a million pets.
  */
 function mergeStock(connection: Connection, nowMs: number): void {
   applyAll(connection);
@@ -173,7 +173,7 @@ interface ImportTable<Item> {
   readonly table: "pets" | "orders";
   /** All columns of the table but the id, with their types. None of them is ever null in the store. */
   readonly columns: ColumnTypes;
-  /** What the records have besides, and other tables keep. */
+  /** The other columns of the records, which other tables keep. */
   readonly otherColumns?: ColumnTypes | undefined;
   /** The values of all these columns, in their order; null for a field that the record does not change. */
   readonly toValues: (item: Item) => Value[];
@@ -223,7 +223,7 @@ const orderImport: ImportTable<RecordChange<Order>> = {
   ],
 };
 
-/** Gathers records in a new temporary table. Of several records with one id the later fields win. */
+/** Stages records in a new temporary table. Of several records with one id the later fields win. */
 async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
   { table, columns, otherColumns, toValues }: ImportTable<Item>,
@@ -252,7 +252,7 @@ interface CountsRow {
 }
 
 /**
- * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first record that has only
+ * Counts what a merge of the staged records would do. Throws `UnknownRecordError` for the first record that has only
  * some fields and is not in the store.
  */
 function countStaged(connection: Connection, importTable: ImportTable<never>): ImportCounts {
@@ -273,7 +273,7 @@ function countStaged(connection: Connection, importTable: ImportTable<never>): I
   return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
 }
 
-/** Merges the gathered records: a whole one replaces the stored one, another one changes the fields that it has. */
+/** Merges the staged records. A whole record replaces the stored one. Any other changes only the fields that it has. */
 function mergeStaged(connection: Connection, importTable: ImportTable<never>): void {
   const { table } = importTable;
   const names = Object.keys(importTable.columns);

@@ -16,7 +16,7 @@ interface InventoryRow {
   readonly id: bigint;
   readonly quantity: bigint;
   readonly status: string;
-  /** Of the last change. */
+  /** The revision of the last change. */
   readonly revision: bigint;
 }
 
@@ -28,7 +28,7 @@ export function listInventory(connection: Connection, query: InventoryQuery): In
   return listRows(connection, query).map(inventoryFromRow);
 }
 
-/** Rows of `stock`, with changes that have not been applied to them. */
+/** Rows of `stock`, each with its last change, which may not have been applied to the table. */
 function listRows(connection: Connection, query: InventoryQuery): InventoryRow[] {
   const { sql, values } = createListClause("pet_id", query);
   const rows = connection.all<InventoryRow>(
@@ -47,7 +47,9 @@ function listRows(connection: Connection, query: InventoryQuery): InventoryRow[]
       });
 }
 
-/** Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. */
+/**
+ * Pets that are newer than the revision are left out. So this reads on until the list has as many entries as asked for.
+ */
 function listAsOf(connection: Connection, query: InventoryQuery, revision: bigint): InventoryItem[] {
   const items: InventoryItem[] = [];
   let { after } = query;
@@ -62,7 +64,7 @@ function listAsOf(connection: Connection, query: InventoryQuery, revision: bigin
   }
 }
 
-/** The entries as they were after a revision, without those that were not there yet. */
+/** The entries as they were after a revision, without those that did not exist yet. */
 function putBack(connection: Connection, rows: readonly InventoryRow[], revision: bigint): InventoryItem[] {
   const late = rows.filter((row) => row.revision > revision);
   const former = late.length === 0 ? undefined : formerQuantities(connection, late, revision);
@@ -73,9 +75,9 @@ function putBack(connection: Connection, rows: readonly InventoryRow[], revision
 }
 
 /**
- * The quantities of pets before their first changes after a revision; null for a pet that was not there. Each pet's
- * changes are walked back, from the first mark after the revision, or from its last change. Where the history is no
- * longer kept back to the revision, the oldest change that is kept counts.
+ * The quantity of each pet before its first change after a revision; null for a pet that did not exist. The statement
+ * walks each pet's changes back: from the first mark after the revision, or else from the last change. Where the
+ * history is no longer kept back to the revision, the oldest change that is kept counts.
  */
 function formerQuantities(
   connection: Connection,

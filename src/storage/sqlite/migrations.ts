@@ -14,7 +14,7 @@ interface Redefinition {
 /** Moves all rows of a table that has an `id`, some at a time, so that each part reuses the space of the one before. */
 interface TableMove {
   readonly from: string;
-  /** The beginnings of the statements, which end with the rows to take. */
+  /** The first parts of the statements. The part that selects the rows is appended. */
   readonly inserts: readonly string[];
 }
 
@@ -270,8 +270,8 @@ export function hasOlderSchema(connection: Connection): boolean {
 }
 
 /**
- * Brings a file to the present schema, in one transaction: what ends it half-way leaves the file as it was. Its memory
- * does not grow with the tables. Reports how many rows of an older store are done. Throws where the file cannot be
+ * Brings a file to the present schema, in one transaction: if it ends half-way, the file is as it was. It takes the
+ * same memory for any number of rows. Reports how many rows of an older store are done. Throws where the file cannot be
  * written.
  */
 export function migrate(connection: Connection, report: ReportProgress = () => {}): void {

@@ -24,8 +24,8 @@ export interface ServerLock {
  * happens. Throws `StoreHeldError` and `StoreFileError`.
  *
  * The lock is an open write transaction on a small database beside the store, which is never removed. The process first
- * commits its id there, since others see only what is committed. Another process may do so in between: so this repeats
- * until the transaction is open and the id is its own.
+ * commits its id there, since others see only what is committed. Another process may commit its own id in between. So
+ * the two steps repeat until the transaction is open and the id is the process's own.
  */
 export function acquireServerLock(file: string): ServerLock {
   const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
@@ -53,7 +53,8 @@ function hold(connection: Connection, file: string): void {
   for (;;) {
     if (!begin(connection)) {
       const holder = readHolder(connection);
-      // A process that is about to commit its id has the transaction open, too: the file then names an earlier one.
+      // A process that is about to commit its id has the transaction open, too. The file then names an earlier process.
+      // So the lock counts as held only when two reads in a row find the same holder.
       if (holder !== undefined && holder.token !== token && holder.token === suspected) {
         throw new StoreHeldError(file, Number(holder.pid));
       }
@@ -67,7 +68,7 @@ function hold(connection: Connection, file: string): void {
   }
 }
 
-/** Whether the write transaction could be opened. */
+/** Opens the write transaction. Returns false where another process has it. */
 function begin(connection: Connection): boolean {
   try {
     connection.run("BEGIN IMMEDIATE");

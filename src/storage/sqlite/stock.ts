@@ -11,16 +11,16 @@ interface StockValues {
   readonly petId: bigint;
   readonly quantity: bigint;
   readonly status: PetStatus;
-  /** Of the last change; 0 before the first one. */
+  /** The revision of the last change; 0 before the first one. */
   readonly revision: bigint;
   /** How many changes there have been. */
   readonly changes: bigint;
-  /** The sum of the holds that nothing has ended, or noted to be over. */
+  /** The sum of the holds that are stored as held, some of which may be over. */
   readonly held: bigint;
   readonly lineage: string;
 }
 
-/** A pet's stock as an entry, whose version is made when it is asked for: most writes need none. */
+/** A pet's stock as an entry. The version is made when it is asked for, because most writes need none. */
 export class StoredStock implements StockValues, StockEntry {
   readonly petId: bigint;
   readonly quantity: bigint;
@@ -63,7 +63,7 @@ export function findStock(connection: Connection, petId: bigint): StoredStock | 
   return row && currentStock(connection, row, lineageOf(connection));
 }
 
-/** Finds the stock of those of the pets that there are. Throws `DamagedRowError`. */
+/** Finds the stock of those of the pets that exist. Throws `DamagedRowError`. */
 function findStocks(connection: Connection, petIds: readonly bigint[]): StoredStock[] {
   const rows = connection.all<StockRow>(
     `SELECT pet_id, quantity, revision, changes, held, status FROM json_each(?) CROSS JOIN stock ON pet_id = value`,
@@ -73,7 +73,7 @@ function findStocks(connection: Connection, petIds: readonly bigint[]): StoredSt
   return rows.map((row) => currentStock(connection, row, lineage));
 }
 
-/** A row with the pet's last change, which may not have been applied to it. */
+/** The stock in a row, with the pet's last change, which may not have been applied to the row. */
 function currentStock(connection: Connection, row: StockRow, lineage: string): StoredStock {
   const change = unappliedOf(connection).find(row.pet_id);
   const { quantity, revision, changes } = change !== undefined && change.revision > row.revision ? change : row;
@@ -92,10 +92,10 @@ function currentStock(connection: Connection, row: StockRow, lineage: string): S
 export const changesPerMark = 128;
 
 /**
- * Writes of stock within one transaction, with their history. They are gathered, and `flush` makes them: so what
- * is refused before has nothing to undo, and needs no savepoint. Until then only this object knows of them.
+ * The writes of stock of one transaction. They stay in memory until `flush` inserts them into the history. So a command
+ * that is refused before has nothing to undo, and needs no savepoint.
  *
- * They go into the history. `StockApplier` applies them to `stock` later.
+ * `StockApplier` applies the changes to the table `stock` later.
  */
 export class StockWrites {
   readonly #connection: Connection;
@@ -116,13 +116,13 @@ export class StockWrites {
     return this.#known.get(petId);
   }
 
-  /** Notes that something else has written what is held of a pet. */
+  /** Takes note that other code has written what is held of a pet. */
   setHeld(stock: StoredStock, held: bigint): void {
     const { petId, quantity, status, revision, changes, lineage } = stock;
     this.#known.set(petId, new StoredStock({ petId, quantity, status, revision, changes, held, lineage }));
   }
 
-  /** Sets a new stock count, and returns what will be stored then. */
+  /** Sets a new stock count. Returns the stock as it will be stored. */
   write(
     { petId, quantity: before, status, held, revision: previous, changes, lineage }: StoredStock,
     { kind, quantity, reason, reference }: StockWrite,
@@ -138,7 +138,7 @@ export class StockWrites {
     return written;
   }
 
-  /** Makes the writes. It is the last call. */
+  /** Inserts the changes. No write may follow. */
   flush(): void {
     this.#insertChanges();
     for (const { petId, quantity, revision, changes } of this.#written) {
@@ -149,7 +149,10 @@ export class StockWrites {
     }
   }
 
-  /** A change's revision is one above the highest, which is never deleted: so SQLite numbers them without a gap. */
+  /**
+   * SQLite gives each change a revision one above the highest. The newest change is never deleted, so revisions have no
+   * gap.
+   */
   #insertChanges(): void {
     let at = 0;
     for (; at + changesPerInsert <= this.#changes.length; at += changesPerInsert) {
@@ -161,7 +164,7 @@ export class StockWrites {
   }
 }
 
-/** Many rows in one statement take two thirds of the time that as many statements take. */
+/** One statement with many rows takes two thirds of the time of as many statements. */
 const changesPerInsert = 20;
 
 const insertOne = insertOf(1);

@@ -42,7 +42,7 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
       throw new StoreFileError(`${file}: there is no such store`);
     }
     makeFolderOf(file);
-    // Only where it is missing: closing a file drops all POSIX locks that this process holds on it.
+    // A file is opened here only if it is missing: closing a file drops all POSIX locks that this process holds on it.
     closeSync(openSync(file, "a", 0o600));
   }
   if (!statSync(file).isFile()) {
@@ -68,8 +68,8 @@ function makeFolderOf(file: string): void {
 }
 
 /**
- * Makes a folder, and the folders above it. Node's own recursive `mkdir` takes ENOENT for a missing parent. Where the
- * parent exists but takes no folders, such as /proc, it never returns.
+ * Makes a folder, and the folders above it. Node's own recursive `mkdir` takes ENOENT for a missing parent. It never
+ * returns where the parent exists but takes no folders, such as /proc.
  */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) {

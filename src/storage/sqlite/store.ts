@@ -60,8 +60,8 @@ export function openSqliteStore(file: string, options: DatabaseOptions & SqliteW
 }
 
 /**
- * How many changes of batches the writing thread has at once: twice as many as one batch may have, so that it need not
- * wait for the next ones. Other writes wait for no more than that, however many batches there are.
+ * How many changes of batches the writer thread has at once. It is twice as many as one batch may have, so that the
+ * thread need not wait for the next batch. Other writes never wait for more changes than these.
  */
 const changesAtOnce = 2_000;
 
@@ -161,7 +161,7 @@ export class SqliteStore implements Store {
     return this.#reads.read((connection) => listChanges(connection, query));
   }
 
-  /** Asks the reader first: where there is nothing to delete, the disk has nothing to write. */
+  /** Asks the reader first: where there is nothing to delete, nothing is written to the disk. */
   async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
     const isNeeded = this.#reads.read((connection) =>
       connection.asOfOneMoment(() => hasOutdated(connection, keptSinceMs, nowMs)),
@@ -203,7 +203,7 @@ export class SqliteStore implements Store {
   }
 
   async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
-    // A server imports nothing, and starts sooner without.
+    // A server imports nothing. Without this module it starts sooner.
     const { importAll } = await import("./import.ts");
     const connection = openDatabase(this.#path, this.#options);
     try {
@@ -318,7 +318,7 @@ export class SqliteStore implements Store {
     return abortable(() => this.#writer.changeTokens(), options);
   }
 
-  /** Asks both threads: reads and writes may fail apart. */
+  /** Asks both threads: reads and writes may fail independently. */
   async ready(options?: WaitOptions): Promise<void> {
     this.#reads.read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));
     await this.changeTokens(options);

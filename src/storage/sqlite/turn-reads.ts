@@ -3,9 +3,9 @@ import { type Connection, fromDriverError } from "./connection.ts";
 import { unappliedOf } from "./unapplied-changes.ts";
 
 /**
- * Reads over a connection. Reads of one turn of the event loop share a transaction, as it costs more than a small read:
- * the file is locked and unlocked. None of them misses a write that it should see. Whoever asks in this turn asked
- * before the first read: requests and other threads' messages arrive between turns.
+ * Runs reads over a connection. Reads of one turn of the event loop share a transaction, because a transaction locks
+ * and unlocks the file, which costs more than a small read. No read misses a write that it should see: requests and
+ * other threads' messages arrive between turns, so all reads of a turn were asked for before the first one runs.
  */
 export class TurnReads {
   readonly #connection: Connection;
@@ -33,7 +33,7 @@ export class TurnReads {
     try {
       this.#commit();
     } catch {
-      // After a damaged page SQLite throws even here. If the transaction is still open, the next read fails by it.
+      // After a damaged page SQLite throws even here. If the transaction is still open, the next read fails, too.
     }
   }
 

@@ -3,13 +3,14 @@ import type { Connection } from "./connection.ts";
 import { headOf } from "./history-bounds.ts";
 
 /*
- * A commit appends its changes to the history, and leaves quantity, revision and number of changes in `stock` as they
- * are. The rows of a group's pets lie on as many pages, and each page would be written for a few bytes. The writing thread
- * applies the changes of many groups to `stock` together, in the order of ids. `history.applied_revision` says up to which
- * change all have been applied; of the later ones, some may have been. So a pet's stock is its row, or its last change
- * after that revision where that is newer. `held` and `status` are written at once.
+ * A commit appends its changes to the history. It leaves quantity, revision and number of changes in `stock` as they
+ * are: the rows of a group's pets are on different pages, and each page would be written for a few bytes. The writer
+ * thread applies the changes of many groups to `stock` together, in the order of ids. All changes up to
+ * `history.applied_revision` have been applied, and maybe some later ones. So a pet's stock is its row in `stock`, or
+ * its last change after this revision, whichever is newer. `held` and `status` are written at once.
  *
- * In SQL the view `current_stock` says the same. It goes through all unapplied changes, so it is for queries of many rows.
+ * In SQL the view `current_stock` has the same stock. It reads all unapplied changes, so it is for queries of many
+ * rows.
  */
 
 /** A pet's stock after its last change. */
@@ -77,18 +78,18 @@ export class UnappliedChanges {
     return BigInt64Array.from(this.#byPet.keys()).sort();
   }
 
-  /** What a transaction, or a part of one, goes back to when it is rolled back: see `goBack`. */
+  /** The position to which `goBack` returns after a rollback. */
   get position(): Position {
     return { applied: this.#applied, head: this.#head };
   }
 
-  /** To be called where a transaction begins: others may have committed since the last one. */
+  /** To be called when a transaction begins: others may have committed since the last one. */
   expire(): void {
     this.#isCurrent = false;
     this.#noted.length = 0;
   }
 
-  /** To be called where a transaction, or a part of one, was rolled back, with the position that it began at. */
+  /** To be called after the rollback of a transaction or a savepoint, with the position at which it began. */
   goBack({ applied, head }: Position): void {
     while (this.#head > head && this.#noted.length > 0) {
       const { petId, former } = this.#noted.pop() as NotedChange;
@@ -100,7 +101,7 @@ export class UnappliedChanges {
       }
     }
     if (this.#applied !== applied) {
-      // Entries are missing that were applied and no longer are. They are read again.
+      // The rollback has taken back applied changes, whose entries are missing here. They are read again.
       this.#byPet.clear();
       this.#applied = 0n;
       this.#head = 0n;
@@ -108,7 +109,9 @@ export class UnappliedChanges {
     }
   }
 
-  /** Notes a change that this transaction has made, so that it need not be read. They come in their order. */
+  /**
+   * Notes a change that this transaction has made, so that it need not be read. Changes come in the order of revisions.
+   */
   note(petId: bigint, change: ChangedStock): void {
     this.#noted.push({ petId, former: this.#byPet.get(petId) });
     this.#byPet.set(petId, change);
@@ -175,7 +178,10 @@ export function applyAll(connection: Connection): void {
   markApplied(connection);
 }
 
-/** Marks all changes as applied, by a writer that has written them to `stock` itself. To be called in a transaction. */
+/**
+ * Marks all changes as applied. It is for a writer that has written them to `stock` itself. To be called in a
+ * transaction.
+ */
 export function markApplied(connection: Connection): void {
   const head = headOf(connection);
   connection.run(`UPDATE history SET applied_revision = ?`, head);

@@ -42,10 +42,10 @@ export function listUsage(connection: Connection): KeyUsage[] {
   return rows.map((row) => keyUsageFromRows(row, calls.get(row.key_id) ?? []));
 }
 
-/** Servers that have saved nothing since this many others began are forgotten: they have ended long ago. */
+/** A server is forgotten once this many others have begun after it. It has ended: a file has one server at a time. */
 const rememberedServers = 100;
 
-/** Whether a save is a new one. It is not, when the server repeats a save that has taken effect. */
+/** Records a save. Returns false where the server repeats a save that has taken effect. */
 function recordSave(connection: Connection, server: string, number: number): boolean {
   const sql = `SELECT number FROM usage_saves WHERE server = ?`;
   const last = connection.get<{ readonly number: bigint }>(sql, server);

@@ -30,10 +30,10 @@ import { checkDatabase, openForReading } from "./check.ts";
 
 /**
  * Copies what a connection sees to a new file. The copy has no log beside it, is readable by its owner only, and gets
- * its name when it is complete. Its history is of another lineage. Throws `StoreFileError` when the name is taken, and
+ * its name when it is complete. Its history has another lineage. Throws `StoreFileError` when the name is taken, and
  * the file system's errors.
  *
- * The copy needs a connection of its own. It reads as of one moment, so that writers do not restart it.
+ * The connection must have no other user. The copy reads in one transaction, so that writers do not restart it.
  */
 export async function backUp(connection: Connection, file: string, report?: ReportProgress): Promise<void> {
   assertFree(file);
@@ -95,8 +95,8 @@ function detachLog(file: string): void {
 }
 
 /**
- * Gives a copy a history of its own. The copy lacks what clients read later, and its next revisions tell of other
- * changes. A backup may be served where it lies. An older store gets its lineage when it is migrated.
+ * Gives a copy a lineage of its own. The copy lacks changes that clients read later, and its next revisions are other
+ * changes. A backup may be served without a restore. An older store gets its lineage when it is migrated.
  */
 function beginLineage(file: string): void {
   const connection = new Connection(file);
@@ -111,7 +111,7 @@ function beginLineage(file: string): void {
 
 /**
  * Writes a large file without holding up others that write to the same disk. Each piece is synced by itself: otherwise
- * a server's next sync would wait for the whole file. After each piece the disk is left alone for as long as that took.
+ * a server's next sync would wait for the whole file. After each piece the thread pauses for as long as the piece took.
  */
 export class PacedFsync implements Disposable {
   readonly #descriptor: number;
@@ -136,16 +136,16 @@ export class PacedFsync implements Disposable {
   }
 }
 
-/** A backup comes to its end on a very busy machine, too. */
+/** The longest pause, in milliseconds. With it, a backup comes to its end on a very busy machine, too. */
 const longestPauseMs = 100;
 
 /** How long to wait for another process to close the store, in milliseconds. */
 const busyTimeoutMs = 1_000;
 
 /**
- * Replaces a store with a copy of a backup, once the copy is known to be sound. Keeps the former store beside it, and
- * returns the name of that; undefined when there was none. A crash at any moment leaves one of the two stores in place,
- * whole.
+ * Replaces a store with a copy of a backup, once the copy is known to be sound. Keeps the former store beside the new
+ * one, and returns its name there; undefined when there was none. A crash at any moment leaves one of the two stores in
+ * place, whole.
  *
  * Throws `StoreHeldError` while the store is served. Throws `StoreFileError` while another process uses the store, for
  * a backup that is not sound, and where a store kept by an earlier restore would be lost.
@@ -225,7 +225,7 @@ function keep(path: string, keptAs: string): Connection | undefined {
   for (const end of ["-wal", "-journal"].filter((each) => existsSync(path + each))) {
     // An interrupted restore may have left an older one.
     rmSync(keptAs + end, { force: true });
-    // SQLite removes the log of a store that it cannot read.
+    // SQLite removes the log of a store that it cannot read: a second name keeps the log.
     linkSync(path + end, keptAs + end);
   }
   const connection = new Connection(path, { busyTimeoutMs });
@@ -251,7 +251,7 @@ function removeLogs(file: string): void {
   }
 }
 
-/** The server that may use the former store may use the new one. */
+/** Gives the draft the owner and mode of the former store, so that the same server may use it. */
 function takeOwner(draft: string, path: string): void {
   const { mode, uid, gid } = statSync(path);
   chmodSync(draft, mode);

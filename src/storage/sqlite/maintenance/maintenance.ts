@@ -51,8 +51,8 @@ export class SqliteMaintenance implements StoreMaintenance {
   readonly #reader: Connection | undefined;
 
   /**
-   * `reader` is a connection that is open anyway. SQLite keeps the files of a closed one open for as long as the process
-   * has another: so what is read at each scrape needs it.
+   * `reader` is a connection that is open anyway, for what is read at each scrape. SQLite keeps the files of a closed
+   * connection open for as long as the process has another one. So a connection for each scrape would leave files open.
    */
   constructor(file: string, options: ConnectionOptions = {}, reader?: Connection) {
     this.#file = file;

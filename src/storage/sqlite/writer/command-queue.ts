@@ -30,8 +30,8 @@ const textBytes = capacity * 256;
  * slot   = petId:int64 amount:int64 nowMs:float64 kind:int32 textPlace:int32 textLengths:int32[7]
  * answer = quantity:int64 (unused):int64 revision:float64 code:int32
  *
- * A position counts all commands ever put, and wraps around at 32 bits. A command has its slot from when it is put until
- * its answer has been read. Its texts follow one another; the length of an absent one is -1.
+ * A position counts all commands ever put, and wraps around at 32 bits. A command keeps its slot until its answer has
+ * been read. Its texts follow one another; the length of an absent one is -1.
  */
 const slotBytes = 64;
 const slotsStart = 64;
@@ -49,8 +49,8 @@ const [setKind, adjustKind, adjustAllowingNegativeKind] = [0, 1, 2];
 
 /**
  * A queue of stock commands for the writing thread, in memory that both threads share. One thread puts commands and
- * reads the answers, the other takes and answers them. Sending them as messages would double the work of the serving
- * thread for a command.
+ * reads the answers, the other takes and answers them. With messages instead, a command would be twice as much work for
+ * the serving thread.
  */
 export class CommandQueue {
   /** The other thread makes its end of the queue from this. */
@@ -60,11 +60,11 @@ export class CommandQueue {
   readonly #float64s: Float64Array;
   readonly #int32s: Int32Array;
   readonly #texts: TextRing;
-  /** The marks after the texts of each slot. */
+  /** The mark of the texts of each slot: see `TextRing.mark`. */
   readonly #textMarks = new Float64Array(capacity);
-  /** Of the oldest command whose answer has not been read. */
+  /** The position of the oldest command whose answer has not been read. */
   #readPosition: number;
-  /** The API key of the last command. Mostly it is that of the next one, too, and is not written again. */
+  /** The API key of the last command. Mostly the next command has the same key, which is then not written again. */
   #keyId: string | undefined;
 
   constructor(memory = new SharedArrayBuffer(textsStart + textBytes)) {
@@ -212,7 +212,10 @@ const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, 
 
 const inMessageCode = -5;
 
-/** Stands in the queue for an outcome that does not fit there, such as a replay or an error: the message has that. */
+/**
+ * Stands in the queue for an outcome that does not fit there, such as a replay or an error. The group's message has
+ * this outcome.
+ */
 export const inMessage: QueuedAnswer = { code: inMessageCode, quantity: 0n, revision: 0 };
 
 export function answerDone({ status, quantity, revision }: StoredStock): QueuedAnswer {
@@ -267,7 +270,7 @@ const bytesPerUnit = 3;
  */
 class TextRing {
   readonly #bytes: Buffer;
-  /** How many bytes have ever been used, and freed. Bytes that are skipped at the end of the ring count. */
+  /** How many bytes have ever been used, and freed. Bytes that are skipped at the end of the ring count as used. */
   #used = 0;
   #freed = 0;
 
@@ -285,7 +288,9 @@ class TextRing {
     return this.#used % this.#bytes.length;
   }
 
-  /** Makes room for texts of so many UTF-16 code units, one after the other. False when there is none. */
+  /**
+   * Makes room for texts of so many UTF-16 code units in all, one after the other. Returns false when there is no room.
+   */
   reserve(units: number): boolean {
     const needed = units * bytesPerUnit;
     const left = this.#bytes.length - this.place;

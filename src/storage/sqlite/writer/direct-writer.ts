@@ -52,7 +52,7 @@ export class DirectWriter implements StoreWriter {
     this.#opened ??= this.#open();
     const { groups } = await this.#opened;
     const group = commitAlone(groups, task);
-    // The reads of this turn share a transaction, which does not see the write.
+    // The reads of this turn share a transaction that does not see the write. So the caller goes on in the next turn.
     await setImmediate();
     const { tasks, petIds } = group.others ?? { tasks: [], petIds: [] };
     for (const listener of petIds.length === 0 ? [] : this.#listeners) {
@@ -65,7 +65,7 @@ export class DirectWriter implements StoreWriter {
   }
 
   async #open() {
-    // Commands that only read start sooner without.
+    // Without this module, commands that only read start sooner.
     const { GroupWriter } = await import("./group-writer.ts");
     const connection = openDatabase(this.#path, this.#options);
     return { connection, groups: new GroupWriter(connection, new FileIdentity(this.#path)) };

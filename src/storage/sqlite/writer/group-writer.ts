@@ -25,7 +25,7 @@ import {
   writes,
 } from "./writes.ts";
 
-/** What becomes of a group that is committed, for the serving thread. */
+/** The result of a committed group, for the serving thread. */
 export interface WrittenGroup {
   /** One for each command, for the queue. */
   readonly answers: readonly QueuedAnswer[];
@@ -55,11 +55,11 @@ export class GroupWriter {
   }
 
   /**
-   * Commits a group. A command or task that is refused, or fails alone, leaves the others alone; returns what became of
-   * each. Throws when the group fails as a whole, and nothing of it has been done then.
+   * Commits a group, and returns the outcome of each command and task. If one is refused or fails, the others are still
+   * done. Throws when the group fails as a whole, and has done nothing of it then.
    *
-   * A savepoint for each part would cost a good part of a batch's time. So they are run without; and when one fails, once
-   * more, each part in a savepoint of its own.
+   * Savepoints would take a good part of the time, so the group first runs without them. If a part fails, the group is
+   * rolled back, and runs once more with each part in a savepoint of its own.
    */
   commit(commands: readonly QueuedCommand[], tasks: readonly Task[]): WrittenGroup {
     this.#file.assertUnmoved();
@@ -84,7 +84,7 @@ export class GroupWriter {
     const hasMore = this.#transact(() => {
       if (this.#applier.hasMore) {
         this.#applier.applyStep();
-        // Without it, other processes would take the commit for one of another program.
+        // Without this count, other processes would take the commit for one of another program.
         countChange(this.#connection, "others");
         counters.push("others");
       }
@@ -94,7 +94,10 @@ export class GroupWriter {
     return hasMore;
   }
 
-  /** Applies what is left, so that other programs may read the table alone. To be called before the connection closes. */
+  /**
+   * Applies the remaining changes, so that other programs can read the table `stock` without the history. To be called
+   * before the connection closes.
+   */
   applyRest(): void {
     try {
       for (let steps = 0; steps < closingSteps && this.applyStep(); steps++) {}
@@ -110,7 +113,7 @@ export class GroupWriter {
         return work();
       });
     } catch (error) {
-      // A part fails before anything is applied.
+      // A part fails before the applier runs, which then need not start anew.
       if (!(error instanceof FailedPart)) {
         this.#applier.startAnew();
       }
@@ -118,7 +121,7 @@ export class GroupWriter {
     }
   }
 
-  /** Runs a transaction, or a part of one. What was noted of the stock goes back with it. */
+  /** Runs a transaction or a savepoint. A rollback also takes back what was noted of unapplied changes. */
   #atomically<T>(work: () => T): T {
     const { position } = this.#unapplied;
     try {
@@ -220,7 +223,7 @@ function toResult(result: CommandResult, counters: Set<ChangeCounter>): QueuedAn
     case "replayed":
       return { value: { value: result.entry, isReplayed: true } };
     default:
-      // A refused command may have noted which holds are over.
+      // A refused command may have stored holds as expired.
       counters.add("others");
       return answerRefused(result);
   }

@@ -2,7 +2,7 @@ import { DomainError, type ErrorCode, storeUnavailable } from "../../../domain/e
 import { DamagedRowError, isMediumFailure } from "../connection.ts";
 import { StoreFileError } from "../store-file.ts";
 
-/** What becomes of one write. It is sent between threads, where errors lose their class. */
+/** The outcome of one write. It is sent between threads, where errors lose their class. */
 export type Outcome = { readonly value: unknown } | Refusal | Failure;
 
 /** A domain error. */
@@ -16,7 +16,7 @@ export interface Failure {
   readonly isMediumFailure: boolean;
 }
 
-/** Returns what a write returns, or its refusal by a domain error. Throws its other errors. */
+/** Returns what a write returns. A domain error becomes a refusal. Other errors are thrown. */
 export function resultOrRefusal<T>(write: () => T): T | Refusal {
   try {
     return write();
@@ -28,7 +28,7 @@ export function resultOrRefusal<T>(write: () => T): T | Refusal {
   }
 }
 
-/** Makes a failure of an error. Its code tells more than its message: whether a write failed, or a sync. */
+/** Turns an error into a failure. The message gets SQLite's code, which tells whether a write failed, or a sync. */
 export function toFailure(error: unknown): Failure {
   if (isMediumFailure(error)) {
     return { error: new Error(`${error.message} (${error.code})`), isMediumFailure: true };

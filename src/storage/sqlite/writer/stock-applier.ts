@@ -2,24 +2,27 @@ import type { Connection } from "../connection.ts";
 import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 
 /**
- * From so many unapplied changes on, each group applies some. The more there are, the more of them share a page of
- * `stock`; but each connection keeps all of them, and reads all of them the first time.
+ * From this many unapplied changes on, each group applies some. The more there are, the more of them share a page of
+ * `stock`. But each connection reads all of them at first, and keeps them in memory.
  */
 const mostUnapplied = 16_384;
 
-/** A group applies at least so many pets' changes, and twice as many as it makes: so it gets ahead of them. */
+/**
+ * A group applies the changes of at least this many pets, and of twice as many as it has changes. So the unapplied
+ * changes get fewer.
+ */
 const leastApplied = 32;
 
-/** How many are applied in one step while nobody writes: a millisecond or two. */
+/** How many pets' changes are applied in one step while nobody writes: a millisecond or two. */
 const appliedPerStep = 512;
 
-/** One passage over the pets that have unapplied changes. */
-interface Passage {
+/** One pass over the pets that have unapplied changes. */
+interface Pass {
   readonly petIds: BigInt64Array;
-  /** The newest change when it began. Once it has ended, all changes up to this one have been applied. */
+  /** The newest change when the pass began. When the pass has ended, all changes up to this one have been applied. */
   readonly upTo: bigint;
   next: number;
-  /** Whether some could not be applied, because their page is damaged. */
+  /** Whether some changes could not be applied, because their page is damaged. */
   hasFailed: boolean;
 }
 
@@ -27,8 +30,10 @@ interface Passage {
 export class StockApplier {
   readonly #connection: Connection;
   readonly #unapplied: UnappliedChanges;
-  #passage: Passage | undefined;
-  /** The newest change when a passage failed last. The next one begins as many changes later as ever. */
+  #pass: Pass | undefined;
+  /**
+   * The newest change at the end of the last pass that failed. The next pass begins the usual number of changes later.
+   */
   #failedAt = 0n;
 
   constructor(connection: Connection) {
@@ -36,26 +41,29 @@ export class StockApplier {
     this.#unapplied = unappliedOf(connection);
   }
 
-  /** Applies some, if there are many. To be called in the transaction of a group, last, with its number of changes. */
+  /**
+   * Applies some changes, if there are many. To be called at the end of a group's transaction, with the group's number
+   * of changes.
+   */
   applyBeside(changes: number): void {
-    if (changes > 0 && (this.#passage !== undefined || this.#isDue(mostUnapplied))) {
+    if (changes > 0 && (this.#pass !== undefined || this.#isDue(mostUnapplied))) {
       this.#apply(Math.max(leastApplied, 2 * changes));
     }
   }
 
   /** Whether there are changes to apply. To be called in a transaction. */
   get hasMore(): boolean {
-    return this.#passage !== undefined || this.#isDue(1);
+    return this.#pass !== undefined || this.#isDue(1);
   }
 
-  /** Applies some. To be called in a transaction. */
+  /** Applies some changes. To be called in a transaction. */
   applyStep(): void {
     this.#apply(appliedPerStep);
   }
 
-  /** To be called where a transaction was rolled back that has applied some. */
+  /** To be called after the rollback of a transaction that had applied changes. */
   startAnew(): void {
-    this.#passage = undefined;
+    this.#pass = undefined;
   }
 
   #isDue(most: number): boolean {
@@ -63,24 +71,24 @@ export class StockApplier {
   }
 
   #apply(most: number): void {
-    const passage = this.#passage ?? this.#begin();
-    const petIds = passage.petIds.subarray(passage.next, passage.next + most);
-    passage.next += most;
+    const pass = this.#pass ?? this.#begin();
+    const petIds = pass.petIds.subarray(pass.next, pass.next + most);
+    pass.next += most;
     if (!this.#tryToApply(petIds)) {
-      passage.hasFailed = true;
+      pass.hasFailed = true;
     }
-    if (passage.next >= passage.petIds.length) {
-      this.#end(passage);
+    if (pass.next >= pass.petIds.length) {
+      this.#end(pass);
     }
   }
 
-  #begin(): Passage {
-    this.#passage = { petIds: this.#unapplied.petIds(), upTo: this.#unapplied.head, next: 0, hasFailed: false };
-    return this.#passage;
+  #begin(): Pass {
+    this.#pass = { petIds: this.#unapplied.petIds(), upTo: this.#unapplied.head, next: 0, hasFailed: false };
+    return this.#pass;
   }
 
-  #end({ upTo, hasFailed }: Passage): void {
-    this.#passage = undefined;
+  #end({ upTo, hasFailed }: Pass): void {
+    this.#pass = undefined;
     if (hasFailed) {
       this.#failedAt = this.#unapplied.head;
       return;
@@ -90,7 +98,10 @@ export class StockApplier {
     this.#unapplied.noteApplied(upTo);
   }
 
-  /** A damaged page of `stock` is no reason to refuse a group, whose changes are in the history. */
+  /**
+   * Returns false where a page of `stock` is damaged. The group is committed all the same: its changes are in the
+   * history.
+   */
   #tryToApply(petIds: BigInt64Array): boolean {
     try {
       this.#connection.atomically(() => {

@@ -15,16 +15,16 @@ import { findStillHeld } from "../holds.ts";
 import { doOnce, recall, remember } from "../idempotency.ts";
 import { StockWrites, type StoredStock } from "../stock.ts";
 
-/** What becomes of a command: `replayed` is what became of it before. */
+/** The result of a command. With `replayed`, the command was done before, and `entry` is the result of that time. */
 export type CommandResult =
   | { readonly outcome: "done"; readonly stock: StoredStock }
   | { readonly outcome: "replayed"; readonly entry: StockEntry }
   | StockRefusal;
 
-/** What a command is done with. */
+/** What a command needs to run. */
 export interface CommandSetting {
   readonly connection: Connection;
-  /** Makes the writes, of which none is stored yet. It knows the command's pet. */
+  /** Collects the writes, which are not stored yet. It has read the stock of the command's pet. */
   readonly writes: StockWrites;
   readonly context: WriteContext;
 }
@@ -43,7 +43,7 @@ export function changeStock(command: StockCommand, setting: CommandSetting): Com
   return result;
 }
 
-/** As `changeStock`, but throws what is a refusal, and makes the write. To be called in a transaction. */
+/** As `changeStock`, but throws a refusal as an error, and flushes the write. To be called in a transaction. */
 export function changeStockOrThrow(
   connection: Connection,
   command: StockCommand,
@@ -110,7 +110,7 @@ function carryOut(command: StockCommand, setting: CommandSetting): Decided {
   return { outcome: "done", stock: writes.write(stock as StoredStock, write, context) };
 }
 
-/** What is held of the command's pet. Notes which holds are over. */
+/** How many of the command's pet are held. Stores holds as expired: see `findStillHeld`. */
 function heldFor({ petId, delta }: AdjustStock, { connection, writes, context }: CommandSetting): bigint {
   const stock = writes.find(petId);
   if (stock === undefined) {

@@ -27,7 +27,7 @@ const port = parentPort as MessagePort;
 /** After this time without writes, the thread applies the changes that its groups have left unapplied. */
 const idleMs = 1_000;
 
-const idling = setTimeout(applyWhileIdle, idleMs);
+const idleTimer = setTimeout(applyWhileIdle, idleMs);
 let nextStep: NodeJS.Immediate | undefined;
 
 port.on("message", (first: WriterMessage) => {
@@ -46,14 +46,14 @@ function* waitingMessages(): Generator<WriterMessage> {
 }
 
 function close(): void {
-  clearTimeout(idling);
+  clearTimeout(idleTimer);
   clearImmediate(nextStep);
   groups.applyRest();
   connection.close();
   port.close();
 }
 
-/** Commits the tasks and all commands that there are, and those that arrive meanwhile after that. */
+/** Commits the tasks and all waiting commands in one group. Commands that arrive meanwhile are in the next group. */
 function commitAll(tasks: readonly Task[]): void {
   const commands = queue.take();
   if (commands.length > 0 || tasks.length > 0) {
@@ -61,10 +61,10 @@ function commitAll(tasks: readonly Task[]): void {
   }
   if (commands.length > 0 || tasks.some(({ name }) => name !== "changeTokens")) {
     clearImmediate(nextStep);
-    idling.refresh();
+    idleTimer.refresh();
   }
   if (!queue.sleep()) {
-    // Messages may wait as well.
+    // Messages may wait, too, so the event loop takes its turn first.
     setImmediate(commitAll, []);
   }
 }

@@ -104,7 +104,7 @@ export class Writer implements StoreWriter {
 
   async close(): Promise<void> {
     if (this.#isBusy) {
-      // This is done after all that was asked for before.
+      // The thread does this task after all earlier ones.
       await Promise.allSettled([this.changeTokens()]);
     }
     const thread = this.#thread;

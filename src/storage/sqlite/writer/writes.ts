@@ -24,8 +24,8 @@ import type { Failure, Outcome } from "./outcome.ts";
 import { changeStockInBatch, changeStockOrThrow } from "./stock-commands.ts";
 
 /**
- * What the writer thread can be asked to do, besides commands. Each write is atomic by itself, because a group of them
- * shares one transaction.
+ * The writes that the writer thread can do, besides commands. Each write is atomic by itself, because the writes of a
+ * group share one transaction.
  */
 export const writes = {
   createKey,
@@ -48,7 +48,10 @@ export const writes = {
   saveProgress,
 };
 
-/** The counter that each write adds to, even where it changes nothing. The history numbers the changes of stock. */
+/**
+ * The counter that each write adds to, even where it changes nothing. Changes of stock need none: the history numbers
+ * them.
+ */
 export const writeCounters: Readonly<Record<keyof Writes, ChangeCounter>> = {
   createKey: "keys",
   rotateKey: "keys",
@@ -81,7 +84,7 @@ export type Task =
   | { readonly name: keyof Writes; readonly args: readonly unknown[] }
   | { readonly name: "changeTokens" };
 
-/** Writes what a store is asked to. The promises resolve when it is on disk, and reject with `UNAVAILABLE`. */
+/** Does the writes of a store. A promise resolves when its write is on disk. It may reject with `UNAVAILABLE`. */
 export interface StoreWriter {
   /** Hears of all changes of the stock, in the order of their revisions. */
   onChanges(listener: (changes: CommittedChanges) => void): void;
@@ -105,16 +108,16 @@ export type GroupOutcome = CommittedWrites | FailedGroup;
 export interface CommittedWrites extends CommittedGroup {
   /** How many commands are answered. */
   readonly commandCount: number;
-  /** That of the last change. Without meaning where the group has changed no stock. */
+  /** The revision of the last change. It has no meaning where the group has changed no stock. */
   readonly revision: number;
   /** The lineage of the history. */
   readonly lineage: string;
   readonly others?: OtherOutcomes | undefined;
 }
 
-/** What most groups lack. */
+/** Outcomes that most groups do not have. */
 export interface OtherOutcomes {
-  /** Those of the commands whose answers do not fit into the queue, in their order. */
+  /** The outcomes of the commands whose answers do not fit into the queue, in their order. */
   readonly commandOutcomes: readonly Outcome[];
   readonly tasks: readonly Outcome[];
   /** The pets that tasks have changed, in the order of the changes, which come after those of the commands. */
@@ -146,8 +149,8 @@ export function countChange(connection: Connection, counter: ChangeCounter): voi
 }
 
 /**
- * Tells the changes of others from those that one connection has made. Its tokens are the stored counters, less its own
- * changes.
+ * Tells the changes of others from those that one connection has made. The tokens are the stored counters, less the
+ * connection's own changes.
  */
 export class ChangeTracker {
   readonly #connection: Connection;
@@ -188,7 +191,9 @@ export class ChangeTracker {
     };
   }
 
-  /** Counts commits by other programs, such as SQLite's shell, which count no change: they may have changed anything. */
+  /**
+   * Counts commits of programs that do not add to the counters, such as SQLite's shell. They may have changed anything.
+   */
   #findUncounted(counted: number): number {
     const version = this.#connection.pragma("data_version") as bigint;
     if (this.#version !== undefined && version !== this.#version && counted === this.#counted) {
