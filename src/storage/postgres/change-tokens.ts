@@ -2,25 +2,28 @@ import type { ChangeTokens, ChangeTopic } from "../../domain/store.ts";
 import { Connection, type Queryable } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
 
-/** The writer of imports. It also has the counts of writers that are gone. */
+/** The writer under which imports are counted. It also takes over the counts of writers that have ended. */
 export const anyWriter = "";
 
-/** Where PostgreSQL tells of changes, with the writer that has made them. */
+/** The channel for notifications of changes. A notification's text is the writer that has made them. */
 export const changesChannel = "petstore_changes";
 
 /** How changes are counted. */
 export interface ChangeCount {
-  /** Whose changes they are. */
+  /** The writer that makes the changes. */
   readonly writer: string;
-  /** Whether the commit tells those who listen. */
+  /** Whether the commit sends a notification. */
   readonly tells: boolean;
 }
 
-/** Whoever makes many changes tells of them so often at most, in milliseconds. */
+/** The least time between two notifications of a writer of stock, in milliseconds. */
 export const tellingPauseMs = 20;
 
-/** How long after a notification those changes are asked for that were not told. */
-const untoldMs = 2 * tellingPauseMs;
+/**
+ * How long after a notification the listener calls back once more, in milliseconds: for later changes that had no
+ * notification.
+ */
+const followUpMs = 2 * tellingPauseMs;
 
 /** Counts changes of a topic, in the transaction that makes them. */
 export async function countChanges(
@@ -43,7 +46,7 @@ export async function countChanges(
   );
 }
 
-/** How often others than a writer have changed each topic. */
+/** How often other writers than this one have changed each topic. */
 export async function readChangeTokens(connection: Queryable, writer: string): Promise<ChangeTokens> {
   const rows = await connection.query<{ topic: ChangeTopic; count: bigint }>(
     `SELECT topic, sum(count)::bigint AS count FROM change_counts WHERE writer <> $1 GROUP BY topic`,
@@ -53,15 +56,15 @@ export async function readChangeTokens(connection: Queryable, writer: string): P
   return { keys: 0, stock: 0, usage: 0, webhooks: 0, ...Object.fromEntries(counts) };
 }
 
-/** Leaves the counts of the writer `$1` to the writer `$2`: for others nothing changes. */
+/** Moves the counts of the writer `$1` to the writer `$2`. So the change tokens of other writers stay the same. */
 export const retireWriter = `
   WITH own AS (DELETE FROM change_counts WHERE writer = $1 RETURNING topic, count)
   INSERT INTO change_counts AS known (writer, topic, count) SELECT $2, topic, count FROM own ORDER BY topic
   ON CONFLICT (writer, topic) DO UPDATE SET count = known.count + excluded.count`;
 
 /**
- * Does the same for the writers that are no registered servers: those that were killed, and commands. One of these may
- * still be there, and then counts anew. To be called in a transaction.
+ * Moves the counts of all writers that are not registered servers to `anyWriter`: those of killed servers, and of
+ * commands. A command that still runs then begins a new count. To be called in a transaction.
  */
 export async function retireForgottenWriters(connection: Queryable): Promise<void> {
   await connection.query(
@@ -81,16 +84,19 @@ export async function retireForgottenWriters(connection: Queryable): Promise<voi
 /** How long to wait before a lost connection is opened again, in milliseconds. */
 const pauseMs = 1_000;
 
-/** Hears of the changes of other writers at once, over a connection of its own. What it misses, a later question tells. */
+/**
+ * Hears of the changes of other writers at once, over a connection of its own. Changes that it misses are found when
+ * the change tokens are next read.
+ */
 export class ChangeListener {
   readonly #address: DatabaseAddress;
   readonly #heard: () => void;
   #connection: Connection | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #untold: NodeJS.Timeout | undefined;
+  #followUp: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `writer` is the one whose changes are not told. */
+  /** `heard` is not called for changes of `writer`. */
   constructor(address: DatabaseAddress, writer: string, heard: () => void) {
     this.#address = address;
     this.#heard = heard;
@@ -100,7 +106,7 @@ export class ChangeListener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#untold);
+    clearTimeout(this.#followUp);
     await this.#connection?.close();
   }
 
@@ -128,8 +134,8 @@ export class ChangeListener {
 
   #hear(): void {
     this.#heard();
-    clearTimeout(this.#untold);
-    this.#untold = setTimeout(this.#heard, untoldMs).unref();
+    clearTimeout(this.#followUp);
+    this.#followUp = setTimeout(this.#heard, followUpMs).unref();
   }
 
   #listenLater(writer: string): void {

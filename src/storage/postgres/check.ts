@@ -12,9 +12,9 @@ import { webhookClaimMs } from "./webhooks.ts";
 const maxFaults = 100;
 
 /**
- * Looks for faults in a store: for rows that break what the service relies on. Returns a line for each fault, and
- * changes nothing. All rules see the same moment, whatever others write. The pages are PostgreSQL's own: `pg_amcheck`
- * verifies them. Throws `DatabaseError` when the database cannot be read as a store at all.
+ * Looks for faults in a store: for rows that break a rule that the service relies on. Returns a line for each fault,
+ * and changes nothing. All rules see the same snapshot, whatever others write. PostgreSQL's `pg_amcheck` verifies the
+ * pages. Throws `DatabaseError` when the database cannot be read as a store at all.
  */
 export function checkDatabase(url: string, report?: ReportProgress): Promise<string[]> {
   const address = parseDatabaseUrl(url);
@@ -40,7 +40,10 @@ async function findFaults(connection: Connection, report?: ReportProgress): Prom
   return faults;
 }
 
-/** What the service relies on, and the schema cannot express. Each selects a `fault` for each row that breaks it. */
+/**
+ * The rules that the service relies on, and the schema cannot express. Each statement selects a `fault` for each row
+ * that breaks its rule.
+ */
 const invariants: readonly string[] = [
   `SELECT 'order ' || id || ': its shipDate must be in the years 1 to 9999' AS fault FROM orders
    WHERE ${isImpossibleTime("ship_date_ms")}`,

@@ -16,9 +16,9 @@ import { migrateAlone, schemaVersion } from "./migrations.ts";
 import { findLivingServer } from "./servers.ts";
 
 /**
- * Opens the store in a database to be copied. Until it is disposed of, no server can begin to use the store, and whoever
- * writes to it waits for the 5 s of a lock, and fails. Throws `DatabaseError` while a server uses it, and for what is no
- * store of this version.
+ * Opens the store in a database, to copy it. Until the source is disposed of, no server can begin to use the store, and
+ * other writers fail after the 5 s of the lock timeout. Throws `DatabaseError` while a server uses the store, and for a
+ * database that is no store of this version.
  */
 export async function openPostgresSource(url: string): Promise<CopySource> {
   const side = await openSide(parseDatabaseUrl(url));
@@ -45,7 +45,7 @@ async function assertCopyable({ connection, address }: OpenedSide): Promise<void
   }
 }
 
-/** One side of a copy. All that it does is in one transaction, which ends with the connection at the latest. */
+/** One side of a copy. It runs in one transaction, which ends with the connection at the latest. */
 class PostgresSide implements CopySide {
   readonly shown: string;
   readonly identity: string;
@@ -131,7 +131,7 @@ class PostgresTarget extends PostgresSide implements CopyTarget {
     return this.run(async ({ connection }) => {
       await writeHead(connection, head);
       await advanceSequences(connection);
-      // The first plans would otherwise take the tables for empty.
+      // Without statistics the first plans would assume that the tables are empty.
       await connection.script(`ANALYZE ${copiedTables.map(({ name }) => name).join(", ")}`);
     });
   }
@@ -168,7 +168,7 @@ async function writeHead(connection: Connection, { lineage, holdPosition }: Stor
   );
 }
 
-/** The next number comes behind those that were copied. */
+/** Sets the sequences, so that the next number follows those that were copied. */
 async function advanceSequences(connection: Connection): Promise<void> {
   for (const table of ["keys", "webhooks", "webhook_attempts"]) {
     await connection.query(
@@ -194,7 +194,10 @@ async function openSide(address: DatabaseAddress): Promise<OpenedSide> {
   }
 }
 
-/** A host has many names, and anybody may ask for these: the server's start in microseconds, the database, the schema. */
+/**
+ * Identifies a store by the server's start in microseconds, the database and the schema. Every user may read these, and
+ * they do not depend on the name of the host.
+ */
 async function readIdentity(connection: Connection): Promise<string> {
   const [row] = await connection.query<{ identity: string }>(
     `SELECT 'postgres ' || extract(epoch FROM pg_postmaster_start_time()) || ' ' || oid || ' ' || current_schema()
@@ -204,7 +207,10 @@ async function readIdentity(connection: Connection): Promise<string> {
   return row?.identity ?? "";
 }
 
-/** Begins a transaction that may take long, and be silent meanwhile. It sees what is there once it has read anything. */
+/**
+ * Begins a transaction that may take long, and may be idle meanwhile. With REPEATABLE READ, its first read takes the
+ * snapshot.
+ */
 async function beginLong(connection: Connection, mode = ""): Promise<void> {
   await connection.script(
     `BEGIN ${mode}; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0`,
@@ -214,7 +220,7 @@ async function beginLong(connection: Connection, mode = ""): Promise<void> {
 /**
  * Keeps all others from writing to a store until the transaction ends. Throws `DatabaseError` while a server uses it.
  *
- * `LOCK` reads nothing: so a transaction that sees one moment sees one behind the last write.
+ * `LOCK` takes no snapshot. So the snapshot of a REPEATABLE READ transaction comes after the last write of others.
  */
 async function lockUnserved(
   { connection, address }: OpenedSide,
@@ -249,19 +255,19 @@ async function* readRows(connection: Connection, table: CopiedTable): AsyncGener
   await connection.script(`CLOSE copied_${name}`);
 }
 
-/** Texts in the order of their bytes, as other backends have them. */
+/** Orders texts by their bytes, as other backends do. */
 function orderOf({ key, columns }: CopiedTable): string {
   return key.map((column) => (columns[column] === "text" ? `${column} COLLATE "C"` : column)).join(", ");
 }
 
-/** Hands on rows one by one. */
+/** Passes rows on one by one. */
 async function* flatten(pieces: AsyncIterable<readonly CopiedRow[]>): AsyncGenerator<CopiedRow> {
   for await (const rows of pieces) {
     yield* rows;
   }
 }
 
-/** Reads what the history and the holds go on from. */
+/** Reads the lineage of the history, and the position of the newest hold. */
 async function readHead(connection: Connection): Promise<StoreHead> {
   const [head] = await connection.query<StoreHead>(`SELECT lineage, hold_position AS "holdPosition" FROM head`);
   return head as StoreHead;

@@ -2,7 +2,7 @@ import { Connection, LostConnectionError, sqlStateOf } from "./connection/connec
 import { type DatabaseAddress, DatabaseError } from "./connection/database-url.ts";
 import { migrate, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
-/** PostgreSQL's `server_version_num` of the oldest version that is taken. */
+/** The `server_version_num` of the oldest supported version of PostgreSQL. */
 const leastVersion = 150_000;
 
 /** How long the first connection may take, in milliseconds. A database out of reach is refused within 12 s. */

@@ -20,7 +20,7 @@ interface ChangeRow {
 
 const columns = "revision, pet_id, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms";
 
-/** Reads what a time bound means to whole milliseconds, which may be infinite. */
+/** Converts a time bound, which may be infinite, to whole milliseconds. */
 function firstKeptMs(keptSinceMs: number): bigint {
   if (!Number.isFinite(keptSinceMs)) {
     return keptSinceMs > 0 ? maxInt64 : minInt64;
@@ -29,8 +29,9 @@ function firstKeptMs(keptSinceMs: number): bigint {
 }
 
 /**
- * How far the history goes, of which changes before a time are no longer part. The first change that was made at the
- * time or after it is found by bisection: clocks that were set back may have left changes out of the order of time.
+ * How far the history goes. Changes before `keptSinceMs` are no longer part of it. The first change that was made at
+ * this time or after it is found by bisection. If clocks were set back, changes may not be in the order of time: the
+ * result is then one of several such changes.
  */
 export async function historyBounds(connection: Queryable, keptSinceMs: number): Promise<HistoryBounds> {
   const [row] = await connection.query<HistoryBounds>(
@@ -50,7 +51,7 @@ export async function historyBounds(connection: Queryable, keptSinceMs: number):
   return row as HistoryBounds;
 }
 
-/** How many changes one search goes through at most: a few milliseconds' work. It returns what it has found by then. */
+/** How many changes one search reads at most: a few milliseconds' work. It returns what it has found by then. */
 const maxSearched = 10_000;
 
 /** Throws `PET_NOT_FOUND`. */
@@ -66,7 +67,7 @@ export async function listChanges(connection: Queryable, query: ChangeQuery): Pr
   return { changes, searchedTo: changes.length === query.limit ? changes.at(-1)?.revision : reached };
 }
 
-/** Returns the first pet that there is not. */
+/** Returns the first of the pets that does not exist. */
 async function findUnknownPet(connection: Queryable, petIds: readonly bigint[]): Promise<bigint | undefined> {
   if (petIds.length === 0) {
     return undefined;
@@ -79,7 +80,10 @@ async function findUnknownPet(connection: Queryable, petIds: readonly bigint[]):
   return unknown?.id;
 }
 
-/** How many changes a search has gone through, and where it has come; beside a change that it has found, or none. */
+/**
+ * How many changes a search has read, and the last revision of them. Each row also has one of the changes that were
+ * found, if there are any.
+ */
 interface SearchRow {
   readonly searched: bigint;
   readonly reached: bigint | null;
@@ -92,8 +96,8 @@ interface Search {
 }
 
 /**
- * Goes through the next changes, and returns those that match. Of each pet as many changes are read as are wanted of all
- * of them: so the first ones are among them.
+ * Reads the next changes, and returns those that match. It reads as many changes of each pet as are wanted in all, so
+ * that the first changes of all pets are among them.
  */
 async function search(
   connection: Queryable,
@@ -165,8 +169,8 @@ export async function hasOutdated(connection: Queryable, keptSinceMs: number, no
 }
 
 /**
- * See `StockStore.deleteOutdated`. Notes which holds have expired, too, so that these are deleted when it is time. To be
- * called in a transaction.
+ * See `StockStore.deleteOutdated`. It also stores holds that are over as expired, so that they are deleted when it is
+ * time. To be called in a transaction.
  */
 export async function deleteOutdated(connection: Connection, keptSinceMs: number, nowMs: number): Promise<boolean> {
   const [lock] = await connection.query<{ taken: boolean }>(
@@ -174,7 +178,7 @@ export async function deleteOutdated(connection: Connection, keptSinceMs: number
     housekeepingLock,
   );
   if (lock?.taken !== true) {
-    // Another server is at it. If all were, the writers would always wait for one of them.
+    // Another server deletes at present. If all servers did, the writers would always wait for one of them.
     return false;
   }
   await lockHead(connection);

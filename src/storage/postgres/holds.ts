@@ -47,8 +47,8 @@ export async function getHold(connection: Queryable, id: string, nowMs: number):
 }
 
 /**
- * By descending position. Those that are over, and have not been noted to be, are few: they are found by their expiry.
- * The others are found by their positions, state by state. So no list goes through all that is held.
+ * By descending position. Few holds are over and still stored as held. An index by expiry finds them. An index by
+ * position finds the others, state by state. So no list reads all holds that are stored as held.
  */
 export async function listHolds(
   connection: Queryable,

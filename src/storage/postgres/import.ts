@@ -18,9 +18,9 @@ import { takeSteps } from "./migrations.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
 /**
- * Imports all of the pets and orders, or none, over a connection of its own. Slow input keeps nobody from writing: the
- * records are gathered in temporary tables. Then imports wait for one another, because they alone write pets and orders;
- * other writers wait only while the stock is merged.
+ * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input,
+ * because the records are first staged in temporary tables. Then imports wait for one another, because only they write
+ * pets and orders. Other writers wait only while the stock is merged.
  */
 export function importAll(address: DatabaseAddress, imports: Imports, nowMs: number): Promise<ImportResult> {
   return staging(address, imports, async (connection) => {
@@ -52,7 +52,7 @@ export async function previewImportInto(
     throw new DatabaseError(`${address.shown}: there is no such store`);
   }
   return staging(address, imports, async (connection) => {
-    // Where there is no store, one is made in the transaction, which is not committed.
+    // Where there is no store, the transaction makes one. It is not committed.
     await takeSteps(connection, version);
     return describe(connection);
   });
@@ -62,7 +62,7 @@ function hasChanges({ pets, orders }: ImportResult): boolean {
   return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
 }
 
-/** Gathers the records in a transaction, which the work may commit. */
+/** Stages the records in a transaction, and runs the work in it. The work may commit. */
 async function staging<T>(
   address: DatabaseAddress,
   { pets = [], orders = [] }: Imports,
@@ -112,9 +112,9 @@ async function findStrays(connection: Connection): Promise<StrayOrders> {
 }
 
 /**
- * Writes the gathered pets' stock, and a change of the history for each pet whose quantity or status is written, in the
- * order of their ids, under the lock of the head. Each statement works on a whole set of rows, because an import may be
- * of a million pets.
+ * Writes the stock of the staged pets, under the lock of the head row. The history gets a change for each pet whose
+ * quantity or status is written, in the order of their ids. Each statement works on a whole set of rows, because an
+ * import may have a million pets.
  */
 async function mergeStock(connection: Queryable, nowMs: number): Promise<void> {
   const { revision: head } = await lockHead(connection);
@@ -152,7 +152,7 @@ interface ImportTable<Item> {
   readonly table: "pets" | "orders";
   /** All columns of the table but the id, with their types. None of them is ever null in the store. */
   readonly columns: ColumnTypes;
-  /** What the records have besides, and other tables keep. */
+  /** The other columns of the records, which other tables keep. */
   readonly otherColumns: ColumnTypes;
   /** The values of all these columns, in their order; null for a field that the record does not change. */
   readonly toValues: (item: Item) => CopiedValue[];
@@ -189,7 +189,7 @@ const orderImport: ImportTable<RecordChange<Order>> = {
   ],
 };
 
-/** Gathers records in a new temporary table. Of several records with one id the later fields win. */
+/** Stages records in a new temporary table. Of several records with one id the later fields win. */
 async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
   importTable: ImportTable<Item>,
@@ -198,7 +198,7 @@ async function stageAll<Item extends { readonly id: bigint }>(
   const { table, toValues } = importTable;
   const types = { ...importTable.columns, ...importTable.otherColumns };
   const names = Object.keys(types);
-  // Lists stand as texts, so that several records with one id can be put together.
+  // Lists are kept as text here, so that several records with one id can be merged.
   const columns = Object.entries(types).map(([name, type]) => `${name} ${type === "text[]" ? "text" : type}`);
   await connection.script(
     `CREATE TEMP TABLE sent_${table} (position bigint, id bigint, ${columns.join(", ")}) ON COMMIT DROP`,
@@ -235,7 +235,7 @@ interface CountsRow {
 }
 
 /**
- * Counts what a merge of the gathered records would do. Throws `UnknownRecordError` for the first record that has only
+ * Counts what a merge of the staged records would do. Throws `UnknownRecordError` for the first record that has only
  * some fields and is not in the store.
  */
 async function countStaged(connection: Connection, importTable: ImportTable<never>): Promise<ImportCounts> {
@@ -257,7 +257,7 @@ async function countStaged(connection: Connection, importTable: ImportTable<neve
   return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
 }
 
-/** Merges the gathered records: a whole one replaces the stored one, another one changes the fields that it has. */
+/** Merges the staged records. A whole record replaces the stored one. Any other changes only the fields that it has. */
 async function mergeStaged(connection: Connection, importTable: ImportTable<never>): Promise<void> {
   const { table } = importTable;
   const names = Object.keys(importTable.columns);

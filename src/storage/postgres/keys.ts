@@ -101,7 +101,7 @@ export async function countKeys(connection: Queryable, atMs: number): Promise<Ke
 }
 
 /*
- * Each of the changes that follow locks the key's row first, and is to be called in a transaction.
+ * Each change below locks the key's row first. To be called in a transaction.
  */
 
 /** Adds a secret to a key. The other secrets end at the given time, unless they end sooner. */

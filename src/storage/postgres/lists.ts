@@ -11,7 +11,10 @@ interface InventoryRow {
   readonly status: PetStatus;
 }
 
-/** An entry as it is, and what its quantity was after a revision: null for a pet that was not there. */
+/**
+ * An entry as it is now. If it has changed after a revision (`is_late`), `former` is its quantity at this revision;
+ * null for a pet that did not exist.
+ */
 interface DatedRow extends InventoryRow {
   readonly is_late: boolean;
   readonly former: bigint | null;
@@ -30,10 +33,10 @@ export async function listInventory(connection: Queryable, query: InventoryQuery
 }
 
 /**
- * Reads on until the list is as long as it may be, because pets that are newer than the revision are left out. The
- * quantity after a revision is the one before the pet's first change after it; where the history is no longer kept
- * back to the revision, the oldest change that is kept counts. Needs no transaction: the stock after a revision does
- * not change.
+ * Pets that are newer than the revision are left out. So this reads on until the list has as many entries as asked for.
+ * The quantity at a revision is the one before the pet's first later change. Where the history is no longer kept back
+ * to the revision, the oldest change that is kept counts. This needs no transaction, because the stock at a revision
+ * does not change.
  */
 async function listAsOf(connection: Queryable, query: InventoryQuery, revision: bigint): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
@@ -159,7 +162,10 @@ function createListClause(id: string, { statuses, after, limit }: ListQuery<stri
   };
 }
 
-/** For one status the index is sorted by id; several would have to be sorted, so all ids are gone through. */
+/**
+ * For one status, the index has the rows in the order of ids. For several, PostgreSQL would have to sort the rows, so
+ * the statement goes through all ids.
+ */
 function filterSql(statuses: readonly string[]): string {
   if (statuses.length === 0) {
     return "AND $2::text[] IS NOT NULL";

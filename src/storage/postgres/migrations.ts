@@ -3,9 +3,9 @@ import { type Connection, migrationLock } from "./connection/connection.ts";
 
 /**
  * The steps that lead from an empty database to the present schema. A step that was released is never changed. Servers
- * of the version before go on while a step is taken and behind it: it adds, and takes nothing away that they use. A new
- * column has a default or may be null. No statement selects `*` of a table: a connection's prepared statements may not
- * change their columns.
+ * of the version before go on during a step and after it. So a step only adds, and removes nothing that they use. A new
+ * column has a default or may be null. No statement selects `*` of a table, because the result columns of a prepared
+ * statement must not change.
  */
 const migrations: readonly string[] = [
   `CREATE TABLE petstore_schema (  -- marks the database as a pet store
@@ -191,7 +191,7 @@ const migrations: readonly string[] = [
 /** The version of the schema that this program reads and writes. */
 export const schemaVersion = migrations.length;
 
-/** Brings a database to the present schema, in one transaction. Whoever does so at the same time waits. */
+/** Brings a database to the present schema, in one transaction. Other migrations of the database wait meanwhile. */
 export async function migrate(connection: Connection, present: number): Promise<void> {
   if (present >= schemaVersion) {
     return;
@@ -199,7 +199,7 @@ export async function migrate(connection: Connection, present: number): Promise<
   await connection.transaction(() => migrateAlone(connection));
 }
 
-/** The same within a transaction of the caller, at whose end the others go on. */
+/** The same within a transaction of the caller. Other migrations wait until this transaction ends. */
 export async function migrateAlone(connection: Connection): Promise<void> {
   await connection.query(`SELECT pg_advisory_xact_lock($1)`, migrationLock);
   // Read again within the lock: another process may have migrated the database meanwhile.
@@ -219,8 +219,8 @@ export async function takeSteps(connection: Connection, version: number): Promis
 }
 
 /**
- * The version of the schema; undefined where the database is no pet store. It looks into the catalogue: `to_regclass`
- * remembers within a transaction that there was no such table.
+ * The version of the schema; undefined where the database is no pet store. This reads the catalogue, because
+ * `to_regclass` remembers within a transaction that there was no such table.
  */
 export async function readSchemaVersion(connection: Connection): Promise<number | undefined> {
   const found = await connection.query(

@@ -6,10 +6,10 @@ import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import type { Pool } from "./connection/pool.ts";
 import { identify, withConnection } from "./database.ts";
 
-/** How often a server tells that it lives, in milliseconds. */
+/** How often a server sends a heartbeat, in milliseconds. */
 const heartbeatMs = 1_000;
 
-/** A server that has told nothing for so long has ended. Its successor waits for that. */
+/** A server that has sent no heartbeat for this long counts as ended. Its successor waits for this long. */
 const silence = "6 seconds";
 
 /** Servers that have ended are forgotten after this time. */
@@ -39,15 +39,18 @@ export async function listServers(connection: Queryable): Promise<RegisteredServ
   return rows.map(serverFromRow);
 }
 
-/** A server that uses the store. Undefined where all have ended; one that was killed counts for the time of a silence. */
+/**
+ * A server that uses the store. Undefined where all have ended. A server that was killed counts as alive for the time
+ * of `silence`.
+ */
 export async function findLivingServer(connection: Queryable): Promise<RegisteredServer | undefined> {
   const [row] = await connection.query<ServerRow>(`SELECT ${columns} FROM servers WHERE ${isAlive} LIMIT 1`);
   return row && serverFromRow(row);
 }
 
 /**
- * As `listServers`, by the URL of the database. Unlike opening the store, this migrates nothing, and a replica answers
- * it. Throws `DatabaseError`.
+ * As `listServers`, by the URL of the database. Unlike opening the store, this migrates nothing, and works on a
+ * replica. Throws `DatabaseError`.
  */
 export function listServersAt(url: string): Promise<RegisteredServer[]> {
   const address = parseDatabaseUrl(url);
@@ -60,9 +63,9 @@ export function listServersAt(url: string): Promise<RegisteredServer[]> {
 }
 
 /**
- * Registers a server under an id of its own. Where it or another one counts alone, the other one must have ended: so this
- * waits for a heartbeat of that, or for the end of the time in which one must come. Throws `DatabaseError` where the
- * other one lives.
+ * Registers a server under an id of its own. Where this server or another one counts limits alone, the other one must
+ * have ended. So this waits until the other one sends a heartbeat, or counts as ended. Throws `DatabaseError` if it
+ * sends a heartbeat.
  */
 export async function registerServer(
   pool: Pool,
@@ -86,7 +89,7 @@ export async function registerServer(
   }
 }
 
-/** Returns the server that stands in the way, or undefined where there is none any more. */
+/** Registers a server, unless another one prevents it. Returns that one, or undefined after the registration. */
 async function tryToRegister(
   connection: Connection,
   id: string,
@@ -101,7 +104,7 @@ async function tryToRegister(
   if (rival !== undefined) {
     return serverFromRow(rival);
   }
-  // A silent server that counts alone may only have been held up: without its row it knows that it must end.
+  // A silent server that counts alone may still run. When it finds that its row is gone, it ends.
   await connection.query(
     `DELETE FROM servers
      WHERE ((counts_alone OR $1) AND NOT ${isAlive}) OR last_seen_at < clock_timestamp() - interval '${remembered}'`,
@@ -117,7 +120,7 @@ async function insertServer(
   id: string,
   { version, countsAlone, clock }: RegisteringOptions,
 ): Promise<void> {
-  await tell(
+  await write(
     connection,
     clock,
     `INSERT INTO servers (id, version, counts_alone, started_at, last_seen_at)
@@ -128,8 +131,8 @@ async function insertServer(
   );
 }
 
-/** Tells that a server lives, and learns what time that was. Returns whether its row was written. */
-async function tell(connection: Queryable, clock: DatabaseClock, sql: string, ...values: Value[]): Promise<boolean> {
+/** Writes the row of a server, and learns the database's time from it. Returns whether a row was written. */
+async function write(connection: Queryable, clock: DatabaseClock, sql: string, ...values: Value[]): Promise<boolean> {
   const askedAtMs = performance.now();
   const [row] = await connection.query<{ shown_ms: number }>(
     `${sql} RETURNING (extract(epoch FROM last_seen_at) * 1000)::float8 AS shown_ms`,
@@ -143,28 +146,28 @@ async function tell(connection: Queryable, clock: DatabaseClock, sql: string, ..
 
 function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerRegistration {
   const { countsAlone, replaced, clock } = options;
-  let isTelling = false;
-  async function tellAgain(): Promise<void> {
-    if (isTelling) {
+  let isSending = false;
+  async function sendHeartbeat(): Promise<void> {
+    if (isSending) {
       return;
     }
-    isTelling = true;
+    isSending = true;
     try {
-      const isKnown = await tell(pool, clock, `UPDATE servers SET last_seen_at = clock_timestamp() WHERE id = $1`, id);
+      const isKnown = await write(pool, clock, `UPDATE servers SET last_seen_at = clock_timestamp() WHERE id = $1`, id);
       if (!isKnown && countsAlone) {
         clearInterval(timer);
         replaced();
       } else if (!isKnown) {
-        // It was silent for so long that it was forgotten, which does no harm to a server that shares what it counts.
+        // After a long silence the server's row was deleted. A server that shares its counts registers again.
         await insertServer(pool, id, options);
       }
     } catch {
-      // The database is away. The next heartbeat tells.
+      // The database cannot be reached. The next heartbeat tries again.
     } finally {
-      isTelling = false;
+      isSending = false;
     }
   }
-  const timer = setInterval(() => void tellAgain(), heartbeatMs);
+  const timer = setInterval(() => void sendHeartbeat(), heartbeatMs);
   return {
     id,
     clock: clock.now,
@@ -185,20 +188,23 @@ function serverFromRow(row: ServerRow): RegisteredServer {
 }
 
 /**
- * The database's clock, as a server knows it from the answers to its questions. All servers go by it, so that each
- * judges alike whether a hold or a key is over, whatever its own machine's clock shows.
+ * The database's clock, as a server knows it from the database's answers. All servers use it, so that they agree
+ * whether a hold or a key is over, whatever the clocks of their machines show.
  *
- * An answer tells the time no better than its round trip was short. So it moves the clock only as far as it proves it
- * wrong, and a late one proves little.
+ * The database reads its clock at an unknown moment of a round trip. So an answer gives two bounds for the time: the
+ * clock moves only as far as it is out of these bounds. A slow answer has wide bounds, and hardly moves the clock.
  */
 export class DatabaseClock {
-  /** How far it is ahead of `performance.now()`, in milliseconds. */
+  /** How far the clock is ahead of `performance.now()`, in milliseconds. */
   #aheadMs: number | undefined;
 
-  /** The time in milliseconds of the Unix epoch. */
+  /** The time in milliseconds since the Unix epoch. */
   readonly now = (): number => Math.round(performance.now() + (this.#aheadMs ?? performance.timeOrigin));
 
-  /** Is told what the database's clock has shown between a question and its answer, by `performance.now()`. */
+  /**
+   * Takes a time that the database's clock has shown between a question and its answer. The times of these two are of
+   * `performance.now()`.
+   */
   learn(shownMs: number, askedAtMs: number, answeredAtMs: number): void {
     const [least, most] = [shownMs - answeredAtMs, shownMs - askedAtMs];
     this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? (least + most) / 2, least), most);

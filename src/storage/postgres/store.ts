@@ -112,7 +112,7 @@ const changesAtOnce = 2_000;
 /** How many changes of batches wait: seconds of work. */
 const maxWaitingChanges = 100_000;
 
-/** How many writes of other things wait. */
+/** How many other writes wait at most. */
 const maxWaitingWrites = 1_000;
 
 /** How many keys are looked up at once, and how many wait for that. */
@@ -127,7 +127,7 @@ export class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #groups: GroupWriter;
   #listener: ChangeListener | undefined;
-  /** Whose changes are told apart from those of others; and the server that is registered. */
+  /** The id of this store object: under it changes are counted, and a server is registered. */
   readonly #writer = randomUUID();
   readonly #batches = new Lane({
     width: changesAtOnce,
@@ -379,7 +379,7 @@ export class PostgresStore implements Store {
     return abortable(() => readChangeTokens(this.#pool, this.#writer), options);
   }
 
-  /** Hears of them by a notification; with `listen=off` nobody does. */
+  /** Uses notifications. With `listen=off` it never calls back. */
   onOthersChange(listener: () => void): void {
     if (this.#address.listens) {
       this.#listener ??= new ChangeListener(this.#address, this.#writer, listener);
@@ -394,7 +394,7 @@ export class PostgresStore implements Store {
     return listServers(this.#pool);
   }
 
-  /** Throws `DatabaseError` while another server uses the store that may not use it together with this one. */
+  /** Throws `DatabaseError` while another server uses the store, and one of the two must be the only one. */
   registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
     return registerServer(this.#pool, { id: this.#writer, shown: this.#address.shown }, options);
   }
@@ -404,7 +404,7 @@ export class PostgresStore implements Store {
     await this.#batches.idle();
     await this.#rareWrites.idle();
     await this.#groups.close();
-    // Where the database is away, nothing is lost: the counts stay as they are.
+    // Where the database cannot be reached, nothing is lost: the counts stay as they are.
     await this.#pool.query(retireWriter, this.#writer, anyWriter).catch(() => {});
     await this.#pool.close();
   }
@@ -413,7 +413,7 @@ export class PostgresStore implements Store {
     return options?.signal === undefined ? this.#groups.run(task) : abortable(() => this.#groups.run(task), options);
   }
 
-  /** Changes something that servers keep in memory, in order, and counts that as a change of its topic. */
+  /** Writes data that servers keep in memory, and counts a change of its topic. These writes run one by one. */
   #change<T>(topic: ChangeTopic, write: (connection: Connection) => Promise<T>): Promise<T> {
     const change = () =>
       this.#pool.transaction(async (connection) => {

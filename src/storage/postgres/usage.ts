@@ -82,10 +82,10 @@ function mergeInto(stored: Map<string, KeyUsage>, counted: CountedUsage): KeyUsa
   return merged;
 }
 
-/** Servers that have not saved for so long are forgotten: they have ended long ago. */
+/** A server that has not saved for this long is forgotten: it has ended. */
 const rememberedFor = "1 day";
 
-/** Whether a save is a new one. It is not, when the server repeats a save that has taken effect. */
+/** Records a save. Returns false where the server repeats a save that has taken effect. */
 async function recordSave(connection: Queryable, server: string, number: number): Promise<boolean> {
   const recorded = await connection.query(
     `INSERT INTO usage_saves AS last (server, number, saved_at) VALUES ($1, $2, now())

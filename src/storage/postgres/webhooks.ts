@@ -35,7 +35,10 @@ export async function listWebhooks(connection: Queryable): Promise<Webhook[]> {
   return (await connection.query<WebhookRow>(`SELECT ${columns} FROM webhooks ORDER BY number`)).map(webhookFromRow);
 }
 
-/** How long a claim lasts, in milliseconds. A killed server's webhooks are taken over after that, and a renewal. */
+/**
+ * How long a claim lasts, in milliseconds. After that, the next renewal of another server takes over the webhooks of a
+ * killed one.
+ */
 export const webhookClaimMs = 6_000;
 
 export async function claimWebhooks(connection: Queryable, server: string): Promise<Webhook[]> {

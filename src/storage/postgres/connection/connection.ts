@@ -79,7 +79,7 @@ export class Connection implements Queryable {
       application_name: address.applicationName,
     } as pg.ClientConfig);
     const connection = new Connection(client);
-    // The connect timeout of the driver ends with the socket's connection: a server that hangs takes longer.
+    // The driver's own timeout covers only the connection of the socket. A server that hangs after that takes longer.
     const timer = setTimeout(() => connection.cut(), timeoutMs);
     try {
       await client.connect();
@@ -131,7 +131,7 @@ export class Connection implements Queryable {
     return (await this.#run({ text: sql })).command;
   }
 
-  /** Runs work in a transaction, which is rolled back when that throws. */
+  /** Runs work in a transaction, and rolls back when the work throws. */
   async transaction<T>(work: () => Promise<T>, begin = "BEGIN"): Promise<T> {
     // The work's first statement is sent without waiting for this one.
     const begun = this.command(begin);
@@ -181,7 +181,10 @@ export class Connection implements Queryable {
     }
   }
 
-  /** Statements that are sent without waiting leave in one write: each further one would wake the database by itself. */
+  /**
+   * Statements that are sent without waiting for one another leave in one write. Each further write would wake the
+   * database once more.
+   */
   #cork(): void {
     if (!this.#isCorked) {
       const stream = streamOf(this.#client);
@@ -205,9 +208,9 @@ function streamOf(client: pg.Client): Duplex {
 }
 
 /*
- * A server that is gone must not keep the others waiting: PostgreSQL ends its transactions, and a statement that waits
- * for a lock notices that its client has gone. All statements are short: to compile one (`jit`) takes a hundred times as
- * long as to run it.
+ * A server that is gone must not keep the others waiting. So PostgreSQL ends its idle transactions, and a statement
+ * that waits for a lock notices that its client has gone. All statements are short: compiling one (`jit`) takes a
+ * hundred times as long as running it.
  */
 const sessionSettings = `
   SET idle_in_transaction_session_timeout = '5s';
@@ -304,7 +307,10 @@ export function isDatabaseFailure(error: unknown): boolean {
   return error instanceof LostConnectionError || mediumFails.test(sqlStateOf(error) ?? "");
 }
 
-/** Whether a transaction has met another one, and is to be tried again. */
+/**
+ * Whether a transaction has failed because of a concurrent one, and is to be tried again: a serialization failure, or a
+ * deadlock.
+ */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01)$/.test(sqlStateOf(error) ?? "");
 }
@@ -314,12 +320,12 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-/** PostgreSQL's code of the error that a value is there already, which must be unique. */
+/** PostgreSQL's code of a unique violation: a value that must be unique exists already. */
 export const uniqueViolation = "23505";
 
 /*
- * PostgreSQL's texts have no U+0000, and those of the store may have one. So U+0000 is written as U+E000 and `0`, and
- * U+E000, a private character that hardly anybody uses, as itself and `1`.
+ * PostgreSQL's texts cannot have U+0000, and those of the store may have it. So U+0000 is written as U+E000 and `0`.
+ * U+E000, a private character that hardly anybody uses, is written as U+E000 and `1`.
  */
 
 /** Writes a text as PostgreSQL can keep it. */
@@ -346,13 +352,13 @@ function decodeTexts(texts: readonly string[]): string[] {
  * Source: https://www.postgresql.org/docs/15/explicit-locking.html#ADVISORY-LOCKS
  */
 
-/** Held by who migrates. */
+/** Held by a process that migrates the database. */
 export const migrationLock = 0x70657473n;
 
 /** Held by a server that registers. */
 export const registrationLock = 0x70657473_1n;
 
-/** Held by an import from when it has read its records. */
+/** Held by an import after it has read its records. */
 export const importLock = 0x70657473_2n;
 
 /** Held by the server that deletes what is past its time. */

@@ -9,7 +9,7 @@ export type CopiedValue = bigint | string | boolean | Uint8Array | readonly stri
 const charactersPerPiece = 65_536;
 
 /**
- * Copies rows into a table, or into some of its columns. What the rows throw is thrown on, and nothing is copied then.
+ * Copies rows into a table, or into some of its columns. An error of the rows is rethrown, and nothing is copied then.
  * Throws PostgreSQL's errors, and `LostConnectionError`.
  */
 export async function copyRows(
@@ -35,8 +35,8 @@ export async function copyRows(
 }
 
 /**
- * Sends the rows of one COPY. Once the driver's stream has failed, it has no connection, and throws when it is written to
- * or destroyed: so it is left alone then. It may fail several times, of which the first one counts.
+ * Sends the rows of one COPY. A stream of the driver that has failed has no connection, and throws when it is written
+ * to or destroyed. So it is left alone after a failure. If it fails several times, the first failure counts.
  */
 class CopyStream {
   readonly #stream: ReturnType<typeof copyFrom>;
@@ -65,7 +65,7 @@ class CopyStream {
     await finished;
   }
 
-  /** Has PostgreSQL forget the rows, where the connection is there to say so. */
+  /** Makes PostgreSQL discard the rows, where the connection still works. */
   abandon(): void {
     if (this.#failure === undefined) {
       this.#stream.destroy();

@@ -14,7 +14,7 @@ export interface DatabaseAddress {
   readonly tls: TlsOptions | false;
   /** Whether a connection that fails with TLS is tried without. */
   readonly isTlsOptional: boolean;
-  /** What PostgreSQL shows of the connections, such as in `pg_stat_activity`. */
+  /** The name that PostgreSQL shows for the connections, such as in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Whether connections may wait for notifications. A pooler that shares connections cannot do that. */
   readonly listens: boolean;
@@ -68,7 +68,7 @@ function parse(text: string, shown: string): URL {
       return url;
     }
   } catch {
-    // What is no URL is told below.
+    // A text that is no URL gets the error below.
   }
   throw new DatabaseError(`${shown}: is not the URL of a PostgreSQL database; it begins with postgres://`);
 }

@@ -11,7 +11,10 @@ import type { DatabaseAddress } from "./database-url.ts";
 /** How many connections are open at most. */
 const maxConnections = 8;
 
-/** How long work may take, with the wait for a connection, in milliseconds. A hanging database is told within 8 s. */
+/**
+ * How long work may take, in milliseconds, the wait for a connection included. Callers hear within 8 s of a database
+ * that hangs.
+ */
 const deadlineMs = 6_000;
 
 /** How long an idle connection stays open, in milliseconds. */

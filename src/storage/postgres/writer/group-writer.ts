@@ -24,18 +24,21 @@ const maxWaiting = 100_000;
 /** How long a group may take, with the connection, in milliseconds. */
 const groupTimeoutMs = 5_000;
 
-/** When the database fails, writes that have waited for so long fail, too: each is told within 8 s. */
+/**
+ * When the database fails, waiting writes fail, too, once they have waited for this many milliseconds. So each caller
+ * hears of it within 8 s.
+ */
 const patienceMs = 2_000;
 
-/** How often a group is tried again that has met another transaction. */
+/** How often a group is tried again after a conflict or a lost connection. */
 const maxRetries = 5;
 
-/** So many groups take two round trips after one with a change that might be refused: the next ones may be like it. */
+/** After a group with a change that might be refused, this many groups take two round trips: they may be like it. */
 const groupsAfterRefusal = 16;
 
 /*
- * Every statement looks rows up by their keys. By default PostgreSQL may plan one anew each time it runs, with small groups
- * for ever, and to plan takes longer than to run.
+ * Every statement looks rows up by their keys, so one plan suits all values. By default PostgreSQL may plan a prepared
+ * statement anew for each run (with small groups it always does), and planning takes longer than running.
  */
 const planOnce = "SET plan_cache_mode = force_generic_plan";
 
@@ -50,7 +53,7 @@ interface Waiter {
 
 /** How a writer writes. */
 export interface GroupWriterOptions {
-  /** Whose changes these are: see `ChangeTokens`. */
+  /** The writer under which changes are counted: see `ChangeCount`. */
   readonly writer: string;
   /** Hears of each group that has been committed. */
   readonly committed?: ((group: CommittedGroup) => void) | undefined;
@@ -58,11 +61,11 @@ export interface GroupWriterOptions {
 
 /**
  * Writes stock and holds over one connection. The writes that arrive during a transaction are done together in the next
- * one: it locks the head and reads what they need in one round trip, decides, and writes and commits in another. Plain
- * changes take one round trip, while no other server writes: see `plain-changes.ts`.
+ * one. A transaction takes two round trips. The first locks the head row and reads the rows that the writes need. The
+ * second writes and commits. While no other server writes, plain changes take one round trip: see `plain-changes.ts`.
  *
- * A transaction writes only when it knows that it has the lock, or where the head still is as its sender has left it. So a
- * commit whose answer is lost comes before all writes of whoever gets the lock next, or never.
+ * A transaction writes only if it has the lock of the head row, or if this row is as the writer has left it. So a
+ * commit whose answer is lost takes effect before all later writes, or never.
  */
 export class GroupWriter {
   readonly #address: DatabaseAddress;
@@ -73,7 +76,7 @@ export class GroupWriter {
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
-  /** When the last group began that has told others. */
+  /** When the last group that sent a notification began. */
   #toldAtMs = -Infinity;
 
   constructor(address: DatabaseAddress, options: GroupWriterOptions) {
@@ -110,7 +113,7 @@ export class GroupWriter {
     while (this.#waiters.length > 0) {
       const group = this.#takeGroup();
       await this.#writeGroup(group);
-      // Larger groups cost less: what has arrived with the answer joins a small one.
+      // Larger groups cost less. If fewer writes wait than the last group had, the next one waits a turn for more.
       if (this.#waiters.length < group.length) {
         await setImmediate();
       }
@@ -132,7 +135,7 @@ export class GroupWriter {
     return this.#waiters.splice(0, count);
   }
 
-  /** A write that cannot be done leaves the others of its group alone: they are done one by one then. */
+  /** If a write of a group fails, the writes are done one by one, so that the others do not fail with it. */
   async #writeGroup(group: readonly Waiter[]): Promise<void> {
     try {
       await this.#commitWithin(group);
@@ -168,7 +171,7 @@ export class GroupWriter {
         return;
       } catch (error) {
         doubt = attempt.doubt;
-        if (!attempt.isHarmless(error) || tries > maxRetries || performance.now() >= deadline) {
+        if (!attempt.mayRetry(error) || tries > maxRetries || performance.now() >= deadline) {
           throw error;
         }
       } finally {
@@ -193,11 +196,11 @@ export class GroupWriter {
       this.#options.committed?.({ size: group.length, syncMs });
     }
     this.#tell(set);
-    // First of all the next group goes to the database, which would wait for it.
+    // The next group is sent before the callers are told, so that the database does not wait for it.
     process.nextTick(callAll, settle);
   }
 
-  /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group takes two. */
+  /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group needs two. */
   async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
     const tasks = group.map(({ task }) => task);
     const { likely: head } = this.#head;
@@ -269,7 +272,7 @@ class HeadWatch {
   #isOwn = true;
   #suspectGroups = 0;
 
-  /** Undefined where a group of plain changes had better take two round trips. */
+  /** Undefined where a group of plain changes should take two round trips. */
   get likely(): Head | undefined {
     return this.#isOwn && this.#suspectGroups === 0 ? this.#left : undefined;
   }
@@ -293,8 +296,9 @@ function isSameHead(a: Head, b: Head): boolean {
 }
 
 /**
- * A group of plain changes whose connection was lost. It has moved the head if it was written. If the head is where it was,
- * the group may be written again: whatever is left of the lost statement finds the head moved, and writes nothing.
+ * A group of plain changes whose connection was lost. If it was written, it has moved the head. If the head has not
+ * moved, the group may be written again: should the lost statement still run, it finds the head moved, and writes
+ * nothing.
  */
 interface Doubt {
   readonly error: LostConnectionError;
@@ -337,8 +341,8 @@ class Attempt {
     }
   }
 
-  /** Whether a failure has surely changed nothing, or another try finds out; and that may do better. */
-  isHarmless(error: unknown): boolean {
+  /** Whether the group may be tried again: the failure has surely written nothing, or the next try finds out. */
+  mayRetry(error: unknown): boolean {
     const isLost = error instanceof LostConnectionError && this.isConnected;
     return isConflict(error) || (isLost && (this.#isNewDoubt || !this.hasWritten));
   }
@@ -357,7 +361,10 @@ function decide({ task, resolve, reject }: Waiter, set: WorkingSet): () => void 
   }
 }
 
-/** As `decide`, of a write that is durable: if its result cannot be told, nobody knows of it. */
+/**
+ * As `decide`, for a write that is durable already. If its result cannot be worked out, the caller gets `UNAVAILABLE`,
+ * which leaves open whether the write was done.
+ */
 function tellWritten(waiter: Waiter, set: WorkingSet): () => void {
   try {
     const written = waiter.task.run(set) as Written<never>;

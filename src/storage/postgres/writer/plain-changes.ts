@@ -18,9 +18,10 @@ export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is re
 }
 
 /**
- * Writes a group of plain changes and commits it, in one round trip. Returns what it has found, on which the writes are
- * then decided as ever. Returns undefined, and has written nothing, where the head is not `head` any more, or where a
- * change might be refused: there is no such pet, the stock would leave its range, or some is taken of a pet with holds.
+ * Writes a group of plain changes and commits it, in one round trip. Returns the rows as they were before: from these,
+ * the writes then work out their results. Returns undefined, and has written nothing, where the head is no longer
+ * `head`, or where a change might be refused: there is no such pet, the stock would leave its range, or a pet with
+ * holds loses stock.
  */
 export async function writePlainChanges(
   connection: Queryable,
@@ -57,10 +58,10 @@ export async function writePlainChanges(
 }
 
 /*
- * All parts see the same snapshot, and whatever writes depends on `advanced`. So the head is locked first. Where another
- * transaction has moved it since the snapshot, nothing is written: PostgreSQL looks again at a row that was changed while
- * it waited. Whatever changes a quantity or adds a hold moves the head. A transaction that only ends holds changes `held`
- * alone, which `written` does not touch.
+ * All parts see the same snapshot. Each part that writes depends on `advanced`, so the head is locked first. If another
+ * transaction has moved the head since the snapshot, nothing is written: after it has waited for a row's lock,
+ * PostgreSQL checks the condition again on the changed row. Every transaction that changes a quantity or adds a hold
+ * moves the head. A transaction that only ends holds changes only `held`, which `written` does not touch.
  *
  * Source: https://www.postgresql.org/docs/15/transaction-iso.html#XACT-READ-COMMITTED
  */

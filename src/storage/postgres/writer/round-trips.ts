@@ -16,7 +16,7 @@ interface HeadRow {
   readonly hold_position: bigint;
 }
 
-/** Locks the head until the transaction ends: so groups, imports and deletions come one after the other. */
+/** Locks the head row until the transaction ends. So groups, imports and deletions run one after the other. */
 export async function lockHead(connection: Queryable): Promise<Head> {
   const [row] = await connection.query<HeadRow>(`SELECT lineage, revision, hold_position FROM head FOR UPDATE`);
   if (row === undefined) {
@@ -25,7 +25,10 @@ export async function lockHead(connection: Queryable): Promise<Head> {
   return { lineage: row.lineage, revision: row.revision, holdPosition: row.hold_position };
 }
 
-/** Reads what the writes of a group need, under the lock of the head and in one round trip. To be called in a transaction. */
+/**
+ * Locks the head row, and reads the rows that the writes of a group need, in one round trip. To be called in a
+ * transaction.
+ */
 export async function gather(connection: Connection, tasks: readonly StockWriteTask<unknown>[]): Promise<WorkingSet> {
   const nowMs = Math.max(...tasks.map(({ context }) => context.nowMs));
   const needs = tasks.map((task) => task.needs);
@@ -158,10 +161,7 @@ export function isDirty(set: WorkingSet): boolean {
   return set.changedPets.size + set.newHolds.length + set.holdEnds.length + set.newRecords.size > 0;
 }
 
-/**
- * Writes what the writes of a group have left, and commits, in one round trip: each statement works on a whole set of
- * rows.
- */
+/** Writes the changes of a group and commits, in one round trip. Each statement works on a whole set of rows. */
 export async function flush(connection: Connection, set: WorkingSet, count: ChangeCount): Promise<void> {
   const statements = [
     writeChanges(connection, set),
@@ -174,7 +174,7 @@ export async function flush(connection: Connection, set: WorkingSet, count: Chan
     countStockChanges(connection, set, count),
     connection.commit(),
   ];
-  // After a failed statement the others fail, too, and tell less.
+  // After a failed statement the later ones fail, too, with errors that tell less.
   await settleInOrder(statements);
 }
 
@@ -266,7 +266,7 @@ async function writeHoldEnds(connection: Queryable, { holdEnds }: WorkingSet): P
   }
 }
 
-/** Notes the overdue holds that were too many to be read. */
+/** Ends the overdue holds that the group has not read: their state becomes expired. */
 async function writeRest(connection: Queryable, set: WorkingSet): Promise<void> {
   const { noteAllOf, nowMs, storedHoldPosition } = set;
   if (noteAllOf.size > 0) {
@@ -280,7 +280,7 @@ async function writeRest(connection: Queryable, set: WorkingSet): Promise<void> 
   }
 }
 
-/** A record that has run out may still be there. */
+/** An expired record may still be there, and is replaced. */
 async function writeRecords(connection: Queryable, { newRecords }: WorkingSet): Promise<void> {
   const records = [...newRecords.values()];
   if (records.length > 0) {

@@ -26,7 +26,7 @@ import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 /** The rows that a write reads. */
 interface Needs {
   readonly petIds: readonly bigint[];
-  /** The pets whose overdue holds it judges by. */
+  /** The pets whose overdue holds the decision may depend on. */
   readonly judgedPetIds: readonly bigint[];
   /** The holds, with the stock of their pets. */
   readonly holdIds: readonly string[];
@@ -36,7 +36,9 @@ interface Needs {
 export interface StockWriteTask<T> {
   readonly context: WriteContext;
   readonly needs: Needs;
-  /** The change, where the write is this one and depends on nothing but the stock: see `plain-changes.ts`. */
+  /**
+   * The change, where the write is one change without versions and without an idempotency key: see `plain-changes.ts`.
+   */
   readonly plain?: StockCommand | undefined;
   /** Throws the domain's errors. */
   readonly run: (set: WorkingSet) => Written<T>;
@@ -130,7 +132,7 @@ function endingOf(
     run: (set) =>
       doOnce(set, context, () => {
         const hold = findHold(set, holdId);
-        // What was found to be over once stays so.
+        // A hold that was once found to be over stays over.
         if (hold.state === "held" && holdStateAt(hold, context.nowMs) !== "held") {
           noteExpiredHold(set, hold.petId, hold);
         }
@@ -191,13 +193,13 @@ function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext)
 }
 
 /*
- * A hold is over at its expiry, whether it has been noted or not. What was found to be over once is noted, so that
- * it stays over when a clock is set back.
+ * A hold is over at its expiry, whatever its stored state is. A write that finds a hold over stores it as expired, so
+ * that it stays over when a clock is set back. Here this is called to note a hold.
  */
 
 /**
- * Finds what is held of a pet: returns what those holds hold that are not over. Notes the oldest of the others, which
- * the group has read; and all that it has not read only where the answer to the question rests on them.
+ * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, which the group has read.
+ * Notes those that it has not read only where the write cannot be granted otherwise.
  */
 function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, heldAtMost }: HoldQuestion): bigint {
   const { oldest, rest } = set.overdueOf(petId);
@@ -216,14 +218,14 @@ function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, h
   return stillHeld;
 }
 
-/** Notes that one hold is over. */
+/** Notes one hold. */
 function noteExpiredHold(set: WorkingSet, petId: bigint, hold: OpenHold): void {
   set.endHold(petId, hold, { state: "expired", endedAtMs: hold.expiresAtMs });
 }
 
 /**
- * Does a write once: where it was done before under the same idempotency key, returns what was the result then. What
- * `work` throws is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`.
+ * Does a write once. If it was done before under the same idempotency key, returns the result of that time. An error of
+ * `work` is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`.
  */
 function doOnce<T>(set: WorkingSet, { keyId, nowMs, idempotency }: WriteContext, work: () => T): Written<T> {
   if (idempotency === undefined) {

@@ -6,7 +6,7 @@ import type { StockEntry } from "../../../domain/stock.ts";
 import type { ListedHold, WriteContext } from "../../../domain/store.ts";
 import { type StockWrite, versionOf } from "../../rows.ts";
 
-/** Where the history is, and the positions of holds. */
+/** The head row: the revision of the newest change, and the position of the newest hold. */
 export interface Head {
   readonly lineage: string;
   readonly revision: bigint;
@@ -15,7 +15,7 @@ export interface Head {
 
 /** What is stored of a pet's stock. */
 export interface StoredStock extends StockEntry {
-  /** The sum of the holds that nothing has ended, or noted to be over. */
+  /** The sum of the holds that are stored as held, some of which may be over. */
   readonly held: bigint;
 }
 
@@ -30,7 +30,7 @@ export interface OpenHold {
 export interface OverdueHolds {
   /** The oldest of them. */
   readonly oldest: readonly OpenHold[];
-  /** What the others hold together. */
+  /** The sum of the others, which were not read. */
   readonly rest: bigint;
 }
 
@@ -64,8 +64,8 @@ export interface Gathered {
 }
 
 /**
- * The rows that a group of writes has read, as its writes leave them one after the other; and what is to be written of
- * them in the end.
+ * The rows that a group of writes has read. Each write changes them in memory, and the next write sees the change. The
+ * set also collects what is to be written in the end.
  */
 export class WorkingSet {
   readonly nowMs: number;
@@ -77,7 +77,7 @@ export class WorkingSet {
   readonly newRecords = new Map<string, NewRecord>();
   /** The pets whose stock is to be written. */
   readonly changedPets = new Set<bigint>();
-  /** The pets of which all overdue holds are to be noted. */
+  /** The pets whose overdue holds are all to be stored as expired, unread ones included. */
   readonly noteAllOf = new Set<bigint>();
   /** The position of the newest hold before this group. */
   readonly storedHoldPosition: bigint;
@@ -123,7 +123,7 @@ export class WorkingSet {
     return this.newRecords.get(recordId(keyId, key)) ?? this.#records.get(recordId(keyId, key));
   }
 
-  /** What has been read of a pet's holds that are over, with those that this group has made. */
+  /** A pet's overdue holds, and the holds that this group has created, which may be over, too. */
   overdueOf(petId: bigint): OverdueHolds {
     return this.#overdue.get(petId) ?? { oldest: [], rest: 0n };
   }
@@ -174,7 +174,7 @@ export class WorkingSet {
     return listed;
   }
 
-  /** Ends a hold, which no longer holds anything then. */
+  /** Ends a hold, and takes its quantity off what is held of the pet. */
   endHold(petId: bigint, { position, quantity, expiresAtMs }: OpenHold, end: Omit<HoldEnd, "position">): void {
     this.#push(this.holdEnds, { position, ...end });
     this.addHeld(petId, -quantity);
@@ -191,7 +191,9 @@ export class WorkingSet {
     }
   }
 
-  /** Notes all overdue holds of a pet that are not among the oldest, and stores them without reading them. */
+  /**
+   * Ends all overdue holds of a pet that are not among the oldest. Those that were not read are ended by one statement.
+   */
   noteRest(petId: bigint): void {
     for (const hold of this.#holds.values()) {
       const isOverdue = hold.state === "held" && hold.expiresAtMs <= this.nowMs;
@@ -214,7 +216,7 @@ export class WorkingSet {
     this.#set(this.newRecords, recordId(record.keyId, record.key), record);
   }
 
-  /** Does some work, and takes back what it has done when it throws. */
+  /** Does some work. When it throws, its changes are undone. */
   atomically<T>(work: () => T): T {
     const mark = this.#undo.length;
     try {
