@@ -20,7 +20,7 @@ export function argument<V>(parse: (text: string) => V | undefined, expected: st
   };
 }
 
-/** As `argument`, for a flag that can be repeated, and takes several values separated by commas. */
+/** Like `argument`, but for a flag that can be repeated and takes several values separated by commas. */
 export function listArgument<V>(
   parse: (text: string) => V | undefined,
   expected: string,
@@ -64,7 +64,7 @@ export function writeByteSize(bytes: number): string {
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-// A century. Someone who means longer means no end at all, and every date keeps a year of four digits.
+// A century. Nobody needs a longer duration, and with this one the year of every date keeps four digits.
 const maxDurationMs = 36_525 * unitMs.d;
 
 /** The form of a duration. Completes the sentence `It must be …`. */
@@ -140,10 +140,10 @@ export function parseBaseUrl(text: string): string | undefined {
 
 const limitsProtocols = ["redis:", "rediss:", "valkey:"];
 
-/** The number of a database, as a path: those of a default configuration are 0 to 15. */
+/** The number of a database, as the path of a URL. By default Valkey has the databases 0 to 15. */
 const databasePath = /^\/?(\d{1,5})?$/;
 
-/** The forms of where limits are counted. Completes the sentence `It must be …`. */
+/** The forms of the URL that says where limits are counted. Completes the sentence `It must be …`. */
 export const limitsUrlForm = `${inMemory}, or redis://HOST:PORT, rediss:// for TLS, or valkey://, with ?cluster for a cluster`;
 
 /** Reads where limits are counted: `memory:`, or the URL of Valkey or Redis. Undefined for anything else. */
@@ -179,10 +179,10 @@ function isDecodable(text: string): boolean {
 /** The longest URL of a webhook, in characters. */
 const maxWebhookUrlLength = 2_048;
 
-/** WHATWG's parser also takes `http:host`, and a URL without a host. */
+/** Two slashes and a host. WHATWG's parser also accepts `http:host`, and a URL without a host. */
 const hasSlashes = /^https?:\/\/[^/?#\\]/i;
 
-/** WHATWG's parser leaves out line breaks and tabs, and cuts spaces off. */
+/** Characters that WHATWG's parser would drop: it removes line breaks and tabs, and trims spaces. */
 const hasBlanks = /[\0- \x7f]/;
 
 /**

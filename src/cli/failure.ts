@@ -50,7 +50,7 @@ interface ListenError extends Error {
   readonly hostname?: string;
 }
 
-/** Describes an error on one line. A bug, which is any other error than those below, keeps its stack trace. */
+/** Describes an error on one line. Any other error than those below is a bug, and keeps its stack trace. */
 export function describeError(error: unknown): string {
   if (error instanceof DomainError && error.cause !== undefined) {
     return printable(`the store failed: ${reason(error.cause)}`);

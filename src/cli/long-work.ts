@@ -43,7 +43,7 @@ export async function withProgress<R>(label: string, work: (report: ReportProgre
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Wraps a progress callback. It throws a `Failure` once a signal has arrived. */
+/** Wraps a progress callback. The wrapped callback throws a `Failure` once a signal has arrived. */
 type Guard = (report: ReportProgress) => ReportProgress;
 
 /**

@@ -22,7 +22,7 @@ export interface ServerStatus {
     /** Where limits are counted for all servers; absent where they are counted in memory. */
     readonly shared?: SharedLimitsStatus;
   };
-  /** Of keys; absent from older servers. */
+  /** The streams of keys; absent from older servers. */
   readonly streams?: StreamsStatus;
   /** Absent from older servers. */
   readonly webhooks?: WebhooksStatus;
@@ -96,7 +96,7 @@ const model = {
 /** How long to wait for the answer, in milliseconds. A healthy server answers at once. */
 const timeoutMs = 5_000;
 
-/** A thousand times the size of an answer. */
+/** The most that is read of an answer, in bytes: a thousand times the usual size. */
 const maxAnswerBytes = 1024 * 1024;
 
 /** Reads the status of the server whose operator port is at `opsUrl`. Throws a `Failure` when none answers. */

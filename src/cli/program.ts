@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 /** Runs the command that the arguments name, and returns the exit code. Failures are written to stderr. */
 export async function run(args: readonly string[], signals: ServerSignals): Promise<number> {
   process.stdout.on("error", exitOnWriteError);
-  // When stderr fails, the exit code still says most of it.
+  // When stderr fails, the exit code still tells the outcome.
   process.stderr.on("error", () => {});
   dropEmptyVariables(process.env);
   try {

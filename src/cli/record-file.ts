@@ -39,7 +39,7 @@ export function openRecordFile<T extends { readonly id: bigint }>(
 ): RecordFile<T> {
   const fileFormat = statedFormat ?? defaultFormat(path);
   const hint = path === "-" && statedFormat === undefined ? "; without --format, stdin is read as JSON Lines" : "";
-  const { name, source } = path === "-" ? standardInput() : named(path);
+  const { name, source } = path === "-" ? standardInput() : fileInput(path);
   let firstLines = new FirstLines();
   return {
     format,
@@ -69,7 +69,7 @@ function standardInput(): Input {
   return { name: "stdin", source };
 }
 
-function named(path: string): Input {
+function fileInput(path: string): Input {
   const fd = open(path);
   const stats = fstatSync(fd);
   if (stats.isDirectory()) {

@@ -17,12 +17,12 @@ interface SignalledServer {
 }
 
 /**
- * The signals that a server acts on. It listens from the start of the process, when Node would let them end it. A signal
- * that comes before the server is ready takes effect when it is.
+ * The signals that a server acts on. It listens from the start of the process, because a signal without a listener ends
+ * the process. A signal that comes before the server is ready takes effect once it is ready.
  */
 export class ServerSignals {
   readonly #stop = new AbortController();
-  #toldAtMs: number | undefined;
+  #firstSignalAtMs: number | undefined;
   #server: SignalledServer | undefined;
   #willSwitchDebug = false;
   readonly #listeners = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
@@ -59,22 +59,22 @@ export class ServerSignals {
     for (const [signal, listener] of this.#listeners) {
       process.off(signal, listener);
     }
-    if (this.#toldBy !== undefined) {
-      process.kill(process.pid, this.#toldBy);
+    if (this.#firstSignal !== undefined) {
+      process.kill(process.pid, this.#firstSignal);
     }
   }
 
   #end(signal: StopSignal): void {
     const nowMs = performance.now();
-    this.#toldAtMs ??= nowMs;
-    if (nowMs - this.#toldAtMs > sameSignalMs) {
+    this.#firstSignalAtMs ??= nowMs;
+    if (nowMs - this.#firstSignalAtMs > sameSignalMs) {
       this.#server?.abandon(signal);
       process.exit(exitCodes[signal]);
     }
     this.#stop.abort(signal);
   }
 
-  get #toldBy(): StopSignal | undefined {
+  get #firstSignal(): StopSignal | undefined {
     return this.#stop.signal.reason as StopSignal | undefined;
   }
 

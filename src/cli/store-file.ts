@@ -21,8 +21,9 @@ import { printable } from "./print/terminal.ts";
 export type { CopiedCounts } from "../storage/copy.ts";
 
 /*
- * A store is in a file, or in a PostgreSQL database, whose URL takes the place of the file's name. The driver of that is
- * loaded where it is needed: it takes as long as a small command. So is what one command alone needs, such as to copy.
+ * A store is in a file, or in a PostgreSQL database. For a database, its URL takes the place of the file's name.
+ * PostgreSQL's driver is loaded only when it is needed, because loading it takes as long as a small command. Code that
+ * only one command needs, such as `copy`, is loaded in the same way.
  */
 
 /** What a command does when the store is missing. */
@@ -39,7 +40,7 @@ export function withExistingStore<R>(file: string, use: (store: Store) => Promis
 }
 
 /**
- * Opens the store, or creates it. Of one in a file, it keeps servers from using it meanwhile, and throws
+ * Opens the store, or creates it. If the store is in a file, this keeps servers from using it meanwhile, and throws
  * `StoreHeldError` when a server uses it.
  */
 export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
@@ -76,14 +77,14 @@ async function openStore(file: string, ifMissing: IfMissing): Promise<Store> {
 }
 
 /**
- * Opens the store in a file, by a function that reports how far its migration is. Shows that in a bar on stderr where the
- * store is older, and stderr a terminal.
+ * Calls `open`, which opens the store in a file and reports the progress of its migration. Shows the progress in a bar
+ * on stderr if the store is older and stderr is a terminal.
  */
 export async function showMigration<R>(file: string, open: (report?: ReportProgress) => Promise<R>): Promise<R> {
   if (!process.stderr.isTTY || isPostgresUrl(file) || !isOlderStore(file)) {
     return open();
   }
-  // Loaded here only: it takes as long as a small command.
+  // Loaded only here, because loading it takes as long as a small command.
   const { withProgress } = await import("./long-work.ts");
   return withProgress("migrating the store", open);
 }

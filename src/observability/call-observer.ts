@@ -28,7 +28,7 @@ export interface Outcome {
   readonly isFailure: boolean;
 }
 
-/** Hears of a call that has ended, and how. */
+/** Is told of a call that has ended, and how it has ended. */
 export type CallListener = (call: EndedCall, outcome: Outcome) => void;
 
 /** Records how long a call took, and tells listeners, one after the other. */
@@ -85,7 +85,7 @@ export function createCallLog(logger: Logger, traceId: () => string | undefined)
   return (call, { code, isFailure }) => {
     const { durationMs, isStream } = call.record;
     const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";
-    // Most calls are not logged: the rest is read of those that are.
+    // Most calls are not logged, so the rest is read only for those that are.
     if (logger.isLevelEnabled(level)) {
       const { requestId, clientAddress, path } = call;
       const { protocol, method, status, caller, requestBytes, responseBytes } = call.record;

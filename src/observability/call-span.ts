@@ -35,7 +35,7 @@ const headers: TextMapGetter<TracedCall> = {
  * SDK throws for an environment that it cannot use.
  */
 export function createTracing({ env, version, logger }: TracingOptions): Tracing {
-  // It would have the SDK replace our logger by one that writes to stdout, and masks nothing.
+  // With this variable the SDK would replace our logger by one that writes to stdout, and masks nothing.
   delete env.OTEL_LOG_LEVEL;
   diag.setLogger(diagLoggerOf(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   // The SDK lets the environment override this.

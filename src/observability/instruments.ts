@@ -4,7 +4,10 @@ type PromClient = typeof import("prom-client");
 
 type Addition = (registry: Registry, promClient: PromClient) => void;
 
-/** The metrics of a server. prom-client, a sixth of the files of a start, is loaded once the server listens. */
+/**
+ * The metrics of a server. prom-client would be a sixth of the files that a start loads, so it is loaded once the
+ * server listens.
+ */
 export class Metrics {
   readonly #additions: Addition[] = [];
   #loading: Promise<Registry> | undefined;
@@ -93,8 +96,8 @@ export function addGauge<Name extends string>(metrics: Metrics, instrument: Inst
 }
 
 /**
- * Adds a histogram. prom-client's own looks up its labels for each value, which costs a tenth of a call; here it only
- * prints.
+ * Adds a histogram. prom-client's own histogram looks up its labels for each value, which costs a tenth of a call. Here
+ * prom-client only prints the values.
  */
 export function addHistogram<Name extends string>(metrics: Metrics, instrument: Instrument<Name, Buckets>): void {
   const { name, help, read } = instrument;

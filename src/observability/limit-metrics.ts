@@ -67,20 +67,20 @@ function isNear({ limit, remaining }: RateLimitDecision["windows"][number]): boo
   return remaining < nearPart * limit;
 }
 
-/** From a neighbour on the same machine to one that is about to count as away, in seconds. */
+/** From a Valkey on the same machine to one that nearly counts as away, in seconds. */
 const roundTripBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2];
 
 /** Limits that are counted for all servers together. */
 export interface WatchedSharedLimits {
   /** Where they are counted, without a password. */
   readonly url: string;
-  /** What becomes of requests while nobody is there: `local` or `refuse`. */
+  /** What happens to requests while Valkey is away: `local` or `refuse`. */
   readonly fallback: string;
   /** How many decisions this server has made by itself. */
   readonly localDecisions: () => number;
 }
 
-/** Tells how Valkey counts, or that it is away. Where limits are counted in memory, it is told nothing. */
+/** Measures how fast Valkey counts, and whether it is away. Nothing calls it if limits are counted in memory. */
 export class SharedLimitMetrics {
   readonly #clock: () => number;
   readonly #roundTrips = new Buckets(roundTripBounds);

@@ -62,13 +62,13 @@ export class Observability {
     this.observer = createCallObserver([createCallLog(logger, () => tracing?.traceId()), this.#calls.ended]);
   }
 
-  /** Tells of a store: its keys, its room and its backups. */
+  /** Adds the metrics of a store: its keys, its size and its backups. */
   watchStore(store: WatchedStore): void {
     this.#watchedStore = store;
     addStoreMetrics(this.#metrics, store, this.#options.clock);
   }
 
-  /** Tells whether the store answers, by what `/readyz` says. */
+  /** Adds the metric that says whether the store answers, as `/readyz` does. */
   watchReadiness(ask: () => Promise<Readiness>): void {
     addGauge(this.#metrics, {
       name: "petstore_store_away",

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { addGauge, type Metrics } from "./instruments.ts";
 
-/** Those of prom-client's default metrics whose names `promtool` objects to. */
+/** The default metrics of prom-client whose names `promtool` objects to. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-/** Those of prom-client's default metrics that give the sampling interval as the delay of an idle event loop. */
+/** The default metrics of prom-client that report the sampling interval as the delay of an idle event loop. */
 const mismeasured = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(delayName);
 
 /** How often prom-client measures the delay, in milliseconds: practically never, since ours replaces it. */
@@ -84,7 +84,7 @@ export class EventLoopDelay {
   }
 }
 
-/** Node measures the time between two runs of a timer, in nanoseconds. Without a delay that is its interval. */
+/** Node measures the time between two runs of a timer, in nanoseconds. Without a delay it is the timer's interval. */
 function delayOf(intervalNs: number): number {
   return Math.max(0, intervalNs / 1e9 - resolutionMs / 1e3);
 }

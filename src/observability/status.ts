@@ -8,10 +8,10 @@ import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 /** Whether the server takes requests, and why it does not. */
 export type Readiness = "ready" | "stopping" | typeof storeSilence | typeof limitsSilence;
 
-/** What is told of a store that does not answer. */
+/** What the status says of a store that does not answer. */
 export const storeSilence = "the store does not answer";
 
-/** What is told where requests are refused because nobody can count them. */
+/** What the status says while requests are refused because nobody can count them. */
 export const limitsSilence = "limits cannot be counted";
 
 /** The parts of a status. */

@@ -2,10 +2,10 @@ import { DomainError } from "../domain/errors.ts";
 import type { BackupRecord, CommittedGroup, Store } from "../domain/store.ts";
 import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
-/** Up to what the queue of updates holds. */
+/** In writes: from a single one to a full queue of updates. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
 
-/** From a sync that reaches no disk to one that stands still, in seconds. */
+/** From a sync that reaches no disk to one that hangs, in seconds. */
 const syncBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** The part of a store that metrics and status ask. */
@@ -71,7 +71,10 @@ export function addStoreMetrics(metrics: Metrics, store: WatchedStore, clock: ()
   }
 }
 
-/** A gauge that asks the store has no series while the store does not answer: the other metrics are needed most then. */
+/**
+ * Adds a gauge that asks the store. While the store does not answer, the gauge has no series, and does not fail the
+ * scrape: the other metrics are needed most then.
+ */
 function addStoreGauge<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
   addGauge(metrics, { ...instrument, read: async () => (await whileReachable(() => instrument.read())) ?? [] });
 }

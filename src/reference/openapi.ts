@@ -112,7 +112,7 @@ interface OpenApiResponse {
       string,
       {
         readonly schema: OpenApiSchema;
-        /** Of each item of a stream. The first one is that of a stream that goes well. */
+        /** The schemas of a stream's items. The first one is for the items of a stream that does not fail. */
         readonly "x-item-schema"?: { readonly oneOf: readonly [OpenApiSchema, ...OpenApiSchema[]] };
         readonly example?: unknown;
         readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
@@ -166,12 +166,14 @@ export function responseOf(
 /** The media type of a response that is JSON. */
 const json = "application/json";
 
-/** The schema of the JSON in a response, or of the JSON in each line of a stream; undefined for a response without. */
+/**
+ * The schema of the JSON in a response, or of the JSON in each line of a stream; undefined for a response without JSON.
+ */
 export function contentSchema({ content = {} }: OpenApiResponse): OpenApiSchema | undefined {
   return content[json]?.schema ?? content["application/x-ndjson"]?.["x-item-schema"]?.oneOf[0];
 }
 
-/** The example of a response: JSON, or the text of a stream; undefined for a response without. */
+/** The example of a response: JSON, or the text of a stream; undefined for a response without an example. */
 export function contentExample({ content = {} }: OpenApiResponse): unknown {
   return (content[json] ?? content["text/event-stream"])?.example;
 }

@@ -90,12 +90,12 @@ function ruleOf({ method, path, rpc }: OperationEntry): HttpRule | undefined {
   );
 }
 
-/** The header that carries a field over REST. That of the last event sets the field from which a stream goes on. */
+/** The header that carries a field over REST. `Last-Event-ID` carries the field that says where a stream goes on. */
 function headerOfField(field: DescField, rpc: DescMethod): string | undefined {
   return field.name === eventsOf(rpc)?.resumeField ? "Last-Event-ID" : headerOf(field);
 }
 
-/** A header carries a field over REST; or it is one of the metadata of RPCs, too. */
+/** A parameter of a call. A header either carries a field over REST, or is metadata that RPCs have, too. */
 function callParameter({ name, in: place }: OpenApiParameter, rpc: DescMethod): CallParameter {
   const field = rpc.input.fields.find((candidate) => headerOfField(candidate, rpc) === name)?.jsonName;
   const isMetadata = place === "header" && field === undefined && operationOf(rpc)?.idempotencyKey === true;

@@ -25,7 +25,7 @@ export interface ApiPort {
 
 type Handler = (exchange: Exchange) => Promise<void>;
 
-/** Listens for calls. When it is closed, running calls have the time of the life's grace. */
+/** Opens the port, and listens for calls. When the port is closed, running calls may finish within the life's grace. */
 export async function openApiPort(
   config: ServerConfig,
   life: ServerLife,

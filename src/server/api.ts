@@ -57,7 +57,7 @@ export interface ApiOptions {
   readonly logger: Logger;
   readonly maxBodyBytes: number;
   readonly historyRetentionMs: number;
-  /** Hears how long changes took until all streams had been handed them, in milliseconds. */
+  /** Is told how long changes took to reach all streams, in milliseconds. */
   readonly observeLag: (lagMs: number) => void;
   readonly enforceSunset: boolean;
   /** See every call before its message is read; none by default. The first one is the outermost. */
@@ -182,7 +182,7 @@ function createStockServices(options: ApiOptions, writers: JsonWriters) {
   };
 }
 
-/** The message `petstore.v1.Error`, as a request of its own would be answered. */
+/** The message `petstore.v1.Error`, with the code, message and status that a separate request would get. */
 function errorToMessage({ code, message }: DomainError) {
   return { code, message, status: errorStatuses[code].http };
 }

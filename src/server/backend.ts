@@ -17,19 +17,20 @@ import { inMemory, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, type Telemetry } from "./telemetry.ts";
 
-/** The store of a server, and what is kept of it in memory. */
+/** The store of a server, and what the server keeps of it in memory. */
 export interface Backend extends Limits {
   readonly store: Store;
   readonly keys: KeyFinder;
   readonly externalChanges: ExternalChangeWatcher;
 }
 
-/** How long a shared store may be silent, in milliseconds, until the server takes no key for valid any more. */
+/** How long a shared store may be silent before no key counts as valid any more, in milliseconds. */
 const maxSilenceMs = 5_000;
 
 /**
  * Opens the store for this server alone, or a database that servers share. Rejects with `StoreHeldError`,
- * `StoreFileError`, `DatabaseError`, `UnusableValkeyError` for what is to count the limits, and the system's errors.
+ * `StoreFileError` or `DatabaseError`, with `UnusableValkeyError` if `limits` names a server that cannot be used, and
+ * with the system's errors.
  */
 export async function openBackend(
   config: ServerConfig,
@@ -89,7 +90,7 @@ function openStoreFile(
   return store;
 }
 
-/** Opens a store that other servers may use, too, and tells them of this one. */
+/** Opens a store that other servers may use, too, and registers this server in it. */
 async function openSharedStore(
   config: ServerConfig,
   life: ServerLife,
@@ -117,11 +118,14 @@ interface Limits {
   readonly noteDeprecatedCall: DeprecatedCallNote;
   /** The places for streams that servers share; undefined where each counts its own. */
   readonly streamPlaces: StreamPlaces | undefined;
-  /** Whether requests can be counted, or may be admitted without. */
+  /** Whether requests can be counted, by Valkey or by this server alone. */
   canCount(): boolean;
 }
 
-/** Counts in memory, or has Valkey count. Rejects with `UnusableValkeyError` for a server that cannot be used. */
+/**
+ * Opens the limits, which are counted in memory or by Valkey. Rejects with `UnusableValkeyError` for a server that
+ * cannot be used.
+ */
 async function openLimits(config: ServerConfig, life: ServerLife, telemetry: Telemetry, store: Store): Promise<Limits> {
   const report = throttle(failureReportMs, (reason) =>
     telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
@@ -151,7 +155,7 @@ async function openSharedLimits(
   options: LimiterOptions,
 ): Promise<Limits> {
   const { sharedLimits } = observability;
-  // The client of Valkey is loaded where there is one: it takes as much memory as a fifth of the server.
+  // The client of Valkey is loaded only if Valkey counts: it takes as much memory as a fifth of the server.
   const redis = await import("../rate-limit/redis/shared-limits.ts");
   const isFallbackLocal = limitsFallback === "local";
   const limits = maskCredentials(url);

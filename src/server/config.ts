@@ -1,8 +1,8 @@
 import type { BaseUrls } from "../reference/openapi.ts";
 
 /**
- * What becomes of requests while Valkey is away: each server counts by itself from what it last knew, or all are refused
- * with `UNAVAILABLE`.
+ * What happens to requests while Valkey is away: each server counts them by itself from what it last knew, or refuses
+ * all of them with `UNAVAILABLE`.
  */
 export const limitsFallbacks = ["local", "refuse"] as const;
 
@@ -55,7 +55,9 @@ export interface ServerConfig {
   readonly historyRetentionMs: number;
   /** Whether webhooks may be at addresses that are not public. */
   readonly allowPrivateWebhooks: boolean;
-  /** Encrypts the secrets of webhooks in the store, in 32 bytes. Undefined where they are kept as they are. */
+  /**
+   * The key of 32 bytes that encrypts the secrets of webhooks in the store. Undefined if they are stored in plain text.
+   */
   readonly secretKey: Uint8Array | undefined;
   readonly logLevel: string;
 }

@@ -40,7 +40,7 @@ export interface Cors {
   preflightAnswer(exchange: Exchange): Answer & { readonly header: HeaderList };
 }
 
-/** `origins` are such as `https://app.example.com`. Returns undefined for none: CORS is off. */
+/** `origins` are such as `https://app.example.com`. Returns undefined if there are none: then CORS is off. */
 export function createCors(origins: readonly string[]): Cors | undefined {
   if (origins.length === 0) {
     return undefined;

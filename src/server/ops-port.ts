@@ -11,7 +11,10 @@ import { isLogLevel, logLevels, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
 import { type AdjustableLevel, portUrl, type Telemetry } from "./telemetry.ts";
 
-/** Opens the operator's port, which tells that the API is at `url`. Its caller closes it, after all that the stack releases. */
+/**
+ * Opens the operator's port, whose status says that the API is at `url`. The caller closes it, after everything that
+ * the life's stack releases.
+ */
 export async function openOpsPort(
   config: ServerConfig,
   life: ServerLife,
@@ -84,22 +87,23 @@ function setLogLevel(level: AdjustableLevel, name: string) {
 const probeMs = 500;
 
 /**
- * How long the store may be silent before the server is not ready, in milliseconds. While a command has it locked, such
- * as an import, updates wait up to five seconds, and reads go on. An unready server would get no reads either.
+ * How long the store may be silent before the server is not ready, in milliseconds. While a command such as an import
+ * has locked the store, updates wait up to five seconds, and reads go on. A server that is not ready would get no reads
+ * either.
  */
 const patienceMs = 6_000;
 
 /** What readiness depends on. */
 interface ReadinessOptions {
   readonly store: Pick<Store, "ready">;
-  /** Whether requests can be counted, or may be admitted without. */
+  /** Whether requests can be counted, by Valkey or by this server alone. */
   readonly canCount: () => boolean;
   readonly stopping: AbortSignal;
 }
 
 /**
- * Tells whether the server is ready. One question to the store is open at a time; a probe that cannot wait for its
- * answer gets the one before.
+ * Tells whether the server is ready. It asks the store one question at a time; a probe that cannot wait for the answer
+ * gets the previous one.
  */
 function createReadiness({ store, canCount, stopping }: ReadinessOptions): () => Promise<Readiness> {
   let latest: Readiness = "ready";

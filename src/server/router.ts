@@ -64,7 +64,8 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
     return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
   }
-  // A wrong head is refused in the order of the contract: with the content, once the caller is let in.
+  // A fault of the head is answered in the contract's order of checks: with the faults of the content, once the caller
+  // is admitted.
   const contentFault = exchange.fault ?? authorityFault(exchange.authority);
   if (path === "/v1" || path.startsWith("/v1/")) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange, contentFault);
@@ -106,7 +107,7 @@ async function answerPage(exchange: Exchange, site: Site, contentFault: Protocol
 
 const allow = "GET, HEAD, OPTIONS";
 
-/** Answers a request for a page of the reference site, which takes no method but these. */
+/** Answers a request for a page of the reference site, which takes only these methods. */
 async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer> {
   switch (exchange.method) {
     case "GET":
@@ -137,7 +138,7 @@ async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: 
   return counted;
 }
 
-/** Counts a request by its client's address. Resolves to `UNAVAILABLE` where nobody counts. */
+/** Counts a request by its client's address. Resolves to `UNAVAILABLE` if nobody can count it. */
 async function countAddress({ anonymous }: RateLimiter, address: string): Promise<RateLimitDecision | DomainError> {
   try {
     return anonymous.decideNow(address) ?? (await anonymous.decide(address));
@@ -160,7 +161,7 @@ function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
 interface RefusalResponse extends Answer {
   readonly header: HeaderList;
   readonly body: Buffer;
-  /** The code that the body tells. */
+  /** The code in the body. */
   readonly code: string;
 }
 
@@ -181,8 +182,8 @@ interface FaultOptions {
 }
 
 /**
- * Answers what is no request over HTTP/1.1 on the bare socket, and closes that: no handler sees it. It is counted by its
- * address.
+ * Answers bytes that are no request of HTTP/1.1, on the bare socket, and closes the socket: no handler sees them. They
+ * count as a request of the client's address.
  */
 export function respondToFault(fault: ParseFault, socket: Socket, { limiter, observer }: FaultOptions): void {
   if (!socket.writable) {

@@ -11,12 +11,15 @@ export class ServerLife {
     this.grace = new ShutdownGrace(shutdownGraceMs);
   }
 
-  /** Tells the time in milliseconds since the Unix epoch. What is opened before the store must ask for it each time. */
+  /**
+   * The clock, in milliseconds since the Unix epoch. The store may replace it: parts that are opened before the store
+   * must read this property each time.
+   */
   get clock(): () => number {
     return this.#clock;
   }
 
-  /** Goes by another clock from now on, which the servers of a store share. */
+  /** Uses another clock from now on: the one that the servers of a store share. */
   goBy(clock: () => number): void {
     this.#clock = clock;
   }

@@ -25,7 +25,7 @@ export interface RunningServer {
   readonly opsUrl: string;
   /** Aborts when the server cannot go on. The log tells why. */
   readonly broken: AbortSignal;
-  /** Logs that the server has started. To be called after its caller has said so. */
+  /** Logs that the server has started. Call it after the line on stdout that says so. */
   logStart(): void;
   /** Loads what the first calls would wait for, and the first scrape. */
   warmUp(): Promise<void>;
@@ -42,8 +42,8 @@ export interface RunningServer {
 
 /**
  * Starts a server, and resolves when it takes requests. Throws `StoreHeldError` when another server has the store,
- * `StoreFileError`, `DatabaseError`, `UnusableValkeyError` for what is to count the limits, and the system's errors. Nothing
- * is held then. `migrating` hears how far an older store is.
+ * `StoreFileError` or `DatabaseError`, `UnusableValkeyError` if `limits` names a server that cannot be used, and the
+ * system's errors. Nothing is held then. `migrating` is told the progress of the migration of an older store.
  */
 export async function startServer(config: ServerConfig, migrating?: ReportProgress): Promise<RunningServer> {
   const life = new ServerLife(config.shutdownGraceMs);

@@ -27,7 +27,7 @@ export interface Telemetry {
   readonly reportAcceptError: (reason: Error) => void;
 }
 
-/** Starts the log, the metrics and the traces. They are closed after all that they tell of. */
+/** Starts the log, the metrics and the traces. They are closed after everything that they observe. */
 export async function startTelemetry(config: ServerConfig, life: ServerLife): Promise<Telemetry> {
   const { held, grace } = life;
   const { version } = manifest;

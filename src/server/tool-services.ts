@@ -29,7 +29,7 @@ import { reflectionService } from "../services/reflection.ts";
 /** The largest message, in bytes. It is many times what any client needs. */
 const readMaxBytes = 4 * 1024;
 
-/** The most that comes of a request before its answer over HTTP/1.1, in bytes. */
+/** The largest body over HTTP/1.1, where the whole request comes before the answer, in bytes. */
 const wholeMaxBytes = 64 * 1024;
 
 /** How the messages of a stream may be compressed. */
@@ -69,11 +69,12 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       record.method = exchange.path.slice(1);
       record.isStream = true;
       const { refusal, leave } = openStreams.enter(exchange.clientAddress);
-      // The answer to a client that has gone away is not pulled to its end.
+      // The body of an answer is not read to its end if the client has gone away.
       signal.addEventListener("abort", leave);
       const handler = handlers.get(exchange.path) as UniversalHandler;
       const { body, header = new Headers(), ...rest } = await answerByConnect(handler, exchange, refusal);
-      // Connect closes the connection of a 505. Whether one goes on is told by the exchange, which knows what follows.
+      // Connect closes the connection after a 505. But the exchange decides whether a connection goes on, because it
+      // knows what follows.
       header.delete("connection");
       record.code = codeOfStatus[rest.status] ?? record.code;
       if (body === undefined) {
@@ -125,7 +126,7 @@ const maxStreamsInAll = 1_024;
 interface StreamAdmission {
   /** Why it is refused; undefined where it is admitted. */
   readonly refusal: DomainError | undefined;
-  /** To be called when the stream has ended; again, it does nothing. */
+  /** Call it when the stream has ended. Further calls do nothing. */
   readonly leave: () => void;
 }
 
@@ -233,7 +234,10 @@ async function answerByConnect(
   });
 }
 
-/** The body once all of it has come, as over HTTP/1.1 it does before the answer, and as soon as that of any call. */
+/**
+ * Yields the body in one piece, once all of it has come. Over HTTP/1.1 it comes before the answer, and has the time
+ * that the body of any call has.
+ */
 async function* whole(exchange: Exchange): AsyncGenerator<Uint8Array> {
   yield await exchange.readBody(wholeMaxBytes);
 }
@@ -334,12 +338,11 @@ const reasons: Partial<Record<Code, ErrorCode>> = {
 };
 
 /**
- * Passes a stream of envelopes on up to the first one that is compressed, which it refuses: for streams whose headers
- * name no compression. Connect refuses it, too, but by an error that looks the same as for a message that cannot be
- * decoded. Throws `unnamed_compression`.
+ * For streams whose headers name no compression: passes the envelopes on, and refuses the first one that is compressed.
+ * Connect would refuse it, too, but with the error of a message that cannot be decoded. Throws `unnamed_compression`.
  */
 async function* refuseCompressed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  /** How many bytes of the present envelope's head have come, and what they say of its length. */
+  /** How many bytes of the present envelope's head have come, and the length that they say so far. */
   let headBytes = 0;
   let length = 0;
   /** How many bytes of its message are still to come. */

@@ -14,7 +14,7 @@ import { restJson } from "./rest-json.ts";
 import type { ServerLife } from "./server-life.ts";
 import { failureReportMs, type Telemetry } from "./telemetry.ts";
 
-/** Begins to deliver changes of the stock to the webhooks, until the server is closed. */
+/** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is closed. */
 export function startWebhooks(
   config: ServerConfig,
   { clock, held }: ServerLife,

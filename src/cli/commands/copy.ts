@@ -24,7 +24,7 @@ export function addCopy(program: Command): void {
     });
 }
 
-/** A flag that may be given as a variable, too: others see the flags of a process, and a URL may have a password. */
+/** A flag that also has a variable, because others see the flags of a process, and a URL may contain a password. */
 function createLocation(name: "from" | "to", description: string): Option {
   return new Option(`--${name} <url>`, description)
     .argParser((text: string) => databaseUrl.parse(text, undefined))

@@ -73,7 +73,7 @@ const parseLifetime = argument((text) => parseDuration(text) || undefined, `${du
 /** The plans, as a sentence names them. */
 const planNames = `${plans.slice(0, -1).join(", ")} or ${plans.at(-1)}`;
 
-/** The flags of what a key may do, and for how long. The limits are those of an enterprise key. */
+/** The flags that say what a key may do, and for how long. The limits are those of an enterprise key. */
 interface SettingFlags {
   readonly db: string;
   readonly plan?: Plan;
@@ -186,7 +186,7 @@ function addKeysUpdate(keys: Command): void {
 
 interface UpdateOptions extends SettingFlags {
   readonly name?: string;
-  /** False to remove the end of the key. */
+  /** False to make the key valid forever. */
   readonly expiry: boolean;
 }
 
@@ -223,7 +223,10 @@ async function update(store: Store, id: string, apply: (key: Key) => KeySettings
   }
 }
 
-/** Throws a `Failure` for limits that the plan does not allow, or lacks. */
+/**
+ * The settings of a key after an update. Throws a `Failure` for limits that the plan does not allow, and for missing
+ * limits that it needs.
+ */
 function change(key: Key, options: UpdateOptions, nowMs: number): KeySettings {
   const { name = key.name, plan = key.plan, scope = key.scopes, expiresIn, expiry } = options;
   const expiresAtMs = expiresIn === undefined ? key.expiresAtMs : nowMs + expiresIn;
@@ -451,14 +454,14 @@ function revokedFailure({ id, revokedAtMs = 0 }: Key, advice: string): Failure {
   return new Failure(`${id} was revoked on ${formatMinute(revokedAtMs)}, for good: ${advice}`);
 }
 
-/** The failure of a creation that an earlier try, which seemed to fail, has completed. */
+/** The failure of a creation that an earlier attempt has already completed, although it seemed to fail. */
 function takenFailure(): Failure {
   return new Failure("the store already has this key, so nothing was changed: try again");
 }
 
 function unknownKey(id: string): Failure {
   const advice = "'petstore keys list --all' lists all keys";
-  // Logs keep what stands on stderr, and a secret must be in none.
+  // Logs keep what is written to stderr, and no log may contain a secret.
   return new Failure(
     mayHoldSecret(id)
       ? `a key is named by its id, not by its secret; ${advice}`

@@ -58,8 +58,8 @@ async function backUp(db: string, file: string): Promise<void> {
 }
 
 /**
- * Records a backup in its store, where servers report it. A full disk may prevent that, which is when a backup matters
- * most. So it is a warning, and no failure.
+ * Records a backup in its store, where servers report it. A full disk may prevent that, and then the backup matters
+ * most. So the command warns, and does not fail.
  */
 export async function recordBackup(store: Pick<StoreMaintenance, "recordBackup">, backup: BackupRecord): Promise<void> {
   try {
@@ -93,7 +93,7 @@ function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // A sandbox may forbid it. The backup works without.
+    // A sandbox may forbid it. The backup works without it.
   }
 }
 

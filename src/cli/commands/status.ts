@@ -41,7 +41,7 @@ async function printServer(command: Command, { opsUrl = localOpsUrl(command), js
   process.stdout.write(json ? `${printableJson(answer)}\n` : formatStatus(answer, Date.now()));
 }
 
-/** What reads stores is loaded here only: health checks run this command often. */
+/** Loads the code that reads stores only here, because health checks run this command often. */
 async function printServers(command: Command, { json }: StatusOptions): Promise<void> {
   const { listServersOf } = await import("../store-file.ts");
   const servers = (await listServersOf(settingValue(command, "db"))).map(lineOfServer);
@@ -52,8 +52,8 @@ async function printServers(command: Command, { json }: StatusOptions): Promise<
 const sourceKinds: readonly Source["kind"][] = ["default", "file", "variable", "flag"];
 
 /**
- * Whether a database is named, and no operator port by as strong a source. So a health check within a server's own
- * environment asks that server.
+ * Whether the settings name a database, and no equally strong source names an operator port. So a health check within a
+ * server's own environment asks that server.
  */
 function isAboutDatabase(command: Command, { opsUrl }: StatusOptions): boolean {
   const strengthOf = (key: "db" | "opsHost" | "opsPort") => sourceKinds.indexOf(sourceOf(command, key).kind);

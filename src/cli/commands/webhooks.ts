@@ -118,7 +118,9 @@ async function buildWebhook(
   };
 }
 
-/** A server checks the address of a name only when it connects. */
+/**
+ * Warns about a literal address or a local name that is not public. A server checks other names only when it connects.
+ */
 function warnAboutPrivateAddress(url: URL): void {
   const literal = literalAddress(url);
   if (isLocalName(url) || (literal !== undefined && !isPublicAddress(literal))) {
@@ -341,7 +343,7 @@ function requireWebhook(webhook: Webhook | undefined, id: string): Webhook {
   return webhook;
 }
 
-/** The failure of a command that names no webhook. A secret in the place of the id is not repeated. */
+/** The failure of a command that names an unknown webhook. A secret in the place of the id is not repeated. */
 function unknownWebhook(id: string): Failure {
   const advice = "'petstore webhooks list' lists all webhooks";
   return new Failure(

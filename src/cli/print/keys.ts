@@ -220,8 +220,8 @@ export function formatKeys(statuses: readonly KeyStatus[], options: KeyTableOpti
 }
 
 function rowsThatFit(statuses: readonly KeyStatus[], { nowMs, width, wide }: KeyTableOptions): string[][] {
-  const rowsWithout = (left: readonly Column[]) => {
-    const shown = columns.filter((column) => !left.includes(column));
+  const rowsWithout = (omitted: readonly Column[]) => {
+    const shown = columns.filter((column) => !omitted.includes(column));
     return [
       shown.map(({ title }) => title),
       ...statuses.map((status) => shown.map(({ toCell }) => toCell(status, nowMs))),
@@ -233,12 +233,12 @@ function rowsThatFit(statuses: readonly KeyStatus[], { nowMs, width, wide }: Key
   return width === undefined ? rowsWithout(extras) : rowsWithout(columnsToLeaveOut(rowsWithout, width));
 }
 
-/** Names are cut before any column but the extras is left out. */
-function columnsToLeaveOut(rowsWithout: (left: readonly Column[]) => string[][], width: number): readonly Column[] {
+/** Cuts the names before it leaves out a column that is not among the extras. */
+function columnsToLeaveOut(rowsWithout: (omitted: readonly Column[]) => string[][], width: number): readonly Column[] {
   for (let count = extras.length; count > 0; count -= 1) {
-    const left = extras.slice(count);
-    if (widthOfRows(rowsWithout(left)) <= width) {
-      return left;
+    const omitted = extras.slice(count);
+    if (widthOfRows(rowsWithout(omitted)) <= width) {
+      return omitted;
     }
   }
   const isTooWide = widthOfRows(rowsWithout(extras).map(shortenName)) > width;

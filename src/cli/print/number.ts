@@ -17,19 +17,19 @@ export function formatMinute(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 16).replace("T", " ")}Z`;
 }
 
-/** A time that has passed, in its two largest units, such as `3h 12m`, `41s` or `2d`. It is never more than the truth. */
+/** A time that has passed, in its two largest units, such as `3h 12m`, `41s` or `2d`. Rounded down. */
 export function formatElapsed(durationMs: number): string {
   return inTwoUnits(Math.max(0, Math.floor(durationMs / 1_000)));
 }
 
-/** How long ago a moment was, in its largest unit, such as `3h ago`. It is never more than the truth. */
+/** How long ago a moment was, in its largest unit, such as `3h ago`. Rounded down. */
 export function formatAgo(timeMs: number, nowMs: number): string {
   return `${formatElapsed(nowMs - timeMs)
     .split(" ", 1)
     .join("")} ago`;
 }
 
-/** A time that is left, in its two largest units, such as `3h 12m`, `41s` or `2d`. It is never less than the truth. */
+/** A time that is left, in its two largest units, such as `3h 12m`, `41s` or `2d`. Rounded up. */
 export function formatRemaining(durationMs: number): string {
   const seconds = Math.ceil(durationMs / 1_000);
   const units = Object.values(unitSeconds);
@@ -37,10 +37,7 @@ export function formatRemaining(durationMs: number): string {
   return inTwoUnits(Math.ceil(seconds / smaller) * smaller);
 }
 
-/**
- * A time that is left, in the largest unit that fits into it at least twice, such as `25h` or `3d`. It is never less
- * than the truth.
- */
+/** A time that is left, in the largest unit that fits into it at least twice, such as `25h` or `3d`. Rounded up. */
 export function formatRoughRemaining(durationMs: number): string {
   const seconds = Math.max(0, Math.ceil(durationMs / 1_000));
   const [unit, length] = Object.entries(unitSeconds).find(([, each]) => seconds >= 2 * each) ?? ["s", 1];

@@ -15,8 +15,8 @@ export function printableJsonLine(value: unknown): string {
   return escapeInvisible(JSON.stringify(value));
 }
 
-/** The columns that the last cell of a row keeps, however wide the others are. */
-const leastCut = 20;
+/** The least width of the last cell of a row, in columns, however wide the others are. */
+const minLastWidth = 20;
 
 /**
  * Aligns rows of cells in columns, two spaces apart. The first row is the header. Cells are made safe for a terminal.
@@ -26,7 +26,7 @@ export function formatTable(cells: readonly (readonly string[])[], width = Infin
   const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
   const left = widths.slice(0, -1).reduce((rest, each) => rest - each - 2, width);
-  const cut = (row: readonly string[]) => row.with(-1, truncate(row.at(-1) ?? "", Math.max(left, leastCut)));
+  const cut = (row: readonly string[]) => row.with(-1, truncate(row.at(-1) ?? "", Math.max(left, minLastWidth)));
   return rows.map((row) => `${formatRow(cut(row), widths)}\n`).join("");
 }
 

@@ -53,7 +53,7 @@ export async function applySettingsFile(command: Command): Promise<void> {
   }
 }
 
-/** The parser of YAML is loaded where there is a file: it takes longer than the rest of a small command. */
+/** Loads the parser of YAML only if there is a file: loading it takes longer than the rest of a small command. */
 async function loadSettingsFile(file: string): Promise<SettingsFile> {
   const { readSettingsFile } = await import("./settings-file.ts");
   return readSettingsFile(file);
@@ -176,7 +176,7 @@ function isUnknown(name: string, value: string): boolean {
   return isOurs && !serviceLinks.test(name) && !serviceAddress.test(value);
 }
 
-/** The known variable that differs by one or two typing errors, but by less than half of the name. */
+/** The known variable that differs by one or two typing errors, but by no more than half of the name. */
 function nearestOf(name: string): string | undefined {
   const maxDistance = Math.min(2, (name.length - "PETSTORE_".length) / 2);
   const [nearest] = known
@@ -200,12 +200,14 @@ function levenshtein(from: string, to: string): number {
   return row[to.length] as number;
 }
 
-/** The sources of a value, as commander names them, from the weakest to the strongest; files have their own names. */
+/**
+ * The strongest sources of a value, as commander names them, the strongest first. The source of a file is its place.
+ */
 const strongest = ["cli", "env"];
 
 /**
- * Makes one of `--db` and `--database`: the value of `db` becomes a file, or the URL of a PostgreSQL database. The
- * stronger source wins. Throws a `Failure` where both are given by the same one.
+ * Combines `--db` and `--database`: the value of `db` becomes a file, or the URL of a PostgreSQL database. The stronger
+ * source wins. Throws a `Failure` if both come from equally strong sources.
  */
 export function chooseStore(program: Command): void {
   const { database } = program.opts<{ database?: string }>();
@@ -223,7 +225,7 @@ export function chooseStore(program: Command): void {
   }
 }
 
-/** Where a store is by its URL: a file, or the URL of a PostgreSQL database. */
+/** The place of a store with this URL: a file, or the URL of a PostgreSQL database. */
 export function locationOf(database: string): string {
   return database.startsWith("sqlite:") ? database.slice("sqlite:".length) : database;
 }

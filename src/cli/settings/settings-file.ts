@@ -33,7 +33,7 @@ export type SettingsFile = ReadonlyMap<SettingKey, FileEntry>;
  */
 export function readSettingsFile(file: string): SettingsFile {
   const lines = new LineCounter();
-  // The check of the parser takes quadratic time. `seen` below takes linear time.
+  // The parser's own check for repeated keys takes quadratic time. `seen` below takes linear time.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
   const document = parseDocument(readSmallFile(file), options);
   const placeAt = (offset: number | undefined) => `${file}:${lines.linePos(offset ?? 0).line}`;
@@ -58,7 +58,7 @@ export function readSettingsFile(file: string): SettingsFile {
   return entries;
 }
 
-/** Messages for users where those of the parser are for programmers. */
+/** Messages for users, in place of the parser's messages for programmers. */
 const faults: Partial<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: "a second document begins here; a file holds one",
   RESOURCE_EXHAUSTION: "it is nested too deeply",

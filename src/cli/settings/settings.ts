@@ -33,8 +33,8 @@ export interface Setting<V> {
 
 /**
  * All settings of `petstore serve`. The name here makes the flag, the variable and the name in the file: `opsPort` is
- * `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, `petstore config` and the table in docs/operations.md show the
- * descriptions that stand here.
+ * `--ops-port`, `PETSTORE_OPS_PORT` and `ops-port`. Help, `petstore config` and the table in docs/operations.md show
+ * the descriptions below.
  */
 export const settings = {
   db: required<string>(storeFile, "the file of the store; every command takes it", "data/petstore.db"),

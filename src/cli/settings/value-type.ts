@@ -172,7 +172,7 @@ export const limitsUrl: ValueType<string> = {
   fileTypes: ["text"],
 };
 
-/** Where the store is: a file, or the URL that `--database` has put there. It is shown without its password. */
+/** Where the store is: a file, or the URL from `--database`. It is shown without its password. */
 export const storeFile: ValueType<string> = { ...fileName, write: maskCredentials };
 
 /** The URL of a store. It is shown without its password. */
