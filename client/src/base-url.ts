@@ -1,4 +1,6 @@
-/** The version segment of REST's paths, in which the published base addresses end. RPCs stand beside it, not below. */
+/**
+ * The version segment of REST's paths, in which the published base addresses end. The paths of RPCs do not contain it.
+ */
 const restVersion = /\/v1\/?$/;
 
 /**

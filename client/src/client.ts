@@ -98,16 +98,18 @@ export interface PetstoreClient {
    * kept, and from then on each one as it is made. When the connection is lost or silent, or the service restarts, the
    * watch connects again and goes on from its cursor: it yields every change, in order, and none twice.
    *
-   * No outage ends it, however long, also before the first connection; `onLost` tells of each failed attempt. A refusal
-   * that would be the same again ends it: `CURSOR_EXPIRED`, `PET_NOT_FOUND`, `INVALID_REQUEST`, a key without access. So
-   * do limits that ask for a longer wait than the retries' `maxDelayMs`, and `TOO_MANY_STREAMS` if it comes before the
-   * watch had a place among the streams. Each connection counts as one request.
+   * No outage ends the watch, however long it lasts, not even one before the first connection; `onLost` tells of each
+   * failed attempt. A refusal that another attempt would meet again ends it: `CURSOR_EXPIRED`, `PET_NOT_FOUND`,
+   * `INVALID_REQUEST`, a key without access. Limits that ask for a longer wait than the retries' `maxDelayMs` end it,
+   * too, and so does `TOO_MANY_STREAMS` before the watch has had its first stream. Each connection counts as one
+   * request.
    */
   watchStockChanges(options?: StockWatchOptions): StockWatch;
   /**
-   * The whole stock as a map that follows the service's: it lists the stock, and watches its changes from there. Resolves
-   * when the map is complete, and rejects as `inventory.listInventory` does. Takes one request, one stream, and one
-   * further request for each reconnection and each new list. An import, and an expired cursor, have it list anew.
+   * The whole stock as a map that follows the service's: it lists the stock, and watches its changes from there.
+   * Resolves when the map is complete, and rejects as `inventory.listInventory` does. Takes one request, one stream,
+   * and one further request for each reconnection and each new list. It lists the stock anew after an import, and when
+   * its cursor has expired.
    */
   mirrorInventory(options?: InventoryMirrorOptions): Promise<InventoryMirror>;
 }

@@ -5,7 +5,7 @@ const header = "idempotency-key";
 
 /**
  * Gives each call that may change something an idempotency key, unless it has one: the service does such a call once,
- * however often it is sent. It must stand outside of the retries, so that they share the key.
+ * however often it is sent. It must be outside of the retry interceptor, so that all attempts share the key.
  *
  * Source: https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
@@ -23,8 +23,8 @@ export function hasIdempotencyKey(headers: Headers): boolean {
 }
 
 /**
- * The time, in milliseconds, and 80 random bits: the service keeps keys that were made together side by side, which is
- * quicker. `crypto.randomUUID` is missing on pages without TLS.
+ * Makes a key of the time in milliseconds and 80 random bits. With the time first, the service stores keys that were
+ * made together side by side, which is quicker. `crypto.randomUUID` is missing on pages without TLS.
  */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));

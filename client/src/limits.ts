@@ -38,7 +38,7 @@ export function parseLimits(headers: Headers, now: number = Date.now()): Limits 
   return { limit, remaining, reset: new Date(resetSeconds * 1_000), windows: parseWindows(headers, now) };
 }
 
-/** Over gRPC an error has the headers in its trailers, too, and the two values arrive joined. The last counts. */
+/** Over gRPC an error has the headers in its trailers, too, and the two values arrive joined. The last one counts. */
 function parseCount(value: string | null): number | undefined {
   const [, digits] = /(?:^|,)\s*(\d+)\s*$/.exec(value ?? "") ?? [];
   return digits === undefined ? undefined : Number(digits);

@@ -1,6 +1,6 @@
 /**
- * A controller that aborts when the signal does, with its reason. Whoever makes one aborts it at the end, so that the
- * signal lets go of it. `AbortSignal.any` is missing in Node before 20.3.
+ * Returns a controller that aborts when the signal does, with the same reason. The caller must abort it at the end, so
+ * that the signal drops its listener. `AbortSignal.any` is missing in Node before 20.3.
  */
 export function linkSignal(signal: AbortSignal | undefined): AbortController {
   const linked = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * The delay of a `Retry-After` header in milliseconds, be it seconds or an HTTP date, from `now` in Unix milliseconds;
- * undefined for none, or for neither. Over gRPC the trailers have the header, too, and the two values arrive joined.
- * The first counts.
+ * The delay of a `Retry-After` header, in milliseconds. The header holds seconds, or an HTTP date, whose delay counts
+ * from `now` in Unix milliseconds. Undefined without a header, and for any other value. Over gRPC the trailers have the
+ * header, too, and the two values arrive joined. The first one counts.
  *
  * Source: RFC 9110, section 10.2.3
  */

@@ -4,12 +4,12 @@ import { reasonOf, retryDelayMsOf } from "./errors.ts";
 import { hasIdempotencyKey } from "./idempotency.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 
-/** The limits. */
+/** The reasons with which the limits refuse a call. */
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
 /**
- * Nobody answered, or the connection broke: the call may have been carried out. Node reports streams that end with
- * their connection as cancelled. Calls that their caller cancelled are never retried.
+ * The codes of a call that nobody answered, or whose connection broke: it may have been carried out. Node reports
+ * streams that end with their connection as cancelled. Calls that their caller cancelled are never retried.
  */
 const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
 
@@ -21,7 +21,7 @@ export function isRetriable(error: unknown, call: IdempotentCall): boolean {
   return isRefused(error) || (isInterruption(error) && isIdempotent(call));
 }
 
-/** A call that the service refused was never started. */
+/** Whether the service refused a call, and so never started it. */
 export function isRefused(error: unknown): boolean {
   return refusals.includes(reasonOf(error)) || isRefusedStream(error);
 }
@@ -36,7 +36,10 @@ function isRefusedStream(error: unknown): boolean {
   return cause instanceof Error && cause.message.endsWith("NGHTTP2_REFUSED_STREAM");
 }
 
-/** A refusal of the service's own, such as `PRECONDITION_FAILED`, would be the same again. */
+/**
+ * Whether a call was interrupted. A refusal by the service itself, such as `PRECONDITION_FAILED`, is no interruption:
+ * another attempt would meet it again.
+ */
 function isInterruption(error: unknown): boolean {
   const reason = reasonOf(error);
   return (

@@ -13,7 +13,7 @@ interface ListedStock {
   readonly cursor: string;
 }
 
-/** Changes of these kinds leave the status, and are of pets that were there before. */
+/** Changes of these kinds do not change the status, and are only made to pets that already exist. */
 const quantityKinds: readonly unknown[] = [StockChangeKind.SET, StockChangeKind.ADJUST, StockChangeKind.HOLD];
 
 /** Lists the stock, and follows it from there. Rejects as `inventory.listInventory` does. */
@@ -21,7 +21,7 @@ export async function mirrorInventory(parts: WatchParts, options: InventoryMirro
   return new FollowedInventory(parts, options, await listStock(parts.inventory, options.signal));
 }
 
-/** In one piece, which is the stock at its cursor exactly. Pages show some of what comes after theirs, too. */
+/** Lists the stock in one piece, which is exactly the stock at its cursor. Pages may also show later changes. */
 async function listStock(inventory: InventoryClient, signal: AbortSignal | undefined): Promise<ListedStock> {
   const { items, cursor } = await inventory.listInventory({}, { signal });
   const entries = items.map(({ petId, quantity, status }): [bigint, Entry] => [petId, { petId, quantity, status }]);
@@ -110,7 +110,7 @@ class FollowedInventory implements InventoryMirror {
     }
   }
 
-  /** Resolves when only a new list can tell how the stock stands. */
+  /** Resolves when only a new list can tell the present stock. */
   async #followUntilOutdated(): Promise<RelistReason> {
     try {
       for await (const change of this.#watch) {

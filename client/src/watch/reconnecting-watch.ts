@@ -24,7 +24,7 @@ export class ReconnectingWatch implements StockWatch {
   readonly #leaving = new AbortController();
   #cursor: string | undefined;
 
-  /** `recovery` is that of an earlier watch which this one goes on from. */
+  /** `recovery` is that of an earlier watch, which this one continues. */
   constructor(
     parts: WatchParts,
     options: StockWatchOptions,
@@ -45,7 +45,7 @@ export class ReconnectingWatch implements StockWatch {
     return this.#changes.next();
   }
 
-  /** A `next()` that waits comes first: it has to end for this to end. */
+  /** The generator's `return()` waits for a `next()` under way, so the stream is ended first. */
   return(): Promise<IteratorResult<StockChange, undefined>> {
     this.#leaving.abort();
     return this.#changes.return(undefined);
@@ -93,7 +93,7 @@ export class ReconnectingWatch implements StockWatch {
   }
 }
 
-/** Whether an answer broke off: the service itself says nothing, or that it goes. */
+/** Whether an answer broke off: the service gave no reason, or said that it is unavailable. */
 function isLoss(error: unknown): boolean {
   const reason = reasonOf(error);
   return reason === undefined || reason === "UNAVAILABLE";

@@ -7,10 +7,10 @@ import type { Timing } from "../timing.ts";
 /** The attempt from which on the back-off no longer doubles: with the default policy 6.4 s at most. */
 const slowestAttempt = 6;
 
-/** What fails may be tried again for ever: it only reads. */
+/** The call that is tried again. It only reads, so it may be tried any number of times. */
 const call = { method: InventoryService.method.watchStockChanges, header: new Headers() };
 
-/** How something that is to last is tried again. */
+/** How a connection that should last is tried again. */
 export interface RecoveryOptions {
   readonly policy: RetryPolicy;
   readonly timing: Timing;
@@ -18,7 +18,7 @@ export interface RecoveryOptions {
   readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
-/** A failed attempt, or the loss of what an attempt had brought. */
+/** A failed attempt to connect, or the loss of a connection. */
 export interface Loss {
   readonly error: unknown;
   /** Whether the service had answered, and the answer broke off. */
@@ -28,29 +28,29 @@ export interface Loss {
 }
 
 /**
- * Decides how long to wait before a lost connection is tried again. It never gives up during an outage. It does where the
- * limits ask for a longer wait than the policy allows.
+ * Decides how long to wait before a lost connection is tried again. It never gives up during an outage. It gives up
+ * when the limits ask for a longer wait than the policy allows.
  */
 export class Recovery {
   readonly #options: RecoveryOptions;
-  #hasBeenThere = false;
+  #hasConnected = false;
   #attempt = 0;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
   }
 
-  /** Notes that it is there. */
+  /** Notes that the connection works. */
   succeed(): void {
-    this.#hasBeenThere = true;
+    this.#hasConnected = true;
     this.#attempt = 0;
   }
 
   /** Resolves when it is time to try again. Throws the error when it is final, and the signal's reason when it aborts. */
   async waitAfter({ error, wasThere, signal }: Loss): Promise<void> {
     signal.throwIfAborted();
-    this.#hasBeenThere ||= wasThere;
-    const delayMs = wasThere || this.#isPassing(error) ? this.#delayAfter(error) : undefined;
+    this.#hasConnected ||= wasThere;
+    const delayMs = wasThere || this.#isTemporary(error) ? this.#delayAfter(error) : undefined;
     if (delayMs === undefined) {
       throw error;
     }
@@ -58,9 +58,12 @@ export class Recovery {
     await this.#options.timing.sleep(delayMs, signal);
   }
 
-  /** Who has had a place among the streams may be refused one until the service has noticed that the former is lost. */
-  #isPassing(error: unknown): boolean {
-    return isRetriable(error, call) || (this.#hasBeenThere && reasonOf(error) === "TOO_MANY_STREAMS");
+  /**
+   * Whether a failure is temporary. A watch that has had a stream may be refused a new one until the service has
+   * noticed that the old one is lost.
+   */
+  #isTemporary(error: unknown): boolean {
+    return isRetriable(error, call) || (this.#hasConnected && reasonOf(error) === "TOO_MANY_STREAMS");
   }
 
   #delayAfter(error: unknown): number | undefined {

@@ -15,7 +15,7 @@ export class StockStream {
   readonly #inventory: InventoryClient;
   readonly #timing: Timing;
   #isAnswered = false;
-  /** Since when a message is waited for, in Unix milliseconds; undefined while the reader has one. */
+  /** When the wait for the next message began, in Unix milliseconds; undefined while the reader has a message. */
   #waitingSince: number | undefined;
 
   constructor({ inventory, timing }: { readonly inventory: InventoryClient; readonly timing: Timing }) {
@@ -30,7 +30,7 @@ export class StockStream {
 
   /**
    * The messages, heartbeats included. Leaving the loop ends the connection. Throws what the call fails with, and
-   * `Unavailable` when the service is silent for too long, or ends the stream without a word.
+   * `Unavailable` when the service is silent for too long, or ends the stream without an error.
    */
   async *read(
     request: WatchStockChangesRequest,
@@ -62,7 +62,10 @@ export class StockStream {
     this.#waitingSince = this.#timing.now();
   }
 
-  /** A reader that takes its time is no stall. */
+  /**
+   * Ends the connection when the service is silent for too long. The time that the reader takes for a message does not
+   * count.
+   */
   async #watchForStall(connection: AbortController): Promise<void> {
     const silentMs = () => (this.#waitingSince === undefined ? 0 : this.#timing.now() - this.#waitingSince);
     while (silentMs() < stallMs) {

@@ -5,8 +5,8 @@ export interface ConnectionEvents {
   /** Called when the service has answered, each time. */
   onOpen?: (() => void) | undefined;
   /**
-   * Called when the connection is lost, and each time that it cannot be had. The next attempt follows by itself. The
-   * error says why, and `codeOf` and `reasonOf` read it.
+   * Called when the connection is lost, and each time that an attempt to connect fails. The next attempt follows by
+   * itself. The error says why, and `codeOf` and `reasonOf` read it.
    */
   onLost?: ((error: unknown) => void) | undefined;
 }
@@ -26,8 +26,8 @@ export interface StockWatchOptions extends WatchStockChangesRequest, ConnectionE
 export interface StockWatch {
   /**
    * How far the watch has come: all changes up to here that it selects have been yielded. Keep it, and a later watch
-   * goes on `after` it. It goes on where no change is selected, too. Undefined before the first message, unless `after`
-   * was given.
+   * goes on `after` it. It also advances while no change is selected. Undefined before the first message, unless
+   * `after` was given.
    */
   readonly cursor: string | undefined;
   next(): Promise<IteratorResult<StockChange, undefined>>;
