@@ -20,7 +20,7 @@ export interface Contender {
   readonly isBare?: true;
   /** Whether each of its updates is a change in the history. */
   readonly hasHistory?: true;
-  /** Starts what else its servers use. */
+  /** Starts what its servers use beside their store. */
   readonly provide?: (held: AsyncDisposableStack) => Promise<Provision>;
   /** Makes a copy of a data set in a database. Without it the contender has a copy of the file. */
   readonly copyToDatabase?: (data: DataSet) => Promise<DatabaseCopy>;
@@ -38,9 +38,9 @@ export interface Provision {
 
 /** What the contenders need. */
 export interface ContenderParts {
-  /** A folder with the protos that ours import. */
+  /** A folder with the third-party protos that ours import. */
   readonly protos: string;
-  /** What the contenders use that serve TLS. */
+  /** The certificate of the contenders that serve TLS. */
   readonly certificate: Certificate;
   readonly compiled: CompiledPeers;
   readonly databases: Databases;

@@ -8,11 +8,11 @@ import { orderFor, type Served } from "./serve-copy.ts";
 
 /** What the requests of a load write. */
 export interface Writes {
-  /** How many requests are in flight at a time, and so may be unanswered at the end. */
+  /** How many requests are in flight at a time. These may be unanswered at the end. */
   readonly atATime: number;
   /** How many changes one request makes. */
   readonly changesEach: number;
-  /** Whether they set quantities, and do not add to them. */
+  /** Whether they set quantities instead of adding to them. */
   readonly isSet: boolean;
 }
 
@@ -26,8 +26,8 @@ export interface Corner extends Served {
 }
 
 /**
- * What is put under load again and again. Throws where a request fails, or is not in the store afterwards. Several servers
- * are not probed.
+ * Makes a corner into something that can be put under load repeatedly. A round throws if a request fails, or if its
+ * update is not in the store afterwards. Several servers are not probed.
  */
 export function boutOf(corner: Corner): Bout {
   const { contender, name = contender.name, further } = corner;
@@ -102,7 +102,7 @@ async function countCallsPerRequest(corner: Corner, seconds: number): Promise<nu
   return systemCalls / requests;
 }
 
-/** Puts the server under load, and verifies that what was answered is true. */
+/** Puts the server under load, and verifies that the answered updates are in the store. */
 async function runLoad(corner: Corner, seconds: number): Promise<LoadResult> {
   const { contender, data, load, writes } = corner;
   const order = orderFor(corner, seconds);

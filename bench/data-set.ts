@@ -80,7 +80,7 @@ function readIds(db: string): number[] {
 
 /** The same ids in an order in which neighbours are far apart, as in real use. */
 function spread(ids: readonly number[]): number[] {
-  // A prime, so coprime to every number of pets that is not its multiple.
+  // A prime, so it is coprime to every number of pets that is not a multiple of it.
   const stride = 7919;
   return ids.map((_id, index) => ids[(index * stride) % ids.length] ?? 0);
 }

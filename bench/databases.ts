@@ -61,7 +61,7 @@ async function startGuarded(): Promise<Cluster> {
 async function makeTemplate(data: DataSet, admin: string, db: string): Promise<DataSet> {
   await runSql(admin, `CREATE DATABASE ${nameIn(db)}`);
   const imported = await importAgain(data, db);
-  // As autovacuum would soon.
+  // What autovacuum would soon do.
   await runSql(db, "VACUUM ANALYZE", "CHECKPOINT");
   return imported;
 }

@@ -8,7 +8,7 @@ export interface Plan {
   readonly warmUpSeconds: number;
   /** The one round of a long scenario. */
   readonly longRoundSeconds: number;
-  /** How long each of the two runs takes that count system calls and allocations. */
+  /** How long each of the two runs takes: one counts allocations, the other one system calls. */
   readonly probeSeconds: number;
   /** How long the service is profiled under each load; 0 for no profile. */
   readonly profiledSeconds: number;
@@ -17,7 +17,7 @@ export interface Plan {
 /** What was measured of one contender. */
 export interface Standing {
   readonly name: string;
-  /** In their order: the rounds of the same place belong together. */
+  /** In their order: rounds with the same index are compared with each other. */
   readonly rounds: readonly Round[];
   /** The medians. */
   readonly round: Round;
@@ -26,7 +26,7 @@ export interface Standing {
 
 /**
  * Measures a scenario's contenders in turn, round by round, so that a disturbance of the machine affects all of them.
- * Every other round has the reverse order. What slows a server down is counted after the rounds.
+ * Every other round has the reverse order. Counting that slows a server down comes after the rounds.
  */
 export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[]> {
   await using held = new AsyncDisposableStack();

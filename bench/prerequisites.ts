@@ -22,7 +22,7 @@ export function whatIsLeftOut(): string[] {
 
 interface Optional {
   readonly program: string;
-  /** Without it, whether it can be found counts. */
+  /** Whether it is installed; by default, whether the shell finds it. */
   readonly isThere?: boolean;
   readonly without: string;
 }

@@ -11,19 +11,19 @@ export interface Round {
   readonly p999Us: number;
   /** The longest pause of a Node server's main thread for its garbage collector. For a load at a fixed rate only. */
   readonly longestPauseMs: number;
-  /** How late the generator sent requests, of which 99 % were less late. For a load at a fixed rate only. */
+  /** How late the generator sent requests: 99 % of them were less late than this. For a load at a fixed rate only. */
   readonly lateP99Us: number;
   /** The CPU time of the servers and their children, all threads together. NaN if it includes other requests. */
   readonly cpuUsPerRequest: number;
-  /** The CPU time of all processes of PostgreSQL. NaN for a contender without it, as below. */
+  /** The CPU time of all processes of PostgreSQL. NaN for a contender without PostgreSQL. */
   readonly databaseCpuUsPerRequest: number;
-  /** The CPU time of Valkey. */
+  /** The CPU time of Valkey. NaN for a contender without Valkey. */
   readonly limitsCpuUsPerRequest: number;
   /** How much of one core the load generator used, from 0 to 1. Near 1 the figures measure the generator. */
   readonly loadShare: number;
 }
 
-/** A round of which nothing is known. */
+/** A round without any measurement. */
 export const unmeasured: Round = {
   requestsPerSecond: NaN,
   changesPerSecond: NaN,
@@ -38,7 +38,7 @@ export const unmeasured: Round = {
   loadShare: NaN,
 };
 
-/** Each number's median over some rounds; of the longest pauses the longest. */
+/** The median of each number over some rounds; of the longest pauses, the maximum. */
 export function medianRound(rounds: readonly Round[]): Round {
   const metrics = Object.keys(unmeasured) as (keyof Round)[];
   const medians = metrics.map((metric) => [metric, median(rounds.map((round) => round[metric]))]);

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Makes a folder for the bench's process, which goes with it. A signal ends the process so that its children end, too. */
+/**
+ * Makes a folder that is deleted when the bench's process ends. A signal ends the process in a way that ends its
+ * children, too.
+ */
 export function makeRunFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -13,7 +13,7 @@ export interface Target {
   readonly atMost?: number;
 }
 
-/** What is counted in runs of their own, because counting slows the server down. What is unknown is NaN. */
+/** Figures that are counted in separate runs, because counting slows the server down. Unknown figures are NaN. */
 export interface Probe {
   readonly systemCallsPerRequest: number;
   /** On V8's heaps. NaN for a server that is not on Node. */
@@ -33,7 +33,7 @@ export interface Bout {
 export interface Scenario {
   readonly title: string;
   readonly targets: readonly Target[];
-  /** Whether it has one long round instead of several short ones: for what happens rarely. */
+  /** Whether it has one long round instead of several short ones, to measure what happens rarely. */
   readonly isLong?: boolean;
   /** Starts all contenders. The stack stops them. */
   start(held: AsyncDisposableStack): Promise<readonly Bout[]>;

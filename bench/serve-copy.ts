@@ -7,7 +7,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 
 let copies = 0;
 
-/** What contenders are served with. */
+/** What is needed to serve contenders. */
 export interface Surroundings {
   readonly data: DataSet;
   /** A folder for the copies. */

@@ -13,8 +13,8 @@ export interface Ratio {
 }
 
 /**
- * The ratios of two series of which the numbers belong together in pairs, such as two contenders' figures in each round.
- * A disturbance that both numbers of a pair have met leaves their ratio as it is. NaN for none.
+ * The ratios of two series whose numbers form pairs, such as two contenders' figures in each round. A disturbance that
+ * affects both numbers of a pair leaves their ratio as it is. NaN for empty series.
  */
 export function pairedRatio(numerators: readonly number[], denominators: readonly number[]): Ratio {
   const ratios = numerators.map((numerator, index) => numerator / (denominators[index] ?? NaN));

@@ -8,7 +8,7 @@ import { isInstalled } from "./prerequisites.ts";
 /** Whether there is a server that can count limits. */
 export const hasValkey = isInstalled("redis-server");
 
-/** Starts a Redis that keeps nothing, and ends with what is held, or with this process. */
+/** Starts a Redis that stores nothing on disk. It ends when `held` is disposed, or with this process. */
 export async function startValkey(held: AsyncDisposableStack): Promise<{ readonly url: string; readonly pid: number }> {
   const port = await freePort();
   const flags = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];

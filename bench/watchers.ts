@@ -143,7 +143,7 @@ async function readCursor(origin: string, key: string): Promise<string> {
 interface Memory {
   /** What its objects and buffers take. */
   readonly kept: number;
-  /** What the process has, which includes what collections have freed and the process keeps for later. */
+  /** What the process has, including memory that collections have freed and that it keeps for later. */
   readonly resident: number;
 }
 

@@ -86,7 +86,10 @@ function ownPlaces(): Plugin {
   };
 }
 
-/** A page whose links to what only the repository has are their texts. `folder` is that of the page. */
+/**
+ * Replaces the links of a page by their texts where they lead to files that only the repository has. `folder` is that
+ * of the page.
+ */
 function withoutMissing(text: string, folder: string): string {
   return text.replace(/\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
     const [path = ""] = target.split("#");

@@ -11,10 +11,10 @@ import { join, relative } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** Where buf finds its plugins, too. */
+/** The folder with buf and its plugins. */
 const commands = join(import.meta.dirname, "node_modules/.bin");
 
-/** The folders that `buf generate` writes, and how it is called for each, once or more. */
+/** The folders that `buf generate` writes, and the arguments of each of its calls for a folder. */
 const outputs = [
   { folder: "gen", args: [[], ["--template", "buf.gen.openapi.yaml"]] },
   { folder: "client/src/gen", args: [["--template", "client/buf.gen.yaml"]] },

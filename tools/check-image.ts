@@ -33,7 +33,7 @@ step("serving from it");
 const config = buildah.inspect("petstore-inventory");
 mkdirSync(data);
 execFileSync("chown", [config.User, data]);
-// The image's user has to come by.
+// The image's user must be able to enter the folder.
 chmodSync(scratch.path, 0o755);
 const env = { PETSTORE_PORT: "18080", PETSTORE_OPS_PORT: "19090" };
 const container = new Container({ root, data, config, env });

@@ -1,7 +1,7 @@
 /**
- * Gathers the protos of others that ours import, or that the service implements, from npm packages into the git-ignored
- * folder `.protos`, which `buf.yaml` names as a module. So the repository has no copy of them, and buf needs no schema
- * registry.
+ * Gathers the third-party protos that ours import, or that the service implements, from npm packages into the
+ * git-ignored folder `.protos`, which `buf.yaml` names as a module. So the repository has no copy of them, and buf
+ * needs no schema registry.
  *
  *     bin/node tools/gather-protos.ts [ROOT]
  */
@@ -12,7 +12,7 @@ import { protoSource } from "./proto-source.ts";
 
 const packages = join(import.meta.dirname, "node_modules");
 
-/** From the path that an import names to the file of the package that has it. */
+/** Maps the path that an import names to a file of a package. */
 const sources = {
   "google/api/annotations.proto": "google-gax/build/protos/google/api/annotations.proto",
   "google/api/http.proto": "google-gax/build/protos/google/api/http.proto",

@@ -17,7 +17,7 @@ const { values: flags, positionals } = parseArgs({
 const root = resolve(positionals[0] ?? join(import.meta.dirname, ".."));
 const sources = readSources(join(root, "src"));
 const small = sources.filter(({ lines }) => lines < 20);
-const crumbs = sources.filter(({ lines, importers }) => lines < 40 && importers === 1);
+const fragments = sources.filter(({ lines, importers }) => lines < 40 && importers === 1);
 const [longest] = sources.flatMap((source) => source.functions).sort((one, other) => other.lines - one.lines);
 const folders = Object.entries(Object.groupBy(sources, ({ folder }) => folder));
 const full = folders.filter(([, files = []]) => files.length > 25);
@@ -29,7 +29,7 @@ const rows: (readonly [string, string, string])[] = [
   ["returns to a file already left", `${update.returns}`, "20"],
   ["TypeScript files in src", `${sources.length}`, "240"],
   ["files under 20 lines", percentage(small.length, sources.length), "8 %"],
-  ["files under 40 lines with one importer", `${crumbs.length}`, "20"],
+  ["files under 40 lines with one importer", `${fragments.length}`, "20"],
   ["longest function, in lines", `${longest?.lines} (${longest?.name})`, "60"],
   [
     "folders with more than 25 files",
@@ -42,7 +42,7 @@ for (const [what, value, aim] of rows) {
 }
 if (flags.list) {
   console.log("\nunder 20 lines:", small.map(({ path }) => path).join(" "));
-  console.log("\nunder 40 lines with one importer:", crumbs.map(({ path }) => path).join(" "));
+  console.log("\nunder 40 lines with one importer:", fragments.map(({ path }) => path).join(" "));
   console.log("\nthe way of a PATCH, a line for each time that it enters a file:");
   for (const { file, names } of update.way) {
     console.log(`  ${file}: ${names.join(" ")}`);

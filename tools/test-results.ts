@@ -1,4 +1,4 @@
-// Counts what Vitest's JSON reports of one run have, and of its second run: bin/node tools/test-results.ts REPORT…
+// Counts the results in Vitest's JSON reports of a run, and of its repetition: bin/node tools/test-results.ts REPORT…
 //
 // A file's last report counts. Prints `passed failed`, and a line for each test that failed: a tab, then its file and
 // name. A file that does not load counts as a failed test.
@@ -18,7 +18,7 @@ interface FileResult {
 
 const files = new Map<string, FileResult>();
 for (const path of process.argv.slice(2)) {
-  // A run that was ended has no report.
+  // A run that was killed has no report.
   const report = existsSync(path) ? readFileSync(path, "utf8") : "";
   for (const file of report === "" ? [] : (JSON.parse(report) as Report).testResults) {
     files.set(relative(process.cwd(), file.name), file);

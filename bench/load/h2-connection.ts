@@ -7,7 +7,7 @@ import { RequestBuffer, type RequestParts } from "./request-buffer.ts";
 export interface CallSource extends RequestParts {
   /** Whether to start another call. */
   hasNext(): boolean;
-  /** A call has ended: with a message and trailers, or in some other way. */
+  /** Is called when a call has ended. With a message and trailers it is a success. */
   onEnd(latencyUs: number, isSuccess: boolean): void;
 }
 

@@ -62,7 +62,7 @@ printResult({ requests: answered, failures: failures + total - answered, latenci
 function sendDue(): void {
   const due = Math.min(total, countDue(schedule, performance.now() - startedAtMs));
   while (sent < due) {
-    // Each in its turn: servers close connections that are idle for long.
+    // Connections take turns, because servers close those that are idle for long.
     const connection = idle.shift();
     if (connection === undefined) {
       return;

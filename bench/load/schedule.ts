@@ -1,4 +1,7 @@
-/** When requests are due: at a fixed rate, on ticks, so that a tick's requests are due together. Whole numbers. */
+/**
+ * When requests are due: at a fixed rate, on ticks. The requests of one tick are due together. Both fields are whole
+ * numbers.
+ */
 export interface Schedule {
   readonly ratePerSecond: number;
   readonly ticksPerSecond: number;

@@ -1,10 +1,10 @@
 /**
- * Watchers of the stock over Server-Sent Events, of which some do not read. The first ones of the others tell how old
- * each change is when it arrives, counted from the time that its request came, and whether any is missing.
+ * Watchers of the stock over Server-Sent Events. Some of them do not read. The first ones of those that read measure
+ * how old each change is when it arrives, counted from the arrival of its request, and whether any change is missing.
  *
  *     node bench/load/watch.ts ORDER
  *
- * It prints `open` once all streams are, and its result when its stdin ends.
+ * It prints `open` once all streams are open, and its result when its stdin ends.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -15,7 +15,7 @@ export interface WatchOrder {
   readonly origin: string;
   /** Enough for all watchers, at 32 each. */
   readonly keys: readonly string[];
-  /** The cursor behind which all of them begin. */
+  /** The cursor after which all of them begin. */
   readonly after: string;
   readonly watchers: number;
   /** How many more open a stream, and never read from it. */
@@ -26,7 +26,7 @@ export interface WatchOrder {
 export interface WatchResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How many arrivals the latencies are of. */
+  /** How many arrivals were measured. */
   readonly arrivals: number;
   /** Changes that were missing, told twice or out of order. */
   readonly faults: number;
@@ -34,7 +34,7 @@ export interface WatchResult {
   readonly cpuSeconds: number;
 }
 
-/** How many watchers look into what they read. To parse all would cost more than to send it. */
+/** How many watchers parse what they read. To parse everything would cost more than to send it. */
 const observers = 20;
 
 const streamsOfKey = 32;

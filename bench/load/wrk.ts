@@ -8,8 +8,8 @@ export type RequestKind = "patch" | "keyed" | "adjust" | "batch" | "connect" | "
 const script = join(import.meta.dirname, "requests.lua");
 
 /**
- * Load by `wrk`, on one thread for each server, among which the connections are divided. Its latencies are corrected for
- * the requests that a stalled connection could not send.
+ * Load by `wrk`. It has one thread for each server, and divides the connections among the threads. Its latencies are
+ * corrected for the requests that a stalled connection could not send.
  */
 export function wrkLoad(kind: RequestKind, connections: number): Load {
   return async ({ origin, furtherPorts = [], key, seconds, idsFile, firstQuantity }) => {

@@ -1,6 +1,6 @@
 /**
- * Tells the bench, from within a server on Node, what it allocates and how long its garbage collector stops it. It
- * does nothing until it is asked.
+ * Runs within a server on Node, and tells the bench how much the server allocates and how long its garbage collector
+ * stops it. It does nothing until it is asked.
  *
  *     node --import ./bench/probe/in-server.ts SERVER
  */

@@ -8,7 +8,7 @@ import { copyStore, type DataSet } from "../data-set.ts";
 /** How many changes the long history has, beside those of the import. */
 export const historyLength = 10_000_000;
 
-/** Each so many changes of a pet, one has a mark. Source: the table `change_marks` */
+/** Every 128th change of a pet has a mark. Source: the table `change_marks` */
 const markEach = 128;
 
 /**
@@ -23,7 +23,7 @@ export function prepareLongHistory(data: DataSet): DataSet {
     const draft = copyStore(data, `${base}.draft`);
     addHistory(draft);
     renameSync(draft, db);
-    // Written last: with it the store is complete.
+    // Written last: its presence says that the store is complete.
     writeFileSync(about, JSON.stringify({ key: data.key }));
   }
   const { key } = JSON.parse(readFileSync(about, "utf8")) as Pick<DataSet, "key">;
@@ -31,8 +31,8 @@ export function prepareLongHistory(data: DataSet): DataSet {
 }
 
 /**
- * Adds changes of all pets in turn, as the service would have written them. Each sets the quantity that there is, so
- * that the entries keep theirs.
+ * Adds changes of all pets in turn, as the service would have written them. Each change sets the present quantity, so
+ * that the entries do not change.
  */
 function addHistory(db: string): void {
   const connection = new Sqlite(db);

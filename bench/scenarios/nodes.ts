@@ -7,7 +7,9 @@ import type { Setting } from "./setting.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { atLeast, compared } from "./targets.ts";
 
-/** What a store in PostgreSQL, limits in Valkey and several servers cost. Rows are left out whose program is missing. */
+/**
+ * What a store in PostgreSQL, limits in Valkey and several servers cost. Rows whose program is missing are left out.
+ */
 export function nodes(setting: Setting): Scenario[] {
   return [
     ...(hasPostgres ? overPostgres(setting) : []),
@@ -59,7 +61,7 @@ function severalServers({ contenders, city, directory }: Setting): Scenario {
   });
 }
 
-/** All requests are of one key. What they cost at most is 40 %. */
+/** All requests have the same key. Limits in Valkey may take at most 40 % of the throughput. */
 function limitsInValkey({ contenders, shop, directory }: Setting, what: string, kind: RequestKind): Scenario {
   const { sharedLimits, service } = contenders;
   return sideBySide({

@@ -46,7 +46,7 @@ export function stockChanges({ service, data, prepareLongHistory, directory }: S
     ],
     async start(held) {
       const long = prepareLongHistory();
-      // One server each for all ways, because a copy of the long history is large.
+      // One server on each store serves all ways, because a copy of the long history is large.
       const fresh = await serveCopy(service, { data, directory, held });
       const old = await serveCopy(service, { data: long, directory, held });
       return ways.flatMap(({ name, kind, writes }) => {
@@ -61,7 +61,7 @@ export function stockChanges({ service, data, prepareLongHistory, directory }: S
   };
 }
 
-/** Whoever has many changes to make sends them one by one, or in batches: each request after the answer to the last. */
+/** One client makes many changes, one by one or in batches. It sends each request after the answer to the last one. */
 export function changesOfOneClient({ service, data, directory }: Omit<StockChanges, "prepareLongHistory">): Scenario {
   const [single, batch] = ["PATCH", `batch of ${batchSize}`];
   return {

@@ -10,7 +10,7 @@ import { assertSameAnswer } from "./same-answer.ts";
 /** As in `load/open-loop.ts`. */
 const connections = 128;
 
-/** How long a contender's top rate is looked for. */
+/** How long the search for a contender's top rate takes. */
 const topRateSeconds = 3;
 
 interface TailScenario {
@@ -64,7 +64,7 @@ function atRateOf(name: string): string {
   return `petstore, at the rate of ${name}`;
 }
 
-/** Half of the requests a second that a server answers when 64 connections ask again at once. */
+/** Half of the requests a second that a server answers when each of 64 connections sends its next request at once. */
 async function findHalf(kind: TailScenario["kind"], served: Served): Promise<number> {
   const { requests, seconds } = await wrkLoad(kind, 64)(orderFor(served, topRateSeconds));
   return Math.round(requests / seconds / 2);

@@ -1,12 +1,12 @@
 import type { Contender } from "../contender.ts";
 import type { Target } from "../scenario.ts";
 
-/** At least so many times the requests a second of another contender. */
+/** At least this multiple of another contender's requests a second. */
 export function atLeast(ratio: number, { name }: Contender): Target {
   return { against: name, metric: "requestsPerSecond", atLeast: ratio };
 }
 
-/** At most so much of another contender's CPU time for a request. */
+/** At most this multiple of another contender's CPU time for a request. */
 export function cpuAtMost(ratio: number, { name }: Contender): Target {
   return { against: name, metric: "cpuUsPerRequest", atMost: ratio };
 }

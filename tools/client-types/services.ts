@@ -3,7 +3,7 @@ import { type Operation, StabilitySchema } from "../../gen/petstore/options/v1/o
 import { operationOf } from "../../src/interceptors/operation.ts";
 import { doc } from "./doc.ts";
 
-/** A service's methods, each with what its options say. */
+/** The type of a service. The comment of each method also says what its options say. */
 export function serviceType(service: DescService): string {
   const methods = service.methods.map((method) => {
     const { localName, input } = method;

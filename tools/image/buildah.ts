@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** How an image wants to be run. */
+/** How an image must be run. */
 export interface ImageConfig {
   readonly User: string;
   readonly WorkingDir: string;

@@ -15,7 +15,7 @@ export interface ContainerOptions {
 
 /**
  * Runs an image as compose.yaml does: as the image's user, without capabilities, with only the volume writable, and the
- * program as process 1. Unlike there, `/tmp` is read-only, too, and the network is this machine's.
+ * program as process 1. Unlike compose.yaml, it makes `/tmp` read-only, too, and uses this machine's network.
  */
 export class Container {
   readonly #options: ContainerOptions;

@@ -16,7 +16,7 @@ export interface Attempt {
   readonly failure: string | undefined;
 }
 
-/** A few tests, which run in their process, start commands and call servers. */
+/** A few tests: some run in process, some start commands, some call servers. */
 const someTests = ["test/domain", "test/cli/arguments.test.ts", "test/api/inventory-update.test.ts"];
 
 /** `npm ci`, then `npm start` until it answers an update, then some of `npm test`. */

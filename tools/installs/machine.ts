@@ -23,7 +23,7 @@ const systemCommands = ["sh", "uname", "readlink", "env", "git", "which", "opens
 /** What a process on this machine needs to reach the registry. */
 const network = ["HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "npm_config_registry", "SSL_CERT_FILE"];
 
-/** Makes a machine below a folder. Machines share what they have in common. */
+/** Makes a machine below a folder. Machines share the versions of Node and npm that are already installed there. */
 export function createMachine(scratch: string, versions: Versions): Machine {
   const folder = mkdtempSync(join(scratch, "machine-"));
   const commands = join(folder, "bin");

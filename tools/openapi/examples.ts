@@ -5,8 +5,8 @@ import { example } from "../../gen/petstore/options/v1/options_pb.ts";
 export type MayBeAbsent = (field: DescField) => boolean;
 
 /**
- * An example of a message with these fields in the JSON of REST, made from theirs. Throws an `Error` if a field has none
- * and may not be absent: such an example would not be valid.
+ * An example of a message with these fields in the JSON of REST, made from the fields' examples. Throws an `Error` if a
+ * field has no example and may not be absent: the message's example would not be valid.
  */
 export function exampleOf(fields: readonly DescField[], mayBeAbsent: MayBeAbsent): Readonly<Record<string, unknown>> {
   const shown = fields.filter((field) => hasExample(field) || !mayBeAbsent(field));

@@ -74,13 +74,13 @@ export const commonHeaders = refer(
   "X-Request-Id",
 );
 
-/** On the answer of a stream: nobody keeps it, and no proxy gathers it. */
+/** On the answer of a stream: nobody caches it, and no proxy buffers it. */
 export const streamHeaders: Headers = {
   "Cache-Control": constant("Nobody may keep the answer.", "no-store"),
   "X-Accel-Buffering": constant("Asks proxies to pass each event on at once.", "no"),
 };
 
-/** The wait that a refusal tells; `codes` are those of the same status that tell none. */
+/** The header with the time to wait. `codes` are the codes of the same status without this header. */
 export function retryAfterUnless(codes: readonly string[]): Headers {
   if (codes.length === 0) {
     return refer("Retry-After");

@@ -58,7 +58,7 @@ export function bindMethod(rule: HttpRule): BoundMethod {
   return { method, option, rule, template, bound };
 }
 
-/** The RPC's own name for its first rule. A further one is told apart by what its path names. */
+/** The RPC's own name for its first rule. For a further rule, the names of the path's parameters follow. */
 function operationIdOf({ method, rule, template }: BoundMethod): string {
   const [first] = httpRules(method);
   if (rule.template === first?.template && rule.httpMethod === first.httpMethod) {
@@ -135,7 +135,10 @@ const idempotencyKey: Parameter = {
   },
 };
 
-/** A body of all that path and headers leave may be left out where each of its fields may. */
+/**
+ * The request body. A body of `*` has all fields that are not in the path or in headers. It may be left out if each of
+ * its fields may.
+ */
 function createRequestBody({ method, rule, bound }: BoundMethod, schemas: Schemas) {
   const { input } = method;
   if (rule.body === "") {

@@ -83,11 +83,11 @@ export function headerParameters({ fields }: DescMessage, schemas: Schemas): rea
 
 /** What is known of the values of a header, whatever field it carries, in the Latin-1 of HTTP. */
 const headerKeywords: Readonly<Record<string, Schema>> = {
-  // RFC 9110, 13.1.1. As long as the service reads one.
+  // RFC 9110, 13.1.1. The length is the longest that the service reads.
   "If-Match": { pattern: ifMatchPattern(), maxLength: 16_384 },
 };
 
-/** `*`, or a list of entity tags, of which some may be empty. */
+/** `*`, or a list of entity tags. Elements of the list may be empty. */
 function ifMatchPattern(): string {
   const tag = '(W/)?"[!#-~\\x80-\\xff]*"';
   return `^[ \\t]*(\\*[ \\t]*|[ \\t,]*${tag}([ \\t]*,[ \\t,]*${tag})*([ \\t]*,[ \\t,]*)?[ \\t]*)$`;

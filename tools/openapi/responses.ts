@@ -44,7 +44,7 @@ function describe({ code, meaning, remedy }: Reason): string {
   return `\`${code}\`: ${meaning} ${remedy}`;
 }
 
-/** The headers that a failure of a status has, and no other. */
+/** The headers that only failures of this status have. */
 function headersOf(status: number, reasons: readonly Reason[]): Response["headers"] {
   switch (status) {
     case 401:
@@ -53,7 +53,7 @@ function headersOf(status: number, reasons: readonly Reason[]): Response["header
     case 405:
       return refer("Allow");
     case 429:
-      // What a method alone refuses is no limit that a wait would lift.
+      // A refusal that only some methods name is no rate limit: to wait does not help.
       return retryAfterUnless(reasons.flatMap(({ code, occurrence }) => (occurrence === Occurrence.NAMED ? code : [])));
     default:
       return {};

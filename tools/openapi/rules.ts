@@ -25,10 +25,10 @@ const keywords: Readonly<Record<string, string>> = {
 /** JSON Schema compares no durations: programs may ignore these. */
 const durationKeywords: Readonly<Record<string, string>> = { gte: "x-minimum", lte: "x-maximum" };
 
-/** What an enum's list of names already says. */
+/** The rules that an enum's list of names already expresses. */
 const saidByNames = new Set(["definedOnly", "notIn"]);
 
-/** As ProtoJSON writes one that is not negative: seconds, with up to nine digits behind the point. */
+/** A duration that is not negative, as ProtoJSON writes it: seconds, with up to nine digits behind the point. */
 export const unsignedDurationPattern = "^[0-9]+(\\.[0-9]{1,9})?s$";
 
 /** Whether the rules of a field require a value. A list that is left out is empty, so it may have too few items. */
@@ -56,7 +56,7 @@ export function constraintsOf(field: DescField): FieldConstraints {
   return { value, items: toKeywords(field, itemType, itemRules) };
 }
 
-/** The pattern of a rule in CEL that is nothing but one. */
+/** The pattern of a rule in CEL that consists of nothing else. */
 function patternOf(cel: readonly { readonly expression: string }[]): Schema {
   const patterns = cel.flatMap(({ expression }) => /^this\.matches\(r'([^']*)'\)$/.exec(expression)?.[1] ?? []);
   return patterns.length === 0 ? {} : { pattern: patterns[0] };
@@ -102,7 +102,7 @@ function toKeywords(field: DescField, type: string, rules: JsonObject): Schema {
   return { ...Object.fromEntries(entries), ...(isUnsigned && { pattern: unsignedDurationPattern }) };
 }
 
-/** ProtoJSON has 64-bit integers in strings, as no pattern is. */
+/** ProtoJSON writes 64-bit integers as strings. No pattern looks like one. */
 function toKeywordValue(field: DescField, value: unknown): unknown {
   if (typeof value !== "string" || !/^-?\d+$/.test(value)) {
     return value;

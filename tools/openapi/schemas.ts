@@ -22,7 +22,7 @@ export class Schemas {
     this.#inBodies = inBodies;
   }
 
-  /** All that have been referred to, by name. */
+  /** All schemas that have been referred to, by name. */
   get components(): Readonly<Record<string, Schema>> {
     const sorted = [...this.#components].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(sorted.map(([name, { schema }]) => [name, schema]));
@@ -33,7 +33,7 @@ export class Schemas {
     return this.#refer(desc, desc.name, () => this.#object(desc, desc.fields));
   }
 
-  /** As `message`, for a body that lacks the fields of these names, which stand elsewhere in the request. */
+  /** As `message`, for a body without the fields of these names, which are elsewhere in the request. */
   body(desc: DescMessage, elsewhere: ReadonlySet<string>): Schema {
     const fields = desc.fields.filter(({ name }) => !elsewhere.has(name));
     return fields.length === desc.fields.length
@@ -141,10 +141,10 @@ export class Schemas {
   }
 }
 
-/** As ProtoJSON writes one. */
+/** A duration, as ProtoJSON writes it. */
 const durationPattern = unsignedDurationPattern.replace("^", "^-?");
 
-/** Those of the scalars that are neither integers nor strings. */
+/** The schemas of the scalars that are neither integers nor strings. */
 const otherScalars: Partial<Record<ScalarType, Schema>> = {
   [ScalarType.BOOL]: { type: "boolean" },
   [ScalarType.BYTES]: { type: "string", contentEncoding: "base64" },

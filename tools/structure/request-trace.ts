@@ -11,7 +11,7 @@ import { Inspector } from "./inspector.ts";
 export interface RequestTrace {
   readonly functions: number;
   readonly files: number;
-  /** How many times the way enters a file that it has been in before, from another one. */
+  /** How many times the way returns to a file that it has left before. */
   readonly returns: number;
   /** The files in the order in which they are entered. */
   readonly way: readonly Visit[];
@@ -48,7 +48,7 @@ const warmUpCalls = 300;
 /** How many updates are compared. A timer may fire during some of them, but not during all. */
 const comparedCalls = 8;
 
-/** How long to wait for what follows an answer, such as the metrics, in milliseconds: it belongs to the call before. */
+/** How long to wait for what follows an answer, such as the metrics, in milliseconds: it still belongs to that call. */
 const afterAnswerMs = 100;
 
 /** Starts a server of a checkout, sends it updates, and has V8 tell what the last ones run. */
@@ -115,7 +115,10 @@ function enteredFunctions({ result }: Coverage, prefix: string): Map<string, Ent
   return new Map(entered.map((fn) => [`${fn.file}:${fn.start}`, fn]));
 }
 
-/** Sets a breakpoint in each function that never pauses, and notes in its condition that the function is entered. */
+/**
+ * Returns the order in which functions are entered. It sets a breakpoint in each function; the breakpoint's condition
+ * notes that the function is entered, and is false, so that nothing pauses.
+ */
 async function orderOf(
   functions: readonly EnteredFunction[],
   inspector: Inspector,
@@ -137,7 +140,7 @@ async function orderOf(
       end: positionOf(scriptId, text, end),
       restrictToFunction: true,
     })) as { locations: readonly { readonly type?: string }[] };
-    // V8 never goes on from a condition that it evaluates ahead of the call of a base class's constructor.
+    // V8 hangs in a condition that it evaluates before the call of a base class's constructor.
     const location = locations.find(({ type }) => type === undefined) ?? locations[0];
     const condition = `(globalThis.enteredFunctions ??= []).push(${index}), false`;
     if (location !== undefined) {

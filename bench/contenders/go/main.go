@@ -1,5 +1,5 @@
-// The inventory in Go, each time as peers of the service: on net/http, on grpc-go, and on connect-go with vanguard-go's
-// transcoding from REST in front of it.
+// The inventory in Go, as three peers of the service: on net/http, on grpc-go, and on connect-go with vanguard-go,
+// which transcodes REST for it.
 //
 //	peers http|grpc|vanguard DB NORMAL|FULL
 package main

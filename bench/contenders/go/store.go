@@ -82,7 +82,7 @@ func (s *Store) Update(petID, quantity int64) (Item, error) {
 	return one(items(s.update.Query(quantity, petID)))
 }
 
-// FindKey returns the key of which the secret has this SHA-256, or sql.ErrNoRows.
+// FindKey returns the key whose secret has this SHA-256, or sql.ErrNoRows.
 func (s *Store) FindKey(hash []byte) (key KeyQuota, err error) {
 	err = s.findKey.QueryRow(hash).Scan(&key.ID, &key.PerMinute, &key.PerDay)
 	return key, err

@@ -31,7 +31,7 @@ export const schemas = {
   update: { params, body: update, response: { 200: item } },
 };
 
-/** The pair of files that a server of TLS has. */
+/** The two files that a server needs for TLS. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;

@@ -13,8 +13,7 @@ export type KeyCheck = (authorization: string | undefined) => KeyQuota | undefin
 
 /** Looks keys up by the SHA-256 of their token, by a prepared statement that is run for each request. */
 export function createKeyCheck(db: Sqlite.Database): KeyCheck {
-  // With a bare `?` SQLite would plan the query again for each request, at five times the cost; the peers are spared
-  // it.
+  // With a bare `?` SQLite would plan the query again for each request, at five times the cost.
   const find = db.prepare<[Buffer], KeyQuota>(
     `SELECT keys.id, keys.per_minute AS perMinute, keys.per_day AS perDay
      FROM secrets JOIN keys ON keys.id = secrets.key_id

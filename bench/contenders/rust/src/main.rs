@@ -1,4 +1,4 @@
-//! The REST API in Rust, by axum and rusqlite: how far the service is from code that is compiled to the machine.
+//! The REST API in Rust, by axum and rusqlite: how far the service is from native code.
 //!
 //!     peer DB
 

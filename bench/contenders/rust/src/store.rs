@@ -55,7 +55,7 @@ impl Store {
         Ok(items(&lock(&self.writer), query, [quantity, pet_id])?.pop())
     }
 
-    /// The key of which the secret has this SHA-256.
+    /// The key whose secret has this SHA-256.
     pub fn find_key(&self, hash: &[u8]) -> Result<Option<KeyQuota>> {
         // With a bare `?` SQLite would plan the query again for each request.
         let query = "SELECT keys.id, keys.per_minute, keys.per_day
