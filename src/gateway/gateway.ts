@@ -30,8 +30,8 @@ export interface GatewayOptions extends RestOptions {
   readonly registry?: Registry;
 }
 
-/** Makes the answer to a request. A `contentFault` refuses the request after its body has been read. */
-export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Promise<Answer>;
+/** Makes the answer to a request. */
+export type Gateway = (exchange: Exchange) => Promise<Answer>;
 
 /**
  * Serves RPCs as REST, by their `google.api.http` options. Routes, readers and writers are compiled once, here.
@@ -42,7 +42,7 @@ export type Gateway = (exchange: Exchange, contentFault?: ProtocolError) => Prom
 export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
   const { notFoundEndpoint, toError, errorBody } = options;
-  return (exchange, contentFault) => {
+  return (exchange) => {
     const match = routes.match(exchange.method, exchange.path);
     if (match.route === undefined || (exchange.method === "HEAD" && match.route.formats !== undefined)) {
       const allow = allowedAt(exchange.path, routes);
@@ -50,7 +50,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
     }
     const { route: binding, segments } = match;
-    const call = new RestCall({ exchange, binding, segments, contentFault }, options);
+    const call = new RestCall({ exchange, binding, segments }, options);
     return answerCall(binding.endpoint, call, toError);
   };
 }

@@ -67,7 +67,7 @@ export function chooseCoding(acceptEncoding: string | undefined): ContentCoding 
 }
 
 /** One item of a header such as `Accept` or `Accept-Encoding`. */
-export interface Preference {
+interface Preference {
   /** In lower case, without its parameters. */
   readonly name: string;
   /** From 0, not acceptable, to 1. */

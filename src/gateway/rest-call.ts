@@ -29,8 +29,6 @@ export interface RoutedRequest {
   readonly exchange: Exchange;
   readonly binding: Binding;
   readonly segments: readonly string[];
-  /** A fault that refuses the request after its body has been read; undefined if there is none. */
-  readonly contentFault: ProtocolError | undefined;
 }
 
 /** A call over REST: how its message is read, and its answer written. */
@@ -53,7 +51,7 @@ export class RestCall implements ProtocolCall {
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
     const { exchange } = this;
-    const { binding, segments, contentFault } = this.#request;
+    const { binding, segments } = this.#request;
     const { formats, body, query, variables, readResume } = binding;
     const { input } = binding.rule.method;
     let bytes: Uint8Array | undefined;
@@ -64,8 +62,8 @@ export class RestCall implements ProtocolCall {
       assertJsonBody(exchange);
       bytes = await exchange.readBody(this.#options.maxBodyBytes, signal);
     }
-    if (contentFault !== undefined) {
-      throw contentFault;
+    if (exchange.fault !== undefined) {
+      throw exchange.fault;
     }
     const fromPath = variables.map((variable) => readVariable(variable, segments));
     const message = (body && bytes ? readBodyFields(body, bytes, input) : create(input)) as Message & Fields;

@@ -63,7 +63,10 @@ export interface BodySource {
   abort(): void;
 }
 
-/** The body of a request while it arrives. Most bodies are complete before they are read, and need no stream. */
+/**
+ * The body of a request while it arrives. Most bodies are complete before they are read, and need no stream. Only this
+ * class sets its fields.
+ */
 export class IncomingBody {
   readonly #source: BodySource;
   /** The whole body, if it arrived in one piece. */
@@ -71,38 +74,26 @@ export class IncomingBody {
   /** The pieces that have arrived, and have not been read. */
   #unread: ByteCollector | undefined;
   #pieces = 0;
-  #bytes = 0;
-  #isEnded: boolean;
-  #isAbandoned = false;
   #stream: BodyStream | undefined;
+  /** How many bytes have arrived. */
+  bytes: number;
+  /** Whether the whole body has arrived. */
+  isEnded: boolean;
+  /** Whether the rest of the body will never arrive. */
+  isAbandoned = false;
 
   /** `whole` is the body, if all of it has arrived. */
   constructor(source: BodySource, whole?: Buffer) {
     this.#source = source;
     this.#whole = whole;
-    this.#bytes = whole?.length ?? 0;
-    this.#isEnded = whole !== undefined;
-  }
-
-  /** Whether the whole body has arrived. */
-  get isEnded(): boolean {
-    return this.#isEnded;
-  }
-
-  /** Whether the rest of the body will never arrive. */
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
-  }
-
-  /** How many bytes have arrived. */
-  get bytes(): number {
-    return this.#bytes;
+    this.bytes = whole?.length ?? 0;
+    this.isEnded = whole !== undefined;
   }
 
   /** Adds a piece. `isLast` says that nothing follows. Returns false if the body comes in too many small pieces. */
   push(piece: Buffer, isLast: boolean): boolean {
     this.#pieces += 1;
-    this.#bytes += piece.length;
+    this.bytes += piece.length;
     if (this.#stream !== undefined) {
       this.#stream.feed(withoutRest(piece));
     } else if (isLast && this.#unread === undefined) {
@@ -114,21 +105,21 @@ export class IncomingBody {
     if (isLast) {
       this.end();
     }
-    return !isOverFragmented(this.#pieces, this.#bytes);
+    return !isOverFragmented(this.#pieces, this.bytes);
   }
 
   /** Says that the body is complete. A second call does nothing. */
   end(): void {
-    if (!this.#isEnded) {
-      this.#isEnded = true;
+    if (!this.isEnded) {
+      this.isEnded = true;
       this.#stream?.push(null);
     }
   }
 
   /** Says that the rest of the body will never arrive. */
   abandon(): void {
-    if (!this.#isEnded) {
-      this.#isAbandoned = true;
+    if (!this.isEnded) {
+      this.isAbandoned = true;
       this.#unread = undefined;
       this.#stream?.destroy();
     }
@@ -136,7 +127,7 @@ export class IncomingBody {
 
   /** Takes the whole body, if it has arrived and nobody has begun to read it. */
   takeWhole(): Buffer | undefined {
-    return this.#isEnded && this.#stream === undefined ? this.#takeUnread() : undefined;
+    return this.isEnded && this.#stream === undefined ? this.#takeUnread() : undefined;
   }
 
   /** The body as a stream, to be read while it arrives. */
@@ -147,9 +138,9 @@ export class IncomingBody {
       if (unread.length > 0) {
         this.#stream.feed(unread);
       }
-      if (this.#isEnded) {
+      if (this.isEnded) {
         this.#stream.push(null);
-      } else if (this.#isAbandoned) {
+      } else if (this.isAbandoned) {
         this.#stream.destroy();
       }
     }
@@ -238,15 +229,6 @@ export function readBody(body: Readable, limits: BodyLimits): Promise<Uint8Array
   return new Promise((resolve, reject) => {
     new BodyReader(limits, resolve, reject).read(body);
   });
-}
-
-/** Takes a body that has arrived completely. Rejects with `body_too_large` past the limit. */
-export async function whole(bytes: Buffer, { maxBytes, framingBytes, record }: BodyLimits): Promise<Buffer> {
-  record.requestBytes = bytes.length;
-  if (bytes.length > maxBytes + framingBytes) {
-    throw bodyTooLarge(maxBytes);
-  }
-  return bytes;
 }
 
 /** Reads one body. After a failure it ignores further bytes. Once there is an answer, `drainBody` limits them. */

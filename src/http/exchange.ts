@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { bodyTooLarge, type IncomingBody, readBody, whole } from "./body.ts";
+import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { isAuthority, parseTarget } from "./target.ts";
+import { authorityFault, isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
@@ -20,9 +20,13 @@ export interface RequestHead {
   /** Names and values in turn. Names are in lower case. Values have no spaces around them, unless there is a fault. */
   readonly rawHeaders: readonly string[];
   /** What is wrong with the head, if the answer can report it. */
-  readonly fault: ProtocolError | undefined;
+  readonly fault?: ProtocolError | undefined;
   /** `:authority`, which HTTP/1.1 does not have. */
-  readonly authority: string | undefined;
+  readonly authority?: string | undefined;
+}
+
+/** The connection that a request came over. */
+interface Peer {
   readonly isEncrypted: boolean;
   readonly peerAddress: string;
 }
@@ -83,12 +87,12 @@ export abstract class Exchange {
   readonly path: string;
   /** The query as sent, without `?`; empty when there is none. */
   readonly query: string;
-  /**
-   * `Host`, `:authority` or the authority of a target in absolute form, as sent; undefined when there is none. It is
-   * not validated: see `authorityFault`.
-   */
+  /** `Host`, `:authority` or the authority of a target in absolute form, as sent; undefined when there is none. */
   readonly authority: string | undefined;
-  /** What is wrong with the head; undefined if nothing is. */
+  /**
+   * What is wrong with the head, the authority included; undefined if nothing is. Whoever reads the request's message
+   * throws it after that: by the contract, the caller is admitted first.
+   */
   readonly fault: ProtocolError | undefined;
   /** What is recorded about the request while it is handled. */
   readonly record = new CallRecord();
@@ -96,27 +100,31 @@ export abstract class Exchange {
    * The request's body, while it arrives. An HTTP/1.1 client may wait for `100 Continue` first, which `readBody` sends.
    */
   readonly incoming: IncomingBody;
+  /** The id of the request, the caller's own or a new one. Every answer carries it. */
+  readonly requestId: string;
   readonly #head: RequestHead;
+  readonly #peer: Peer;
   readonly #options: ExchangeOptions;
-  #requestId: string | undefined;
   #requestHeader: Headers | undefined;
   #abort: AbortController | undefined;
   #addedHeaders: string[] | undefined;
 
-  constructor(head: RequestHead, incoming: IncomingBody, options: ExchangeOptions) {
-    const { path, query, authority } = parseTarget(head.target);
+  constructor(head: RequestHead, peer: Peer, incoming: IncomingBody, options: ExchangeOptions) {
+    this.#head = head;
+    this.#peer = peer;
+    this.#options = options;
+    this.incoming = incoming;
+    this.requestId = options.readRequestId(this.headerLines(requestIdHeader));
     this.method = head.method;
-    this.fault = head.fault;
+    const host = this.header("host");
+    const { path, query, authority } = parseTarget(head.target);
     this.path = path;
     this.query = query;
-    this.#head = head;
-    this.incoming = incoming;
-    const host = this.header("host");
     // A target in absolute form overrides a valid `Host`. It does not excuse a missing or invalid one. Source:
     // RFC 9112, sections 3.2 and 3.2.2
     const isOverridden = authority !== undefined && host !== undefined && isAuthority(host);
     this.authority = isOverridden ? authority : (head.authority ?? host);
-    this.#options = options;
+    this.fault = head.fault ?? authorityFault(this.authority);
   }
 
   /** Whether the client has gone away, so that nobody would get an answer. */
@@ -140,20 +148,14 @@ export abstract class Exchange {
 
   /** The scheme that the client used: `https` if the connection is encrypted, or if a trusted proxy says so. */
   get scheme(): "http" | "https" {
-    const isForwarded = this.#options.clientAddress.isTrusted(this.#head.peerAddress);
-    const isHttps = this.#head.isEncrypted || (isForwarded && this.header("x-forwarded-proto") === "https");
+    const isForwarded = this.#options.clientAddress.isTrusted(this.#peer.peerAddress);
+    const isHttps = this.#peer.isEncrypted || (isForwarded && this.header("x-forwarded-proto") === "https");
     return isHttps ? "https" : "http";
   }
 
   /** The client's address: the peer's, or the one that a trusted proxy names. */
   get clientAddress(): string {
-    return this.#options.clientAddress.resolve(this.#head.peerAddress, this.headerLines("x-forwarded-for"));
-  }
-
-  /** The id of the request, the caller's own or a new one. Every answer carries it. */
-  get requestId(): string {
-    this.#requestId ??= this.#options.readRequestId(this.headerLines(requestIdHeader));
-    return this.#requestId;
+    return this.#options.clientAddress.resolve(this.#peer.peerAddress, this.headerLines("x-forwarded-for"));
   }
 
   /** The size of the request's headers: of their names and values, in bytes. */
@@ -222,15 +224,19 @@ export abstract class Exchange {
    * `request_timeout` if the body does not arrive in time, `canceled` if the client goes away. Rejects with the reason
    * of `deadline` when that aborts.
    */
-  readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
-    if (Number(this.header("content-length") ?? 0) > maxBytes + framingBytes) {
-      return Promise.reject(bodyTooLarge(maxBytes));
+  async readBody(maxBytes: number, deadline?: AbortSignal, framingBytes = 0): Promise<Uint8Array> {
+    const { incoming, record } = this;
+    const arrived = incoming.takeWhole();
+    record.requestBytes = arrived?.length ?? 0;
+    if ((arrived?.length ?? Number(this.header("content-length") ?? 0)) > maxBytes + framingBytes) {
+      throw bodyTooLarge(maxBytes);
+    }
+    if (arrived !== undefined) {
+      return arrived;
     }
     this.askForBody();
     const { requestTimeoutMs: timeoutMs } = this.#options;
-    const limits = { maxBytes, framingBytes, timeoutMs, deadline, record: this.record };
-    const arrived = this.incoming.takeWhole();
-    return arrived === undefined ? readBody(this.incoming.stream, limits) : whole(arrived, limits);
+    return await readBody(incoming.stream, { maxBytes, framingBytes, timeoutMs, deadline, record });
   }
 
   /** Adds a header to the answer. */
@@ -239,7 +245,10 @@ export abstract class Exchange {
     this.#addedHeaders.push(name, value);
   }
 
-  /** The names and values of an answer's headers in turn, with the request id, the date and the added headers. */
+  /**
+   * The names and values of an answer's headers in turn, with the request id, the date and the added headers. A
+   * `HeaderList` takes these, too: it belongs to the answer.
+   */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
     raw.push(requestIdHeader, this.requestId, "date", date());

@@ -129,28 +129,15 @@ export function appendLimits(header: HeaderList, decision: RateLimitDecision): v
 
 /** Adds all headers but `Retry-After`, which an admitted request does not need. */
 function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
+  let policy = "";
   let state = "";
-  for (const { name, remaining, resetAfterSeconds } of windows) {
-    state += `${state && ", "}"${name}";r=${remaining};t=${resetAfterSeconds}`;
+  for (const { name, limit, lengthSeconds, remaining, resetAfterSeconds } of windows) {
+    const separator = state && ", ";
+    policy += `${separator}"${name}";q=${limit};w=${lengthSeconds}`;
+    state += `${separator}"${name}";r=${remaining};t=${resetAfterSeconds}`;
   }
   header.raw.push("x-ratelimit-limit", String(headerValues.limit));
   header.raw.push("x-ratelimit-remaining", String(headerValues.remaining));
   header.raw.push("x-ratelimit-reset", String(headerValues.resetSeconds));
-  header.raw.push("ratelimit-policy", policyOf(windows), "ratelimit", state);
-}
-
-/** The last policy: many requests in a row have the same. */
-let lastPolicy = "";
-let lastWindows: RateLimitDecision["windows"] = [];
-
-function policyOf(windows: RateLimitDecision["windows"]): string {
-  if (windows.length !== lastWindows.length || !windows.every(hasLastLimit)) {
-    lastWindows = windows;
-    lastPolicy = windows.map(({ name, limit, lengthSeconds }) => `"${name}";q=${limit};w=${lengthSeconds}`).join(", ");
-  }
-  return lastPolicy;
-}
-
-function hasLastLimit({ name, limit }: RateLimitDecision["windows"][number], index: number): boolean {
-  return lastWindows[index]?.name === name && lastWindows[index].limit === limit;
+  header.raw.push("ratelimit-policy", policy, "ratelimit", state);
 }

@@ -13,6 +13,7 @@ import {
 import { AnySchema, hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber, parseInteger } from "../exact-json/number.ts";
 import { parseJson } from "../exact-json/parse.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { joinJson, type Parts, type PreparedMessage, writeParts } from "./prepared-message.ts";
 
@@ -27,19 +28,16 @@ export interface Codec {
   readyBytes(message: PreparedMessage): Uint8Array | undefined;
 }
 
-/**
- * Decodes the message of a request. Throws `malformed`. For a well-formed message, throws the request's `contentFault`,
- * if it has one.
- */
+/** Decodes the message of a request. Throws `malformed`, or else the fault of the request's head, if it has one. */
 export function decodeMessage(
   codec: Codec,
   desc: DescMessage,
   bytes: Uint8Array,
-  contentFault: ProtocolError | undefined,
+  { fault }: Exchange,
 ): MessageShape<DescMessage> {
   const message = codec.decode(desc, bytes);
-  if (contentFault !== undefined) {
-    throw contentFault;
+  if (fault !== undefined) {
+    throw fault;
   }
   return message;
 }

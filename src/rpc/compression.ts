@@ -71,9 +71,12 @@ export class CallCompression {
 
   /** Compresses a large answer if the client accepts a compression. Undefined if the answer is sent uncompressed. */
   async compress(body: string | Uint8Array): Promise<CompressedBody | undefined> {
-    const bytes = Buffer.from(body);
-    const response = bytes.length < compressMinBytes ? null : this.#negotiate().response;
-    return response === null ? undefined : { body: await response.compress(bytes), name: response.name };
+    const response = Buffer.byteLength(body) < compressMinBytes ? null : this.#negotiate().response;
+    if (response === null) {
+      return undefined;
+    }
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    return { body: await response.compress(bytes), name: response.name };
   }
 
   #negotiate() {

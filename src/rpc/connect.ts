@@ -34,7 +34,7 @@ export const connectProtocol: RpcProtocol = { name: "connect", open: openUnary }
 export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open: openStream };
 
 function openUnary(
-  { exchange, protocol, contentType, contentFault }: RpcRequest,
+  { exchange, protocol, contentType }: RpcRequest,
   { input, output }: DescMethod,
   { readMaxBytes, json, registry }: RpcFormat,
 ): ProtocolCall {
@@ -57,7 +57,7 @@ function openUnary(
       const codec = request.codec();
       const bytes = await request.bytes(readMaxBytes, signal);
       timeout.assertValid();
-      return decodeMessage(codec, input, bytes, contentFault);
+      return decodeMessage(codec, input, bytes, exchange);
     },
     async answer(response, header) {
       if (response.stream) {
@@ -178,7 +178,7 @@ function decodeBase64(text: string): Uint8Array {
 const streamAcceptHeader = "connect-accept-encoding";
 
 function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
-  const { exchange, protocol, contentType = "", contentFault } = request;
+  const { exchange, protocol, contentType = "" } = request;
   const { readMaxBytes, json, registry, toError } = format;
   const codec = codecOfStream(contentType, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
@@ -196,7 +196,7 @@ function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat):
     async read(signal) {
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
-      return decodeMessage(codec, method.input, message, contentFault);
+      return decodeMessage(codec, method.input, message, exchange);
     },
     async answer(response, header) {
       if (!response.stream) {

@@ -63,7 +63,7 @@ const acceptHeader = "grpc-accept-encoding";
 
 /** What gRPC and gRPC-Web share: everything except their names and the place of the trailer. */
 function openEnveloped(
-  { exchange, protocol, contentType = "", contentFault }: RpcRequest,
+  { exchange, protocol, contentType = "" }: RpcRequest,
   { input, output }: DescMethod,
   { format, place }: { readonly format: RpcFormat; readonly place: TrailerPlace },
 ): ProtocolCall {
@@ -82,7 +82,7 @@ function openEnveloped(
       }
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
       timeout.assertValid();
-      return decodeMessage(codec, input, message, contentFault);
+      return decodeMessage(codec, input, message, exchange);
     },
     async answer(response, header) {
       const { trailer } = response;

@@ -25,9 +25,9 @@ export interface RpcOptions {
 export interface RpcHandler {
   /**
    * Reads the protocol from the headers. Returns undefined if the request is not for an RPC; an unknown RPC counts as
-   * one. A `contentFault` refuses the request after its message has been read.
+   * one.
    */
-  recognize(exchange: Exchange, contentFault?: ProtocolError): RpcRequest | undefined;
+  recognize(exchange: Exchange): RpcRequest | undefined;
   /** Whether an RPC is served at a path. */
   serves(path: string): boolean;
   /** Makes the answer to a request for an RPC. */
@@ -41,11 +41,11 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
   const packages = [...new Set(endpoints.map(({ method }) => `/${method.parent.file.proto.package}.`))];
 
   return {
-    recognize(exchange, contentFault) {
+    recognize(exchange) {
       const contentType = exchange.header("content-type");
       const isGrpc = contentType?.startsWith("application/grpc") ?? false;
       return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix))
-        ? { exchange, contentType, contentFault, protocol: protocolOf(contentType) }
+        ? { exchange, contentType, protocol: protocolOf(contentType) }
         : undefined;
     },
     serves: (path) => routes.has(path),
@@ -86,7 +86,7 @@ function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): 
 /** Answers OPTIONS in the Connect protocol, whatever the content type. */
 function answerOptions(exchange: Exchange, allowed: readonly string[], serving: Serving): Promise<Answer> {
   const { notFoundEndpoint, format, toError } = serving;
-  const request = { exchange, protocol: connectProtocol, contentType: undefined, contentFault: undefined };
+  const request = { exchange, protocol: connectProtocol, contentType: undefined };
   return answerCall(
     notFoundEndpoint,
     {

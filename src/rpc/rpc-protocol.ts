@@ -22,8 +22,6 @@ export interface RpcRequest {
   readonly protocol: RpcProtocol;
   /** Undefined where the request has none. */
   readonly contentType: string | undefined;
-  /** A fault that refuses the request after its message has been read; undefined if there is none. */
-  readonly contentFault: ProtocolError | undefined;
 }
 
 /** A wire format of calls with one request: how a request is read, and how its answer is written. */

@@ -8,7 +8,6 @@ import { type Answer, CallRecord, date, type Exchange, makeRequestId, requestIdH
 import { HeaderList } from "../http/header-list.ts";
 import type { ParseFault } from "../http/http1/connection.ts";
 import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
-import { authorityFault } from "../http/target.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
@@ -64,24 +63,21 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
     return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
   }
-  // A fault of the head is answered in the contract's order of checks: with the faults of the content, once the caller
-  // is admitted.
-  const contentFault = exchange.fault ?? authorityFault(exchange.authority);
   if (path === "/v1" || path.startsWith("/v1/")) {
-    return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange, contentFault);
+    return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange);
   }
   if (connectServices.serves(path)) {
-    return connectServices.answer(exchange, contentFault);
+    return connectServices.answer(exchange);
   }
-  const check = health.serves(path) ? health.recognize(exchange, contentFault) : undefined;
+  const check = health.serves(path) ? health.recognize(exchange) : undefined;
   if (check !== undefined) {
     return health.answer(check);
   }
-  const rpc = api.rpc.recognize(exchange, contentFault);
+  const rpc = api.rpc.recognize(exchange);
   if (rpc !== undefined) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rpc.answer(rpc);
   }
-  return answerPage(exchange, site, contentFault);
+  return answerPage(exchange, site);
 }
 
 /** Lets pages of other origins read the answer. Browsers send no key with a preflight. */
@@ -93,9 +89,9 @@ function answerPreflight(exchange: Exchange, cors: Cors, limiter: RateLimiter): 
 }
 
 /** Pages need no key, and are not counted. */
-async function answerPage(exchange: Exchange, site: Site, contentFault: ProtocolError | undefined): Promise<Answer> {
-  if (contentFault !== undefined) {
-    return refuse(exchange, contentFault);
+async function answerPage(exchange: Exchange, site: Site): Promise<Answer> {
+  if (exchange.fault !== undefined) {
+    return refuse(exchange, exchange.fault);
   }
   const page = await site.find(exchange.path);
   if (page === undefined) {

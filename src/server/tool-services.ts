@@ -50,8 +50,8 @@ export interface ConnectServicesOptions {
 /** Answers the streaming methods of health and reflection, by Connect's own handlers. */
 export interface ConnectServices {
   serves(path: string): boolean;
-  /** Makes the answer. Rejects with the `contentFault`, if there is one. */
-  answer(exchange: Exchange, contentFault: ProtocolError | undefined): Promise<Answer>;
+  /** Makes the answer. Rejects with the fault of the request's head, if there is one. */
+  answer(exchange: Exchange): Promise<Answer>;
 }
 
 /** Makes the services. Their methods need no key, and count towards no limit. */
@@ -60,9 +60,9 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
   const openStreams = new OpenStreams();
   return {
     serves: (path) => handlers.has(path),
-    async answer(exchange, contentFault) {
-      if (contentFault !== undefined) {
-        throw contentFault;
+    async answer(exchange) {
+      if (exchange.fault !== undefined) {
+        throw exchange.fault;
       }
       const { record, signal } = exchange;
       record.protocol = protocolOf(exchange.header("content-type"));

@@ -66,7 +66,7 @@ export function createKeyCache(
 
   return {
     async find(secret) {
-      if (changes.silenceMs() > maxSilenceMs) {
+      if (maxSilenceMs !== Infinity && changes.silenceMs() > maxSilenceMs) {
         throw new KeyNotJudgedError();
       }
       const found = known.get(secret);
@@ -79,26 +79,18 @@ export function createKeyCache(
 }
 
 /** A map that forgets its oldest entry when it is full. */
-class BoundedMap<Value> {
-  readonly #entries = new Map<string, Value>();
+class BoundedMap<Value> extends Map<string, Value> {
   readonly #maxSize: number;
 
   constructor(maxSize: number) {
+    super();
     this.#maxSize = maxSize;
   }
 
-  get(id: string): Value | undefined {
-    return this.#entries.get(id);
-  }
-
-  set(id: string, value: Value): void {
-    if (this.#entries.size >= this.#maxSize) {
-      this.#entries.delete(this.#entries.keys().next().value as string);
+  override set(id: string, value: Value): this {
+    if (this.size >= this.#maxSize) {
+      this.delete(this.keys().next().value as string);
     }
-    this.#entries.set(id, value);
-  }
-
-  clear(): void {
-    this.#entries.clear();
+    return super.set(id, value);
   }
 }

@@ -67,7 +67,7 @@ export async function send(gateway: Gateway, request: FakeRequest | string): Pro
   const given = typeof request === "string" ? parseShorthand(request) : request;
   const reads: number[] = [];
   const exchange = createExchange(given, reads);
-  const answer = await gateway(exchange, authorityFault(exchange.authority));
+  const answer = await gateway(exchange);
   return { ...answer, ...(await readBody(answer)), trailer: answer.trailer, bodyReads: reads.length };
 }
 
@@ -83,14 +83,15 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
   /** By lower-case names alone, unlike `Headers`. */
   const lines: ReadonlyMap<string, string> = new Map(requestHeader);
   const body = typeof request.body === "string" ? new TextEncoder().encode(request.body) : request.body;
+  const authority = "authority" in request ? request.authority : "shapes.example:8080";
   const fake: Pick<Exchange, keyof Exchange> = {
     method: request.method ?? "GET",
     path,
     query: query.join("?"),
     httpVersion: "1.1",
     scheme: "http",
-    authority: "authority" in request ? request.authority : "shapes.example:8080",
-    fault: undefined,
+    authority,
+    fault: authorityFault(authority),
     clientAddress: "127.0.0.1",
     headerBytes: 0,
     requestId: "request-1",

@@ -25,19 +25,7 @@ export class Http1Exchange extends Exchange {
   #onTurn: (() => void) | undefined;
 
   constructor(connection: Http1Connection, head: Http1Head, incoming: IncomingBody, options: ExchangeOptions) {
-    super(
-      {
-        method: head.method,
-        target: head.target,
-        rawHeaders: head.raw,
-        fault: undefined,
-        authority: undefined,
-        isEncrypted: connection.isEncrypted,
-        peerAddress: connection.peerAddress,
-      },
-      incoming,
-      options,
-    );
+    super(head, connection, incoming, options);
     this.#connection = connection;
     this.#head = head;
     this.#isContinueAwaited = head.isExpectant;
@@ -76,14 +64,6 @@ export class Http1Exchange extends Exchange {
     } else {
       this.#isContinueDue = true;
     }
-  }
-
-  /**
-   * Whether it is unknown if the body follows: the client waited for `100 Continue`, and got none.
-   * Source: RFC 9110, section 10.1.1
-   */
-  get #isBodyUncertain(): boolean {
-    return this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
   }
 
   /** Says that the answers before this one are complete. */
@@ -131,7 +111,9 @@ export class Http1Exchange extends Exchange {
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
-    this.#isLast ||= !isKeptAlive || this.#isBodyUncertain;
+    // A client that waits for `100 Continue`, and gets none, may or may not send its body. Source: RFC 9110, 10.1.1
+    const isBodyUncertain = this.#isContinueAwaited && this.incoming.bytes === 0 && !this.incoming.isEnded;
+    this.#isLast ||= !isKeptAlive || isBodyUncertain;
     if (hasBody && bodyBytes !== undefined) {
       lines += `content-length: ${bodyBytes}\r\n`;
     } else if (hasBody && version === "1.1") {

@@ -1,10 +1,8 @@
+import type { RequestHead } from "../exchange.ts";
+
 /** The head of a request over HTTP/1.1, and how its body is framed. */
-export interface Http1Head extends Framing {
-  readonly method: string;
-  readonly target: string;
+export interface Http1Head extends RequestHead, Framing {
   readonly version: "1.0" | "1.1";
-  /** Names and values in turn; names in lower case. */
-  readonly raw: readonly string[];
 }
 
 /** What the fields of a head say about the message and its connection. */
@@ -51,8 +49,8 @@ export function parseHead(head: string): Http1Head | undefined {
   const first = lineEnd < 0 ? head : head.slice(0, lineEnd);
   const methodEnd = first.indexOf(" ");
   const version = first.endsWith("1") ? "1.1" : "1.0";
-  const raw = readFields(head, lineEnd);
-  const framing = readFraming(raw, version);
+  const rawHeaders = readFields(head, lineEnd);
+  const framing = readFraming(rawHeaders, version);
   if (framing === undefined || (framing.contentLength === undefined && !chunkedLast.test(head))) {
     return undefined;
   }
@@ -60,7 +58,7 @@ export function parseHead(head: string): Http1Head | undefined {
     method: first.slice(0, methodEnd),
     target: first.slice(methodEnd + 1, -" HTTP/1.1".length),
     version,
-    raw,
+    rawHeaders,
     contentLength: framing.contentLength,
     isExpectant: framing.isExpectant,
     isKeptAlive: framing.isKeptAlive,

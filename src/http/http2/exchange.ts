@@ -1,6 +1,5 @@
 import { drainBody } from "../body.ts";
 import { type Answer, byteLength, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
-import { spacedValue } from "../protocol-error.ts";
 import { pieceBytes } from "../socket-output.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
@@ -11,20 +10,7 @@ export class Http2Exchange extends Exchange {
   readonly #stream: Http2Stream;
 
   constructor(stream: Http2Stream, options: ExchangeOptions) {
-    const { head, connection } = stream;
-    super(
-      {
-        method: head.method,
-        target: head.path,
-        rawHeaders: head.raw,
-        fault: head.isSpaced ? spacedValue() : undefined,
-        authority: head.authority,
-        isEncrypted: connection.isEncrypted,
-        peerAddress: connection.peerAddress,
-      },
-      stream.incoming,
-      options,
-    );
+    super(stream.head, stream.connection, stream.incoming, options);
     this.#stream = stream;
   }
 

@@ -1,33 +1,27 @@
+import type { RequestHead } from "../exchange.ts";
+import { spacedValue } from "../protocol-error.ts";
 import { isSameAuthority } from "../target.ts";
 import { type Field, FieldKind } from "./field.ts";
 
-/** The head of a request. */
-export interface RequestHead {
-  readonly method: string;
-  /** Empty for CONNECT. */
-  readonly path: string;
-  readonly authority: string | undefined;
+/** The head of a request over HTTP/2. Its headers include the pseudo-header fields. The target is empty for CONNECT. */
+export interface Http2Head extends RequestHead {
   /** Undefined if the request has no Content-Length. */
   readonly contentLength: number | undefined;
-  /** Whether a value has spaces or tabs around it. */
-  readonly isSpaced: boolean;
-  /** Names and values in turn, including the pseudo-header fields. */
-  readonly raw: readonly string[];
 }
 
 /**
  * Reads the fields of a request. Returns undefined if the request is malformed. Spaces around a value are an exception:
- * `isSpaced` reports them, so that the answer can name the fault.
+ * `fault` reports them, so that the answer can name them.
  * Source: RFC 9113, sections 8.2 and 8.3.1
  */
-export function readRequestHead(fields: readonly Field[]): RequestHead | undefined {
-  const raw: string[] = [];
+export function readRequestHead(fields: readonly Field[]): Http2Head | undefined {
+  const rawHeaders: string[] = [];
   /** The value of each field with a kind of its own, by `FieldKind`. */
   const values: (string | undefined)[] = [];
   let isRegular = false;
   let isSpaced = false;
   for (const { name, value, kind } of fields) {
-    raw.push(name, value);
+    rawHeaders.push(name, value);
     const isPseudo = kind >= FieldKind.method && kind !== FieldKind.spaced;
     if (kind === FieldKind.malformed || (isPseudo && isRegular)) {
       return undefined;
@@ -58,8 +52,14 @@ export function readRequestHead(fields: readonly Field[]): RequestHead | undefin
   if (method === undefined || method === "" || !isValidTarget || !isSameHost || !isValidLength) {
     return undefined;
   }
-  const length = contentLength === undefined ? undefined : Number(contentLength);
-  return { method, path: path ?? "", authority, contentLength: length, isSpaced, raw };
+  return {
+    method,
+    target: path ?? "",
+    rawHeaders,
+    fault: isSpaced ? spacedValue() : undefined,
+    authority,
+    contentLength: contentLength === undefined ? undefined : Number(contentLength),
+  };
 }
 
 function isPath(path: string | undefined, method: string | undefined): boolean {

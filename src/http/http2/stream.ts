@@ -1,13 +1,13 @@
 import { IncomingBody } from "../body.ts";
 import type { Http2Connection } from "./connection.ts";
 import { defaultWindow, ErrorCode, Flag, maxWindow } from "./frames.ts";
-import type { RequestHead } from "./request-head.ts";
+import type { Http2Head } from "./request-head.ts";
 
 /** A request over HTTP/2, and its answer. */
 export class Http2Stream {
   readonly id: number;
   readonly connection: Http2Connection;
-  readonly head: RequestHead;
+  readonly head: Http2Head;
   #isClosed = false;
   #onClose: (() => void)[] | undefined;
 
@@ -33,7 +33,7 @@ export class Http2Stream {
    * `isLast` says that the request has no body. `sendWindow` is how many bytes of the answer the client accepts at
    * first.
    */
-  constructor(connection: Http2Connection, id: number, head: RequestHead, isLast: boolean, sendWindow: number) {
+  constructor(connection: Http2Connection, id: number, head: Http2Head, isLast: boolean, sendWindow: number) {
     this.connection = connection;
     this.id = id;
     this.head = head;
@@ -147,7 +147,7 @@ export class Http2Stream {
     }
   }
 
-  /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid. */
+  /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid, as `end` does. */
   endWith(body: string | Uint8Array, byteLength: number, trailer?: readonly string[]): void {
     const { connection } = this;
     if (this.#isClosed) {
@@ -158,6 +158,7 @@ export class Http2Stream {
       this.end(trailer);
       return;
     }
+    connection.assertValid(trailer ?? []);
     this.#sendWindow -= byteLength;
     connection.writeData(this.id, trailer === undefined ? Flag.endStream : 0, body, byteLength);
     this.#writeEnd(trailer);

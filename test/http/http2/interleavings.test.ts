@@ -24,7 +24,7 @@ interface Asked {
 
 /** Answers as the path says: with the body of the request, or with so many bytes at once or in pieces. */
 async function answer(stream: Http2Stream): Promise<void> {
-  const [, how, count] = stream.head.path.split("/");
+  const [, how, count] = stream.head.target.split("/");
   const body = source.subarray(0, Number(count));
   if (how === "echo") {
     await echo(stream);
@@ -32,7 +32,7 @@ async function answer(stream: Http2Stream): Promise<void> {
   }
   // The client may send more than the window before it ends its request.
   stream.incoming.stream.resume();
-  stream.respond(200, ["x-path", stream.head.path, "x-kept", "kept"], false);
+  stream.respond(200, ["x-path", stream.head.target, "x-kept", "kept"], false);
   if (how === "whole") {
     stream.endWith(body, body.length, stream.id % 3 === 0 ? ["x-trailer", `${stream.id}`] : undefined);
     return;

@@ -128,11 +128,11 @@ describe("a request is handled", () => {
     await client.settle();
     expect(served.streams[0]?.head).toEqual({
       method: "GET",
-      path: "/a?b",
+      target: "/a?b",
       authority: "x",
       contentLength: 7,
-      isSpaced: false,
-      raw: fields.flat(),
+      fault: undefined,
+      rawHeaders: fields.flat(),
     });
   });
 });

@@ -88,7 +88,7 @@ describe("a frame of a stream that takes no such frame", () => {
     const block = Buffer.concat([headerBlock({ ":method": "GET", ":scheme": "http", ":path": "/" }), Buffer.of(0xbe)]);
     client.send(frame("headers", { stream: 3, flags: endHeaders | endStream, payload: block }));
     await client.settle();
-    expect(served.streams.at(-1)?.head.raw.slice(-2)).toEqual(["x-a", "b"]);
+    expect(served.streams.at(-1)?.head.rawHeaders.slice(-2)).toEqual(["x-a", "b"]);
   });
 });
 

@@ -60,8 +60,8 @@ export class CommandQueue {
   readonly #float64s: Float64Array;
   readonly #int32s: Int32Array;
   readonly #texts: TextRing;
-  /** The mark of the texts of each slot: see `TextRing.mark`. */
-  readonly #textMarks = new Float64Array(capacity);
+  /** What `TextRing.used` was after the texts of each slot. */
+  readonly #textEnds = new Float64Array(capacity);
   /** The position of the oldest command whose answer has not been read. */
   #readPosition: number;
   /** The API key of the last command. Mostly the next command has the same key, which is then not written again. */
@@ -129,7 +129,7 @@ export class CommandQueue {
 
   /** Frees the slot of the oldest command, which gets no answer. */
   skipAnswer(): void {
-    this.#texts.free(this.#textMarks[this.#readPosition & (capacity - 1)] as number);
+    this.#texts.freed = this.#textEnds[this.#readPosition & (capacity - 1)] as number;
     this.#readPosition = (this.#readPosition + 1) | 0;
   }
 
@@ -162,7 +162,7 @@ export class CommandQueue {
     for (const [index, text] of texts.entries()) {
       this.#int32s[fields + textLengthsField + index] = text === undefined ? -1 : this.#texts.put(text);
     }
-    this.#textMarks[slot] = this.#texts.mark;
+    this.#textEnds[slot] = this.#texts.used;
     this.#keyId = keyId;
     return true;
   }
@@ -270,22 +270,18 @@ const bytesPerUnit = 3;
  */
 class TextRing {
   readonly #bytes: Buffer;
-  /** How many bytes have ever been used, and freed. Bytes that are skipped at the end of the ring count as used. */
-  #used = 0;
-  #freed = 0;
+  /** How many bytes have ever been used. Bytes that are skipped at the end of the ring count as used. */
+  used = 0;
+  /** How many of them are free again. To free a text and all earlier ones, set it to what `used` was after the text. */
+  freed = 0;
 
   constructor(memory: SharedArrayBuffer, start: number, byteLength: number) {
     this.#bytes = Buffer.from(memory, start, byteLength);
   }
 
-  /** What `free` takes to free all texts that have been put so far. */
-  get mark(): number {
-    return this.#used;
-  }
-
   /** Where the next text goes. */
   get place(): number {
-    return this.#used % this.#bytes.length;
+    return this.used % this.#bytes.length;
   }
 
   /**
@@ -295,26 +291,21 @@ class TextRing {
     const needed = units * bytesPerUnit;
     const left = this.#bytes.length - this.place;
     const skipped = needed > left ? left : 0;
-    if (this.#used + skipped + needed - this.#freed > this.#bytes.length) {
+    if (this.used + skipped + needed - this.freed > this.#bytes.length) {
       return false;
     }
-    this.#used += skipped;
+    this.used += skipped;
     return true;
   }
 
   /** Puts a text, for which there is room, and returns its length in bytes. */
   put(text: string): number {
     const length = this.#bytes.write(text, this.place);
-    this.#used += length;
+    this.used += length;
     return length;
   }
 
   read(place: number, length: number): string {
     return this.#bytes.toString("utf8", place, place + length);
-  }
-
-  /** Frees all texts that were put before a mark. */
-  free(mark: number): void {
-    this.#freed = mark;
   }
 }

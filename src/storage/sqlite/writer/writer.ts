@@ -82,7 +82,11 @@ export class Writer implements StoreWriter {
         return;
       }
       this.#commands.push({ petId: command.petId, resolve, reject });
-      this.#wakeSoon();
+      if (!this.#willWake) {
+        // Commands of the same turn share the first group.
+        this.#willWake = true;
+        process.nextTick(this.#wake);
+      }
     });
   }
 
@@ -125,14 +129,6 @@ export class Writer implements StoreWriter {
 
   get #isBusy(): boolean {
     return this.#commands.length > 0 || this.#tasks.length > 0;
-  }
-
-  /** Commands of the same turn share the first group. */
-  #wakeSoon(): void {
-    if (!this.#willWake) {
-      this.#willWake = true;
-      process.nextTick(this.#wake);
-    }
   }
 
   readonly #wake = (): void => {
@@ -181,36 +177,35 @@ export class Writer implements StoreWriter {
     failAll([...commands, ...this.#tasks.splice(0, taskCount)], failureToError(failure));
   }
 
+  /** Tells the listeners of the changes, and then the callers of their outcomes. */
   #answer(group: CommittedWrites): void {
-    const commands = this.#commands.splice(0, group.commandCount);
-    const { commandOutcomes, tasks: taskOutcomes } = group.others ?? noOthers;
-    const tasks = this.#tasks.splice(0, taskOutcomes.length);
-    const outcomes = commands.map(({ petId }) => outcomeFromAnswer(petId, group.lineage, this.#queue.readAnswer()));
-    this.#tellChanges(commands, outcomes, group);
+    const { commandCount, lineage, others = noOthers, revision, syncMs } = group;
+    const commands = this.#commands.splice(0, commandCount);
+    const tasks = this.#tasks.splice(0, others.tasks.length);
+    const outcomes: (BatchOutcome | Outcome)[] = [];
+    const changedPetIds: bigint[] = [];
     let next = 0;
-    runInTurns(commands, settledAtOnce(group), (waiter, index) => {
-      settleCommand(waiter, outcomes[index] ?? (commandOutcomes[next++] as Outcome));
-    });
+    for (const { petId } of commands) {
+      const outcome = outcomeFromAnswer(petId, lineage, this.#queue.readAnswer());
+      outcomes.push(outcome ?? (others.commandOutcomes[next++] as Outcome));
+      if (outcome?.outcome === "done") {
+        changedPetIds.push(petId);
+      }
+    }
+    changedPetIds.push(...others.petIds);
+    if (changedPetIds.length > 0) {
+      for (const listener of this.#listeners) {
+        listener({ revision: BigInt(revision), petIds: changedPetIds });
+      }
+    }
+    // Many callers wait for a slow disk. To settle all of them at once, and take their next requests, would delay reads.
+    const perTurn = syncMs < slowSyncMs ? commandCount : Math.ceil(commandCount / spreadTurns);
+    runInTurns(commands, perTurn, (waiter, index) => settleCommand(waiter, outcomes[index] as BatchOutcome | Outcome));
     tasks.forEach((waiter, index) => {
-      settleTask(waiter, taskOutcomes[index] as Outcome);
+      settleTask(waiter, others.tasks[index] as Outcome);
     });
     if (group.size > 0) {
       this.#committed?.(group);
-    }
-  }
-
-  #tellChanges(
-    commands: readonly CommandWaiter[],
-    outcomes: readonly (BatchOutcome | undefined)[],
-    { others = noOthers, revision }: CommittedWrites,
-  ): void {
-    if (this.#listeners.length === 0) {
-      return;
-    }
-    const changed = commands.filter((_, index) => outcomes[index]?.outcome === "done").map(({ petId }) => petId);
-    changed.push(...others.petIds);
-    for (const listener of changed.length === 0 ? [] : this.#listeners) {
-      listener({ revision: BigInt(revision), petIds: changed });
     }
   }
 
@@ -241,14 +236,6 @@ const slowSyncMs = 10;
 
 /** The callers that have waited for a slow sync are answered over this many turns of the event loop at most. */
 const spreadTurns = 64;
-
-/**
- * How many commands of a group are settled in one turn of the event loop. Many callers wait for a slow disk: settling
- * them all at once, and taking their next requests, would delay reads.
- */
-function settledAtOnce({ commandCount, syncMs }: CommittedWrites): number {
-  return syncMs < slowSyncMs ? commandCount : Math.ceil(commandCount / spreadTurns);
-}
 
 function settleCommand(waiter: CommandWaiter, outcome: BatchOutcome | Outcome): void {
   if (!("outcome" in outcome)) {
