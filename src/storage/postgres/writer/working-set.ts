@@ -88,7 +88,8 @@ export class WorkingSet {
   readonly #holdIds: Map<bigint, string>;
   readonly #overdue: Map<bigint, OverdueHolds>;
   readonly #records: ReadonlyMap<string, StoredRecord>;
-  readonly #undo: (() => void)[] = [];
+  /** How to undo each change, the latest one last. Undefined outside of `atomically`. */
+  #undo: (() => void)[] | undefined;
 
   constructor({ nowMs, head, stocks, holds, overdue, records }: Gathered) {
     this.nowMs = nowMs;
@@ -153,14 +154,6 @@ export class WorkingSet {
     return written;
   }
 
-  /** Adds to what is held of a pet. */
-  addHeld(petId: bigint, quantity: bigint): void {
-    const stock = this.#stocks.get(petId);
-    if (stock !== undefined) {
-      this.#setStock({ ...stock, held: stock.held + quantity });
-    }
-  }
-
   addHold(hold: Omit<ListedHold, "position">): ListedHold {
     const holdPosition = this.#head.holdPosition + 1n;
     this.#setHead({ ...this.#head, holdPosition });
@@ -168,7 +161,7 @@ export class WorkingSet {
     this.#push(this.newHolds, listed);
     this.#set(this.#holds, hold.id, listed);
     this.#set(this.#holdIds, holdPosition, hold.id);
-    this.addHeld(hold.petId, hold.quantity);
+    this.#addHeld(hold.petId, hold.quantity);
     const { oldest, rest } = this.overdueOf(hold.petId);
     this.#set(this.#overdue, hold.petId, { oldest: [...oldest, listed], rest });
     return listed;
@@ -177,7 +170,7 @@ export class WorkingSet {
   /** Ends a hold, and takes its quantity off what is held of the pet. */
   endHold(petId: bigint, { position, quantity, expiresAtMs }: OpenHold, end: Omit<HoldEnd, "position">): void {
     this.#push(this.holdEnds, { position, ...end });
-    this.addHeld(petId, -quantity);
+    this.#addHeld(petId, -quantity);
     const { oldest, rest } = this.overdueOf(petId);
     const isOfRest = !this.#isAmongOldest({ petId, position }) && rest > 0n && expiresAtMs <= this.nowMs;
     this.#set(this.#overdue, petId, {
@@ -202,9 +195,8 @@ export class WorkingSet {
       }
     }
     const { oldest, rest } = this.overdueOf(petId);
-    this.noteAllOf.add(petId);
-    this.#undo.push(() => void this.noteAllOf.delete(petId));
-    this.addHeld(petId, -rest);
+    this.#add(this.noteAllOf, petId);
+    this.#addHeld(petId, -rest);
     this.#set(this.#overdue, petId, { oldest, rest: 0n });
   }
 
@@ -216,36 +208,47 @@ export class WorkingSet {
     this.#set(this.newRecords, recordId(record.keyId, record.key), record);
   }
 
-  /** Does some work. When it throws, its changes are undone. */
+  /** Does some work. When it throws, its changes are undone. The work must not call this itself. */
   atomically<T>(work: () => T): T {
-    const mark = this.#undo.length;
+    const steps: (() => void)[] = [];
+    this.#undo = steps;
     try {
       return work();
     } catch (error) {
-      while (this.#undo.length > mark) {
-        this.#undo.pop()?.();
+      for (const step of steps.reverse()) {
+        step();
       }
       throw error;
+    } finally {
+      this.#undo = undefined;
     }
   }
 
   #setHead(head: Head): void {
     const former = this.#head;
     this.#head = head;
-    this.#undo.push(() => {
+    this.#undo?.push(() => {
       this.#head = former;
     });
   }
 
+  /** Adds to what is held of a pet. */
+  #addHeld(petId: bigint, quantity: bigint): void {
+    const stock = this.#stocks.get(petId);
+    if (stock !== undefined) {
+      this.#setStock({ ...stock, held: stock.held + quantity });
+    }
+  }
+
   #setStock(stock: StoredStock): void {
     this.#set(this.#stocks, stock.petId, stock);
-    this.changedPets.add(stock.petId);
+    this.#add(this.changedPets, stock.petId);
   }
 
   #set<K, V>(map: Map<K, V>, key: K, value: V): void {
     const former = map.get(key);
     map.set(key, value);
-    this.#undo.push(() => {
+    this.#undo?.push(() => {
       if (former === undefined) {
         map.delete(key);
       } else {
@@ -254,9 +257,16 @@ export class WorkingSet {
     });
   }
 
+  #add<T>(set: Set<T>, item: T): void {
+    if (!set.has(item)) {
+      set.add(item);
+      this.#undo?.push(() => void set.delete(item));
+    }
+  }
+
   #push<T>(list: T[], item: T): void {
     list.push(item);
-    this.#undo.push(() => void list.pop());
+    this.#undo?.push(() => void list.pop());
   }
 }
 
