@@ -39,12 +39,7 @@ export function getWebhook(connection: Connection, id: string): Webhook | undefi
 }
 
 export function deleteWebhook(connection: Connection, id: string): boolean {
-  return connection.atomically(() => {
-    const isThere = getWebhook(connection, id) !== undefined;
-    connection.run(`DELETE FROM webhook_attempts WHERE webhook_id = ?`, id);
-    connection.run(`DELETE FROM webhooks WHERE id = ?`, id);
-    return isThere;
-  });
+  return connection.all(`DELETE FROM webhooks WHERE id = ? RETURNING id`, id).length > 0;
 }
 
 export function pauseWebhook(
