@@ -269,7 +269,7 @@ const rowsPerStep = 2_000n;
 /** Whether `deleteOutdated` has anything to do. To be called in a transaction. */
 export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
   const row = connection.get<{ found: bigint }>(
-    `SELECT EXISTS (SELECT 1 FROM holds WHERE state = 'held' AND expires_at_ms <= ?)
+    `SELECT EXISTS (SELECT 1 FROM holds INDEXED BY holds_by_expiry WHERE state = 'held' AND expires_at_ms <= ?)
        OR EXISTS (SELECT 1 FROM holds WHERE ended_at_ms < ?)
        OR EXISTS (SELECT 1 FROM idempotency_records WHERE created_at_ms <= ?) AS found`,
     nowMs,
@@ -285,7 +285,7 @@ export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: 
  */
 export function deleteOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
   return connection.atomically(() => {
-    noteExpired(connection, nowMs, Number(rowsPerStep));
+    noteExpired(connection, nowMs, rowsPerStep);
     connection.run(
       `DELETE FROM holds WHERE position IN (SELECT position FROM holds WHERE ended_at_ms < ? ORDER BY ended_at_ms LIMIT ?)`,
       keptSinceMs,

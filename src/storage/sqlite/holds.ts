@@ -127,13 +127,13 @@ function heldFor(
 function findHoldToEnd(connection: Connection, holdId: string, { nowMs }: WriteContext): ListedHold {
   const hold = findHold(connection, holdId);
   if (hold.state === "held" && holdStateAt(hold, nowMs) !== "held") {
-    noteExpiredHold(connection, hold);
+    endHold(connection, hold, "expired", hold.expiresAtMs);
   }
   return hold;
 }
 
-function endHold(connection: Connection, hold: ListedHold, state: HoldState, nowMs: number): void {
-  connection.run(`UPDATE holds SET state = ?, ended_at_ms = ? WHERE position = ?`, state, BigInt(nowMs), hold.position);
+function endHold(connection: Connection, hold: ListedHold, state: HoldState, atMs: number): void {
+  connection.run(`UPDATE holds SET state = ?, ended_at_ms = ? WHERE position = ?`, state, BigInt(atMs), hold.position);
   connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, hold.quantity, hold.petId);
 }
 
@@ -260,28 +260,21 @@ function sumExpired(connection: Connection, petId: bigint, nowMs: number): bigin
   return row?.sum ?? 0n;
 }
 
-/**
- * Notes the holds of all pets that are over: the oldest first, at most `limit`. Returns how many. To be called in a
- * transaction.
- */
-export function noteExpired(connection: Connection, nowMs: number, limit: number): number {
-  const over = connection.all<{ readonly position: bigint; readonly pet_id: bigint; readonly quantity: bigint }>(
-    `SELECT position, pet_id, quantity FROM holds
-     WHERE state = 'held' AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
+/** Notes the holds of all pets that are over: the oldest first, at most `limit`. To be called in a transaction. */
+export function noteExpired(connection: Connection, nowMs: number, limit: bigint): void {
+  // Without the name of the index, SQLite would sort all holds that are stored as held.
+  const oldest = `SELECT position, pet_id, quantity FROM holds INDEXED BY holds_by_expiry
+     WHERE state = 'held' AND expires_at_ms <= ? ORDER BY expires_at_ms, position LIMIT ?`;
+  connection.run(
+    `UPDATE stock SET held = held - sum
+     FROM (SELECT pet_id AS held_pet, sum(quantity) AS sum FROM (${oldest}) GROUP BY pet_id)
+     WHERE pet_id = held_pet`,
     BigInt(nowMs),
-    BigInt(limit),
+    limit,
   );
-  for (const { position, pet_id: petId, quantity } of over) {
-    noteExpiredHold(connection, { position, petId, quantity });
-  }
-  return over.length;
-}
-
-/** Notes one hold. To be called in a transaction. */
-function noteExpiredHold(
-  connection: Connection,
-  { position, petId, quantity }: Pick<ListedHold, "position" | "petId" | "quantity">,
-): void {
-  connection.run(`UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms WHERE position = ?`, position);
-  connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, quantity, petId);
+  connection.run(
+    `UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms WHERE position IN (SELECT position FROM (${oldest}))`,
+    BigInt(nowMs),
+    limit,
+  );
 }
