@@ -21,7 +21,7 @@ import {
 } from "./connection.ts";
 import { assertUsable, openDatabase } from "./database.ts";
 import { hasOlderSchema, migrate } from "./migrations.ts";
-import { acquireServerLock, type ServerLock, StoreHeldError } from "./server-lock.ts";
+import { lockUnserved, type ServerLock } from "./server-lock.ts";
 import { changesPerMark } from "./stock.ts";
 import { identityOf, resolveStore, StoreFileError, syncFolder, toStoreFileError } from "./store-file.ts";
 import { markApplied } from "./unapplied-changes.ts";
@@ -38,7 +38,7 @@ export function openSqliteSource(file: string): CopySource {
     const connection = openDatabase(path);
     opened.defer(() => connection.close());
     assertCopyable(connection, file);
-    const lock = lockUnserved(file, ": what it writes from now on would be missing in the copy");
+    const lock = lockUnserved(file, "; end that server first: what it writes from now on would be missing in the copy");
     opened.defer(() => lock.release());
     // Nobody else can write from here on. This transaction writes nothing either.
     connection.run("BEGIN IMMEDIATE");
@@ -122,7 +122,7 @@ export class SqliteTarget implements CopyTarget {
     const file = this.shown;
     try {
       const wasThere = existsSync(file);
-      const lock = lockUnserved(file, "");
+      const lock = lockUnserved(file, "; end that server first");
       const path = realpathSync(file);
       this.#held.defer(() => {
         if (!wasThere && !this.#isCommitted) {
@@ -333,15 +333,4 @@ function toCopyError(error: unknown, file: string): unknown {
     });
   }
   return isDriverError(error) ? toStoreFileError(error, file) : error;
-}
-
-/** Keeps servers from using a store. Throws `StoreFileError` while one uses it. */
-function lockUnserved(file: string, consequence: string): ServerLock {
-  try {
-    return acquireServerLock(file);
-  } catch (error) {
-    throw error instanceof StoreHeldError
-      ? new StoreFileError(`${file}: process ${error.pid} serves it; end that server first${consequence}`)
-      : error;
-  }
 }

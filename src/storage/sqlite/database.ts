@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { ReportProgress } from "../../domain/store.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { applicationId, createSchema, hasOlderSchema, migrate, schemaVersion } from "./migrations.ts";
-import { acquireServerLock, type ServerLock, StoreHeldError } from "./server-lock.ts";
+import { lockUnserved, type ServerLock } from "./server-lock.ts";
 import { resolveStore, StoreFileError, toStoreFileError } from "./store-file.ts";
 
 export interface DatabaseOptions extends ConnectionOptions {
@@ -60,24 +60,12 @@ export function isOlderStore(file: string): boolean {
 
 /** Migrates a store that no server uses: a server of an older version could not go on after the migration. */
 function migrateUnserved(connection: Connection, file: string, { lock, migrating }: DatabaseOptions): void {
-  const ownLock = lock === undefined && hasOlderSchema(connection) ? lockUnserved(file) : undefined;
+  const ending = " with an older version of petstore; use that one, or end the server";
+  const ownLock = lock === undefined && hasOlderSchema(connection) ? lockUnserved(file, ending) : undefined;
   try {
     migrate(connection, migrating);
   } finally {
     ownLock?.release();
-  }
-}
-
-/** Throws `StoreFileError`. */
-function lockUnserved(file: string): ServerLock {
-  try {
-    return acquireServerLock(file);
-  } catch (error) {
-    throw error instanceof StoreHeldError
-      ? new StoreFileError(
-          `${file}: process ${error.pid} serves it with an older version of petstore; use that one, or end the server`,
-        )
-      : error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Connection, isBusy } from "./connection.ts";
-import { lockFileOf, resolveDatabase, resolveStore, toStoreFileError } from "./store-file.ts";
+import { lockFileOf, resolveDatabase, resolveStore, StoreFileError, toStoreFileError } from "./store-file.ts";
 
 /** Another process serves this store. */
 export class StoreHeldError extends Error {
@@ -33,6 +33,20 @@ export function acquireServerLock(file: string): ServerLock {
     return lock(path, file);
   } catch (error) {
     throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
+  }
+}
+
+/**
+ * As `acquireServerLock`, to keep servers from using a store. Throws `StoreFileError` while one uses it, whose message
+ * has this ending.
+ */
+export function lockUnserved(file: string, ending: string): ServerLock {
+  try {
+    return acquireServerLock(file);
+  } catch (error) {
+    throw error instanceof StoreHeldError
+      ? new StoreFileError(`${file}: process ${error.pid} serves it${ending}`)
+      : error;
   }
 }
 
