@@ -32,6 +32,11 @@ export interface ImportCounts {
   readonly changed: number;
 }
 
+/** Whether an import changes anything. */
+export function hasChanges({ pets, orders }: ImportResult): boolean {
+  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
+}
+
 /** The orders of an import whose pets are neither in the store nor in the import. */
 export interface StrayOrders {
   readonly count: number;

@@ -1,4 +1,5 @@
 import {
+  hasChanges,
   type ImportCounts,
   type ImportResult,
   type Imports,
@@ -56,10 +57,6 @@ export async function previewImportInto(
     await takeSteps(connection, version);
     return describe(connection);
   });
-}
-
-function hasChanges({ pets, orders }: ImportResult): boolean {
-  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
 }
 
 /** Stages the records in a transaction, and runs the work in it. The work may commit. */

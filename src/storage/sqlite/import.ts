@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import {
+  hasChanges,
   type ImportCounts,
   type ImportResult,
   type Imports,
@@ -36,10 +37,6 @@ export async function importAll(connection: Connection, imports: Imports, nowMs:
     }
     return result;
   });
-}
-
-function hasChanges({ pets, orders }: ImportResult): boolean {
-  return [pets, orders].some(({ created, replaced, changed }) => created + replaced + changed > 0);
 }
 
 /** Tells what `importAll` would do, and changes nothing. */
