@@ -31,11 +31,6 @@ interface Position {
   readonly head: bigint;
 }
 
-interface BoundsRow {
-  readonly applied: bigint;
-  readonly head: bigint;
-}
-
 interface ChangedRow extends ChangedStock {
   readonly pet_id: bigint;
 }
@@ -135,9 +130,9 @@ export class UnappliedChanges {
     if (this.#isCurrent) {
       return;
     }
-    const { applied, head } = this.#connection.get<BoundsRow>(
+    const { applied, head } = this.#connection.get<Position>(
       `SELECT applied_revision AS applied, (SELECT ifnull(max(revision), 0) FROM changes) AS head FROM history`,
-    ) as BoundsRow;
+    ) as Position;
     this.noteApplied(applied);
     if (head > this.#head) {
       this.#read(greaterOf(this.#head, applied));

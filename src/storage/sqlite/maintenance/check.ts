@@ -227,7 +227,7 @@ const invariants: readonly Invariant[] = [
   },
   {
     subject: "the changes that the stock lacks",
-    since: 7,
+    since: currentStockSince,
     sql: `SELECT 'the stock cannot have all changes up to ' || applied_revision AS fault FROM history
           WHERE applied_revision NOT BETWEEN (SELECT ifnull(min(revision), 1) FROM changes) - 1
             AND (SELECT ifnull(max(revision), 0) FROM changes)

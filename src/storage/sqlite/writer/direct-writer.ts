@@ -5,7 +5,7 @@ import type { Connection } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 import { FileIdentity } from "../store-file.ts";
 import type { GroupWriter } from "./group-writer.ts";
-import { failureToError, type Outcome, resultOf, toFailure } from "./outcome.ts";
+import { type Outcome, resultOf, toCallerError } from "./outcome.ts";
 import type { WriterOptions } from "./writer.ts";
 import type { CommittedWrites, StoreWriter, Task, WriteArgs, Writes } from "./writes.ts";
 
@@ -76,6 +76,6 @@ function commitAlone(groups: GroupWriter, task: Task): CommittedWrites {
   try {
     return groups.commit([], [task]).message;
   } catch (error) {
-    throw failureToError(toFailure(error));
+    throw toCallerError(error);
   }
 }

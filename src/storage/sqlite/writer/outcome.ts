@@ -51,3 +51,8 @@ export function resultOf<T>(outcome: Outcome): T {
 export function failureToError({ error, isMediumFailure: isOfMedium }: Failure): Error {
   return isOfMedium ? storeUnavailable(error) : error;
 }
+
+/** As `failureToError`, for an error that was not sent between threads. */
+export function toCallerError(error: unknown): Error {
+  return failureToError(toFailure(error));
+}
