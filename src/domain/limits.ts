@@ -237,12 +237,17 @@ export interface Ban {
   readonly endsAtMs: number;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const longestMs = 24 * hourMs;
+const hourMs = 60 * minute.lengthMs;
+const longestMs = day.lengthMs;
 
 /** How long a ban lasts, by its step. Source: docs/contract.md#bans */
-export const banLengthsMs: readonly number[] = [2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, longestMs];
+export const banLengthsMs: readonly number[] = [
+  2 * minute.lengthMs,
+  10 * minute.lengthMs,
+  hourMs,
+  6 * hourMs,
+  longestMs,
+];
 
 /** The highest step. Its ban is the longest. */
 export const lastBanStep = banLengthsMs.length;
