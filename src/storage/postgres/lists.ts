@@ -1,7 +1,9 @@
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
+import type { StockEntry } from "../../domain/stock.ts";
 import type { InventoryQuery, ListQuery, WaitOptions } from "../../domain/store.ts";
+import { versionOf } from "../rows.ts";
 import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
 
@@ -64,6 +66,22 @@ async function listAsOf(connection: Queryable, query: InventoryQuery, revision: 
       return items;
     }
   }
+}
+
+interface EntryRow {
+  readonly quantity: bigint;
+  readonly status: PetStatus;
+  readonly revision: bigint;
+  readonly lineage: string;
+}
+
+/** Undefined when there is no such pet. */
+export async function findEntry(connection: Queryable, petId: bigint): Promise<StockEntry | undefined> {
+  const [row] = await connection.query<EntryRow>(
+    `SELECT stock.quantity, stock.status, stock.revision, head.lineage FROM stock CROSS JOIN head WHERE pet_id = $1`,
+    petId,
+  );
+  return row && { petId, quantity: row.quantity, status: row.status, version: versionOf(row.lineage, row.revision) };
 }
 
 interface PetRow {

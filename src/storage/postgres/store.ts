@@ -62,6 +62,7 @@ import {
   countOrders,
   countPets,
   exportRows,
+  findEntry,
   getPet,
   listInventory,
   listOrders,
@@ -161,15 +162,11 @@ export class PostgresStore implements Store {
   }
 
   async getEntry(petId: bigint): Promise<StockEntry> {
-    const [row] = await this.#pool.query<StockEntry>(
-      `SELECT stock.pet_id AS "petId", stock.quantity, stock.status, head.lineage || '-' || stock.revision AS version
-       FROM stock CROSS JOIN head WHERE stock.pet_id = $1`,
-      petId,
-    );
-    if (row === undefined) {
+    const entry = await findEntry(this.#pool, petId);
+    if (entry === undefined) {
       throw petNotFound(petId);
     }
-    return row;
+    return entry;
   }
 
   async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
