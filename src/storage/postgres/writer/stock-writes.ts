@@ -181,11 +181,11 @@ function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext)
       ? findStillHeld(set, stock, { nowMs: context.nowMs, heldAtMost: stock.quantity + command.delta })
       : 0n;
   const decision = decideStock(command, stock, held);
-  if (stock === undefined || decision.outcome !== "done") {
-    return decision as StockRefusal;
+  if (decision.outcome !== "done") {
+    return decision;
   }
   const { kind, reason, reference } = command;
-  const present = set.stockOf(command.petId) ?? stock;
+  const present = set.stockOf(command.petId) as StoredStock;
   return {
     outcome: "done",
     entry: entryOf(set.writeStock(present, { kind, quantity: decision.quantity, reason, reference }, context)),
