@@ -1,0 +1,30 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { ListOrdersResponseSchema, type StoreService } from "../../gen/petstore/v1/store_service_pb.ts";
+import type { Order } from "../domain/order.ts";
+import type { OrderStore } from "../domain/store.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
+import { answerList } from "./list.ts";
+import { orderStatusFromMessage, orderStatusMessages } from "./messages.ts";
+
+/** The RPCs of the store's orders. */
+export function storeService(store: OrderStore): ServiceMethods<typeof StoreService> {
+  return {
+    async listOrders({ pageSize, pageToken, status }) {
+      const statuses = status.map(orderStatusFromMessage);
+      const orders = {
+        name: "orders",
+        filter: statuses,
+        read: (after: bigint | undefined, limit: number) => store.listOrders({ statuses, after, limit }),
+        positionOf: ({ id }: Order) => id,
+        toMessage: (items: readonly Order[], nextPageToken: string) =>
+          create(ListOrdersResponseSchema, { orders: items.map(orderToMessage), nextPageToken }),
+      };
+      return await answerList(orders, { pageSize, pageToken: pageToken || undefined });
+    },
+  };
+}
+
+function orderToMessage({ shipDateMs, status, ...order }: Order) {
+  return { ...order, shipDate: timestampFromMs(shipDateMs), status: orderStatusMessages[status] };
+}
