@@ -52,7 +52,7 @@ describe("reads of one turn of the event loop", () => {
 
   it("share their moment with those that ask for one", async () => {
     write(1);
-    expect(reads.read((connection) => connection.asOfOneMoment(read))).toBe(1);
+    expect(reads.read((connection) => connection.inSnapshot(read))).toBe(1);
     write(2);
     expect(read()).toBe(1);
     await setImmediate();

@@ -86,7 +86,7 @@ export class Connection {
   }
 
   /** Runs reads in one transaction: all of them see the same snapshot, whatever others write meanwhile. */
-  asOfOneMoment<T>(read: () => T): T {
+  inSnapshot<T>(read: () => T): T {
     return this.#transact.deferred(read) as T;
   }
 

@@ -91,7 +91,7 @@ type DatabaseState = "store" | "empty";
 
 /** Throws `StoreFileError` when a database is not ours, or is of a newer version. `file` is its name in messages. */
 export function identify(connection: Connection, file: string): DatabaseState {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     const id = Number(connection.pragma("application_id"));
     const version = Number(connection.pragma("user_version"));
     const isBlank = version === 0 && connection.get("SELECT 1 FROM sqlite_schema") === undefined;
@@ -107,7 +107,7 @@ export function identify(connection: Connection, file: string): DatabaseState {
 
 /** As `identify`. It also throws `StoreFileError` for a store whose schema is not the one of its version. */
 export function assertUsable(connection: Connection, file: string): DatabaseState {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     const state = identify(connection, file);
     const [fault, ...others] = state === "empty" ? [] : findSchemaFaults(connection);
     if (fault !== undefined) {
@@ -132,7 +132,7 @@ interface SchemaRow {
  * Tables of other programs, such as Litestream's, are allowed.
  */
 export function findSchemaFaults(connection: Connection): string[] {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     const version = Number(connection.pragma("user_version"));
     if (version < 1 || version > schemaVersion) {
       return [`it is marked as version ${version} of the schema; there are 1 to ${schemaVersion}`];

@@ -30,7 +30,7 @@ export function oldestRevision(connection: Connection): bigint {
 
 /** How far the history goes. Changes before `keptSinceMs` are no longer part of it. */
 export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
   });
 }

@@ -23,7 +23,7 @@ interface ChangeRow {
 
 /** Throws `PET_NOT_FOUND`. */
 export function listChanges(connection: Connection, query: ChangeQuery): ChangePage {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     const head = headOf(connection);
     const range = {
       low: greaterOf(query.after, oldestRevision(connection) - 1n),

@@ -35,7 +35,7 @@ type HoldsOfPet = Omit<HoldQuery, "states">;
 
 /** Undefined when there is no such pet. */
 export function findAvailability(connection: Connection, petId: bigint, nowMs: number): Availability | undefined {
-  return connection.asOfOneMoment(() => {
+  return connection.inSnapshot(() => {
     const stock = findStock(connection, petId);
     if (stock === undefined) {
       return undefined;
@@ -55,7 +55,7 @@ export function getHold(connection: Connection, id: string, nowMs: number): Hold
 export function listHolds(connection: Connection, { states, ...query }: HoldQuery, nowMs: number): ListedHold[] {
   const wanted = states.length === 0 ? holdStates : states;
   return connection
-    .asOfOneMoment(() => selectionsOf(wanted).flatMap((selection) => listStored(connection, selection, query, nowMs)))
+    .inSnapshot(() => selectionsOf(wanted).flatMap((selection) => listStored(connection, selection, query, nowMs)))
     .sort((a, b) => (a.position > b.position ? -1 : 1))
     .slice(0, query.limit)
     .map((hold) => ({ ...hold, ...holdAt(hold, nowMs) }));

@@ -42,7 +42,7 @@ export async function importAll(connection: Connection, imports: Imports, nowMs:
 /** Tells what `importAll` would do, and changes nothing. */
 export async function previewImport(connection: Connection, imports: Imports): Promise<ImportResult> {
   await stage(connection, imports);
-  return connection.asOfOneMoment(() => describe(connection));
+  return connection.inSnapshot(() => describe(connection));
 }
 
 async function stage(connection: Connection, { pets = [], orders = [] }: Imports): Promise<void> {

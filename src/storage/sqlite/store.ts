@@ -164,7 +164,7 @@ export class SqliteStore implements Store {
   /** Asks the reader first: where there is nothing to delete, nothing is written to the disk. */
   async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
     const isNeeded = this.#reads.read((connection) =>
-      connection.asOfOneMoment(() => hasOutdated(connection, keptSinceMs, nowMs)),
+      connection.inSnapshot(() => hasOutdated(connection, keptSinceMs, nowMs)),
     );
     return isNeeded && (await this.#writer.run("deleteOutdated", keptSinceMs, nowMs));
   }
