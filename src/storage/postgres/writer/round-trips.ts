@@ -268,12 +268,12 @@ async function writeHoldEnds(connection: Queryable, { holdEnds }: WorkingSet): P
 
 /** Ends the overdue holds that the group has not read: their state becomes expired. */
 async function writeRest(connection: Queryable, set: WorkingSet): Promise<void> {
-  const { noteAllOf, nowMs, storedHoldPosition } = set;
-  if (noteAllOf.size > 0) {
+  const { petsToExpire, nowMs, storedHoldPosition } = set;
+  if (petsToExpire.size > 0) {
     await connection.query(
       `UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms
        WHERE pet_id = ANY ($1) AND state = 'held' AND expires_at_ms <= $2 AND position <= $3`,
-      [...noteAllOf],
+      [...petsToExpire],
       BigInt(nowMs),
       storedHoldPosition,
     );

@@ -213,7 +213,7 @@ function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, h
     for (const hold of set.overdueOf(petId).oldest.filter(({ expiresAtMs }) => expiresAtMs <= set.nowMs)) {
       noteExpiredHold(set, petId, hold);
     }
-    set.noteRest(petId);
+    set.expireRest(petId);
   }
   return stillHeld;
 }

@@ -78,7 +78,7 @@ export class WorkingSet {
   /** The pets whose stock is to be written. */
   readonly changedPets = new Set<bigint>();
   /** The pets whose overdue holds are all to be stored as expired, unread ones included. */
-  readonly noteAllOf = new Set<bigint>();
+  readonly petsToExpire = new Set<bigint>();
   /** The position of the newest hold before this group. */
   readonly storedHoldPosition: bigint;
   #head: Head;
@@ -187,7 +187,7 @@ export class WorkingSet {
   /**
    * Ends all overdue holds of a pet that are not among the oldest. Those that were not read are ended by one statement.
    */
-  noteRest(petId: bigint): void {
+  expireRest(petId: bigint): void {
     for (const hold of this.#holds.values()) {
       const isOverdue = hold.state === "held" && hold.expiresAtMs <= this.nowMs;
       if (hold.petId === petId && isOverdue && !this.#isAmongOldest(hold)) {
@@ -195,7 +195,7 @@ export class WorkingSet {
       }
     }
     const { oldest, rest } = this.overdueOf(petId);
-    this.#add(this.noteAllOf, petId);
+    this.#add(this.petsToExpire, petId);
     this.#addHeld(petId, -rest);
     this.#set(this.#overdue, petId, { oldest, rest: 0n });
   }
