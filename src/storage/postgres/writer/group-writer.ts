@@ -10,8 +10,8 @@ import {
   LostConnectionError,
 } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
-import { arePlain, writePlainChanges } from "./plain-changes.ts";
-import { flush, gather, isDirty } from "./round-trips.ts";
+import { isPlainGroup, writePlainChanges } from "./plain-changes.ts";
+import { isDirty, readWorkingSet, writeWorkingSet } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
 import type { Head, WorkingSet } from "./working-set.ts";
 
@@ -204,7 +204,7 @@ export class GroupWriter {
   async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
     const tasks = group.map(({ task }) => task);
     const { likely: head } = this.#head;
-    if (head === undefined || attempt.doubt !== undefined || !arePlain(tasks)) {
+    if (head === undefined || attempt.doubt !== undefined || !isPlainGroup(tasks)) {
       return undefined;
     }
     const begunAtMs = performance.now();
@@ -222,7 +222,7 @@ export class GroupWriter {
     const begun = connection.command("BEGIN");
     begun.catch(() => {});
     try {
-      const set = await gather(
+      const set = await readWorkingSet(
         connection,
         group.map(({ task }) => task),
       );
@@ -236,7 +236,7 @@ export class GroupWriter {
         return { set, settle, syncMs: undefined };
       }
       attempt.hasWritten = true;
-      await flush(connection, set, count);
+      await writeWorkingSet(connection, set, count);
       return { set, settle, syncMs: performance.now() - decidedAtMs };
     } catch (error) {
       if (!connection.isLost) {

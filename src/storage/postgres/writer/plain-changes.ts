@@ -10,7 +10,7 @@ import { type Head, WorkingSet } from "./working-set.ts";
 export type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
 
 /** Whether all writes of a group are plain, and of different pets. */
-export function arePlain(tasks: readonly StockWriteTask<unknown>[]): tasks is readonly PlainTask[] {
+export function isPlainGroup(tasks: readonly StockWriteTask<unknown>[]): tasks is readonly PlainTask[] {
   return (
     tasks.every(({ plain }) => plain !== undefined) &&
     new Set(tasks.map(({ plain }) => plain?.petId)).size === tasks.length

@@ -29,7 +29,10 @@ export async function lockHead(connection: Queryable): Promise<Head> {
  * Locks the head row, and reads the rows that the writes of a group need, in one round trip. To be called in a
  * transaction.
  */
-export async function gather(connection: Connection, tasks: readonly StockWriteTask<unknown>[]): Promise<WorkingSet> {
+export async function readWorkingSet(
+  connection: Connection,
+  tasks: readonly StockWriteTask<unknown>[],
+): Promise<WorkingSet> {
   const nowMs = Math.max(...tasks.map(({ context }) => context.nowMs));
   const needs = tasks.map((task) => task.needs);
   const holdIds = needs.flatMap((need) => need.holdIds);
@@ -162,7 +165,7 @@ export function isDirty(set: WorkingSet): boolean {
 }
 
 /** Writes the changes of a group and commits, in one round trip. Each statement works on a whole set of rows. */
-export async function flush(connection: Connection, set: WorkingSet, count: ChangeCount): Promise<void> {
+export async function writeWorkingSet(connection: Connection, set: WorkingSet, count: ChangeCount): Promise<void> {
   const statements = [
     writeChanges(connection, set),
     writeNewHolds(connection, set),

@@ -53,7 +53,7 @@ export interface HoldEnd {
 }
 
 /** What a group has read under the lock of the head. */
-export interface Gathered {
+export interface GroupRows {
   /** The latest time of the group's writes. */
   readonly nowMs: number;
   readonly head: Head;
@@ -91,7 +91,7 @@ export class WorkingSet {
   /** How to undo each change, the latest one last. Undefined outside of `atomically`. */
   #undo: (() => void)[] | undefined;
 
-  constructor({ nowMs, head, stocks, holds, overdue, records }: Gathered) {
+  constructor({ nowMs, head, stocks, holds, overdue, records }: GroupRows) {
     this.nowMs = nowMs;
     this.#head = head;
     this.storedHoldPosition = head.holdPosition;
