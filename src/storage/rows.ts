@@ -147,7 +147,7 @@ export interface StockWrite extends ChangeNote {
 }
 
 /** What a write needs to know of a pet's holds. */
-export interface HoldQuestion {
+export interface HoldRequirement {
   /** Holds that expire by then hold nothing any more. */
   readonly nowMs: number;
   /** The write is granted where no more than this is held. */

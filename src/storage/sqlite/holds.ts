@@ -14,7 +14,7 @@ import {
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store.ts";
-import { type HoldQuestion, type HoldSelection, selectionsOf } from "../rows.ts";
+import { type HoldRequirement, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { doOnce } from "./idempotency.ts";
 import { findStock, StockWrites, type StoredStock } from "./stock.ts";
@@ -222,7 +222,7 @@ const notedPerStep = 500;
 export function findStillHeld(
   connection: Connection,
   { petId, held }: StoredStock,
-  { nowMs, heldAtMost }: HoldQuestion,
+  { nowMs, heldAtMost }: HoldRequirement,
 ): StillHeld {
   const over = held === 0n ? 0n : sumExpired(connection, petId, nowMs);
   const isGranted = held - over <= heldAtMost;

@@ -20,7 +20,7 @@ import {
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store.ts";
-import { entryOf, type HoldQuestion, parseResult, writeResult } from "../../rows.ts";
+import { entryOf, type HoldRequirement, parseResult, writeResult } from "../../rows.ts";
 import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 
 /** The rows that a write reads. */
@@ -201,7 +201,7 @@ function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext)
  * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, which the group has read.
  * Notes those that it has not read only where the write cannot be granted otherwise.
  */
-function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, heldAtMost }: HoldQuestion): bigint {
+function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, heldAtMost }: HoldRequirement): bigint {
   const { oldest, rest } = set.overdueOf(petId);
   const over = oldest.filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
   const known = over.reduce((sum, { quantity }) => sum + quantity, 0n);
