@@ -13,22 +13,22 @@ export interface ChangeCount {
   /** The writer that makes the changes. */
   readonly writer: string;
   /** Whether the commit sends a notification. */
-  readonly tells: boolean;
+  readonly notifies: boolean;
 }
 
 /** The least time between two notifications of a writer of stock, in milliseconds. */
-export const tellingPauseMs = 20;
+export const notifyIntervalMs = 20;
 
 /**
  * How long after a notification the listener calls back once more, in milliseconds: for later changes that had no
  * notification.
  */
-const followUpMs = 2 * tellingPauseMs;
+const followUpMs = 2 * notifyIntervalMs;
 
 /** Counts changes of a topic, in the transaction that makes them. */
 export async function countChanges(
   connection: Queryable,
-  { writer, tells }: ChangeCount,
+  { writer, notifies }: ChangeCount,
   topic: ChangeTopic,
   count: number,
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function countChanges(
     writer,
     topic,
     BigInt(count),
-    tells,
+    notifies,
   );
 }
 

@@ -31,7 +31,7 @@ export function importAll(address: DatabaseAddress, imports: Imports, nowMs: num
     await mergeStaged(connection, orderImport);
     await mergeStock(connection, nowMs);
     if (hasChanges(result)) {
-      await countChanges(connection, { writer: anyWriter, tells: true }, "stock", 1);
+      await countChanges(connection, { writer: anyWriter, notifies: true }, "stock", 1);
     }
     await connection.commit();
     return result;

@@ -378,7 +378,7 @@ export class PostgresStore implements Store {
 
   /** Uses notifications. With `listen=off` it never calls back. */
   onOthersChange(listener: () => void): void {
-    if (this.#address.listens) {
+    if (this.#address.usesNotifications) {
       this.#listener ??= new ChangeListener(this.#address, this.#writer, listener);
     }
   }
@@ -415,7 +415,7 @@ export class PostgresStore implements Store {
     const change = () =>
       this.#pool.transaction(async (connection) => {
         const value = await write(connection);
-        await countChanges(connection, { writer: this.#writer, tells: true }, topic, 1);
+        await countChanges(connection, { writer: this.#writer, notifies: true }, topic, 1);
         return value;
       });
     return this.#rareWrites.run(1, change);

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RegistrationOptions } from "../../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
-import { tellingPauseMs } from "../../../src/storage/postgres/change-tokens.ts";
+import { notifyIntervalMs } from "../../../src/storage/postgres/change-tokens.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
 import { borrowDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
@@ -136,10 +136,10 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     two.onOthersChange(() => heard.add("two"));
     const hearersOf = async (write: () => Promise<unknown>) => {
       // Until what was asked for again has been heard, too.
-      await setTimeout(3 * tellingPauseMs);
+      await setTimeout(3 * notifyIntervalMs);
       heard.clear();
       await write();
-      await setTimeout(3 * tellingPauseMs);
+      await setTimeout(3 * notifyIntervalMs);
       return [...heard].sort();
     };
     await expect.poll(() => heard.size).toBe(2);
@@ -162,7 +162,7 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     for (let quantity = 1n; quantity <= 40n; quantity++) {
       await setStock(writing, 1n, quantity);
     }
-    await expect.poll(() => known, { timeout: 8 * tellingPauseMs, interval: 5 }).toBe(stock + 40);
+    await expect.poll(() => known, { timeout: 8 * notifyIntervalMs, interval: 5 }).toBe(stock + 40);
   });
 
   it("share the webhooks: each is claimed by one, and by another when that one leaves", async () => {

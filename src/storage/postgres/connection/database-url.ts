@@ -17,7 +17,7 @@ export interface DatabaseAddress {
   /** The name that PostgreSQL shows for the connections, such as in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Whether connections may wait for notifications. A pooler that shares connections cannot do that. */
-  readonly listens: boolean;
+  readonly usesNotifications: boolean;
   /** The URL as it may be shown: without its password. */
   readonly shown: string;
 }
@@ -56,7 +56,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     tls: tlsOptionsOf(mode, url, shown),
     isTlsOptional: mode === "prefer",
     applicationName: url.searchParams.get("application_name") ?? "petstore",
-    listens: choiceOf(url, shown, "listen", ["on", "off"]) !== "off",
+    usesNotifications: choiceOf(url, shown, "listen", ["on", "off"]) !== "off",
     shown,
   };
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
-import { type ChangeCount, tellingPauseMs } from "../change-tokens.ts";
+import { type ChangeCount, notifyIntervalMs } from "../change-tokens.ts";
 import {
   Connection,
   connectTimeoutMs,
@@ -77,7 +77,7 @@ export class GroupWriter {
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
   /** When the last group that sent a notification began. */
-  #toldAtMs = -Infinity;
+  #notifiedAtMs = -Infinity;
 
   constructor(address: DatabaseAddress, options: GroupWriterOptions) {
     this.#address = address;
@@ -184,13 +184,13 @@ export class GroupWriter {
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
     const begunAtMs = performance.now();
-    const count = { writer: this.#options.writer, tells: begunAtMs - this.#toldAtMs >= tellingPauseMs };
+    const count = { writer: this.#options.writer, notifies: begunAtMs - this.#notifiedAtMs >= notifyIntervalMs };
     const { set, settle, syncMs } =
       (await this.#writeAtOnce(connection, group, attempt, count)) ??
       (await this.#write(connection, group, attempt, count));
     this.#head.noteLeft(set.head);
-    if (count.tells && set.changes.length > 0) {
-      this.#toldAtMs = begunAtMs;
+    if (count.notifies && set.changes.length > 0) {
+      this.#notifiedAtMs = begunAtMs;
     }
     if (syncMs !== undefined) {
       this.#options.committed?.({ size: group.length, syncMs });

@@ -27,7 +27,7 @@ export async function writePlainChanges(
   connection: Queryable,
   tasks: readonly PlainTask[],
   head: Head,
-  { writer, tells }: ChangeCount,
+  { writer, notifies }: ChangeCount,
 ): Promise<WorkingSet | undefined> {
   const commands = tasks.map(({ plain }) => plain);
   const contexts = tasks.map(({ context }) => context);
@@ -47,7 +47,7 @@ export async function writePlainChanges(
     head.holdPosition,
     head.lineage,
     writer,
-    tells,
+    notifies,
   );
   if (rows.length === 0) {
     return undefined;
