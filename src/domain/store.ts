@@ -366,7 +366,7 @@ export interface WebhookStore {
    */
   claimWebhooks(): Promise<Webhook[]>;
   /** Gives up all claims of this server. */
-  disclaimWebhooks(): Promise<void>;
+  releaseWebhooks(): Promise<void>;
   /** Undefined when no webhook has this id. */
   getWebhook(id: string): Promise<Webhook | undefined>;
   /** Deletes a webhook and its attempts. Returns whether there was one. */

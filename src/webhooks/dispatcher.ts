@@ -72,7 +72,7 @@ export class WebhookDispatcher {
     this.#endAll();
     await Promise.all(this.#endings);
     // Claims that stay run out by themselves.
-    await this.#options.store.disclaimWebhooks().catch(this.#options.report);
+    await this.#options.store.releaseWebhooks().catch(this.#options.report);
   }
 
   #wakeAll(): void {

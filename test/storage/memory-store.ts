@@ -222,7 +222,7 @@ export class MemoryStore extends MemoryStock implements Store {
     return this.listWebhooks();
   }
 
-  async disclaimWebhooks(): Promise<void> {}
+  async releaseWebhooks(): Promise<void> {}
 
   async getWebhook(id: string): Promise<Webhook | undefined> {
     return this.#data.webhooks.get(id);

@@ -90,7 +90,7 @@ export function describeWebhooks(open: OpenStore): void {
           ["whk_b", webhooks[0]?.progress.position],
           ["whk_a", 3n],
         ]);
-        await store.disclaimWebhooks();
+        await store.releaseWebhooks();
         expect(await store.claimWebhooks()).toHaveLength(2);
       }),
     );

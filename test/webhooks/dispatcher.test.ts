@@ -493,7 +493,7 @@ describe("a webhook of a store that servers share", () => {
       return (await this.listWebhooks()).filter(({ id }) => this.claimed.includes(id));
     }
 
-    override async disclaimWebhooks(): Promise<void> {
+    override async releaseWebhooks(): Promise<void> {
       this.claimed = [];
     }
   }

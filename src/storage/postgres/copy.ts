@@ -11,7 +11,7 @@ import {
 import { Connection, LostConnectionError, sqlStateOf } from "./connection/connection.ts";
 import { copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
-import { assertFit, identify, reachTimeoutMs, toDatabaseError } from "./database.ts";
+import { assertSupported, identify, reachTimeoutMs, toDatabaseError } from "./database.ts";
 import { migrateAlone, schemaVersion } from "./migrations.ts";
 import { findLivingServer } from "./servers.ts";
 
@@ -183,7 +183,7 @@ async function openSide(address: DatabaseAddress): Promise<OpenedSide> {
     // `COPY` needs a connection that sends one statement at a time.
     const connection = await Connection.open(address, { isPipelined: false, timeoutMs: reachTimeoutMs });
     try {
-      await assertFit(connection, address);
+      await assertSupported(connection, address);
       return { address, connection, identity: await readIdentity(connection) };
     } catch (error) {
       await connection.close();

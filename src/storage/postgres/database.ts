@@ -21,7 +21,7 @@ export interface PrepareOptions {
  */
 export async function prepareDatabase(address: DatabaseAddress, options: PrepareOptions = {}): Promise<void> {
   const version = await withConnection(address, async (connection) => {
-    await assertFit(connection, address);
+    await assertSupported(connection, address);
     const present = await identify(connection, address);
     if (present === 0 && options.ifMissing === "refuse") {
       throw new DatabaseError(`${address.shown}: there is no such store`);
@@ -85,7 +85,7 @@ interface SettingsRow {
 }
 
 /** Throws `DatabaseError` for a server that cannot keep what the service promises. */
-export async function assertFit(connection: Connection, { shown }: DatabaseAddress): Promise<void> {
+export async function assertSupported(connection: Connection, { shown }: DatabaseAddress): Promise<void> {
   const [row] = await connection.query<SettingsRow>(
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS version_number,
        current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,

@@ -75,11 +75,11 @@ import {
   claimWebhooks,
   createWebhook,
   deleteWebhook,
-  disclaimWebhooks,
   getWebhook,
   listAttempts,
   listWebhooks,
   pauseWebhook,
+  releaseWebhooks,
   resumeWebhook,
   rotateWebhookSecret,
   saveProgress,
@@ -338,8 +338,8 @@ export class PostgresStore implements Store {
     return claimWebhooks(this.#pool, this.#writer);
   }
 
-  disclaimWebhooks(): Promise<void> {
-    return disclaimWebhooks(this.#pool, this.#writer);
+  releaseWebhooks(): Promise<void> {
+    return releaseWebhooks(this.#pool, this.#writer);
   }
 
   getWebhook(id: string): Promise<Webhook | undefined> {

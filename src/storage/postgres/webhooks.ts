@@ -54,7 +54,7 @@ export async function claimWebhooks(connection: Queryable, server: string): Prom
   return rows.map(webhookFromRow);
 }
 
-export async function disclaimWebhooks(connection: Queryable, server: string): Promise<void> {
+export async function releaseWebhooks(connection: Queryable, server: string): Promise<void> {
   await connection.query(`UPDATE webhooks SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by = $1`, server);
 }
 

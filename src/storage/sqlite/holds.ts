@@ -16,7 +16,7 @@ import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store.ts";
 import { type HoldRequirement, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
-import { doOnce } from "./idempotency.ts";
+import { runIdempotently } from "./idempotency.ts";
 import { findStock, StockWrites, type StoredStock } from "./stock.ts";
 
 interface HoldRow {
@@ -64,7 +64,7 @@ export function listHolds(connection: Connection, { states, ...query }: HoldQuer
 /** Throws `PET_NOT_FOUND`, `INSUFFICIENT_STOCK` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
 export function createHold(connection: Connection, request: HoldRequest, context: WriteContext): Written<Hold> {
   const { holdId, petId, quantity, ttlMs, reference } = request;
-  return doOnce(connection, context, () => {
+  return runIdempotently(connection, context, () => {
     const stock = findStock(connection, petId);
     assertHoldable(request, stock, stock === undefined ? 0n : heldFor(connection, request, stock, context));
     connection.run(
@@ -85,7 +85,7 @@ export function createHold(connection: Connection, request: HoldRequest, context
 
 /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
 export function commitHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
-  return doOnce(connection, context, () => {
+  return runIdempotently(connection, context, () => {
     const hold = findHoldToEnd(connection, ending.holdId, context);
     const writes = new StockWrites(connection, [hold.petId]);
     const stock = writes.find(hold.petId);
@@ -105,7 +105,7 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
 
 /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction. */
 export function releaseHold(connection: Connection, ending: HoldEnding, context: WriteContext): Written<Hold> {
-  return doOnce(connection, context, () => {
+  return runIdempotently(connection, context, () => {
     const hold = findHoldToEnd(connection, ending.holdId, context);
     if (decideRelease(hold, context.nowMs)) {
       endHold(connection, hold, "released", context.nowMs);

@@ -13,7 +13,7 @@ interface RecordRow {
  * Does a write once. If it was done before under the same idempotency key, returns the result of that time. An error of
  * `work` is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`. To be called in a transaction.
  */
-export function doOnce<T>(connection: Connection, context: WriteContext, work: () => T): Written<T> {
+export function runIdempotently<T>(connection: Connection, context: WriteContext, work: () => T): Written<T> {
   const remembered = recall<T>(connection, context);
   if (remembered !== undefined) {
     return { value: remembered, isReplayed: true };

@@ -284,7 +284,7 @@ export class SqliteStore implements Store {
     return this.listWebhooks();
   }
 
-  async disclaimWebhooks(): Promise<void> {}
+  async releaseWebhooks(): Promise<void> {}
 
   async getWebhook(id: string): Promise<Webhook | undefined> {
     return this.#reads.read((connection) => getWebhook(connection, id));

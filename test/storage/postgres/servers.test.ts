@@ -173,7 +173,7 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await one.createWebhook(createWebhook({ id: "whk_b" }));
     expect(idsOf(await two.claimWebhooks())).toEqual(["whk_b"]);
     expect(idsOf(await one.claimWebhooks())).toEqual(["whk_a"]);
-    await one.disclaimWebhooks();
+    await one.releaseWebhooks();
     expect(idsOf(await two.claimWebhooks())).toEqual(["whk_a", "whk_b"]);
     expect(await one.claimWebhooks()).toEqual([]);
   });

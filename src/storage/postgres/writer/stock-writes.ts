@@ -50,7 +50,7 @@ export function changeStock(command: StockCommand, context: WriteContext): Stock
     needs: needsOf([command]),
     plain: command.versions === undefined && context.idempotency === undefined ? command : undefined,
     run: (set) =>
-      doOnce(set, context, () => {
+      runIdempotently(set, context, () => {
         const result = carryOut(set, command, context);
         if (result.outcome !== "done") {
           throw stockRefusalError(command.petId, result);
@@ -70,7 +70,7 @@ export function changeStockInBatch(
     context,
     needs: needsOf(commands),
     run: (set) =>
-      doOnce(set, context, () =>
+      runIdempotently(set, context, () =>
         atomic
           ? set.atomically(() => commands.map((command, index) => carryOutOrThrow(set, command, context, index)))
           : commands.map((command) => carryOut(set, command, context)),
@@ -86,7 +86,7 @@ export function createHold(request: HoldRequest, context: WriteContext): StockWr
     context,
     needs: { petIds: [petId], judgedPetIds: [petId], holdIds: [] },
     run: (set) =>
-      doOnce(set, context, () => {
+      runIdempotently(set, context, () => {
         const stock = set.stockOf(petId);
         const held = stock && findStillHeld(set, stock, { nowMs, heldAtMost: stock.quantity - quantity });
         assertHoldable(request, stock, held ?? 0n);
@@ -130,7 +130,7 @@ function endingOf(
     context,
     needs: { petIds: [], judgedPetIds: [], holdIds: [holdId] },
     run: (set) =>
-      doOnce(set, context, () => {
+      runIdempotently(set, context, () => {
         const hold = findHold(set, holdId);
         // A hold that was once found to be over stays over.
         if (hold.state === "held" && holdStateAt(hold, context.nowMs) !== "held") {
@@ -227,7 +227,7 @@ function noteExpiredHold(set: WorkingSet, petId: bigint, hold: OpenHold): void {
  * Does a write once. If it was done before under the same idempotency key, returns the result of that time. An error of
  * `work` is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`.
  */
-function doOnce<T>(set: WorkingSet, { keyId, nowMs, idempotency }: WriteContext, work: () => T): Written<T> {
+function runIdempotently<T>(set: WorkingSet, { keyId, nowMs, idempotency }: WriteContext, work: () => T): Written<T> {
   if (idempotency === undefined) {
     return { value: work(), isReplayed: false };
   }

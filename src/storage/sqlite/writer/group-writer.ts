@@ -142,7 +142,7 @@ export class GroupWriter {
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
-      this.#applier.applyBeside(Number(this.#unapplied.head - former));
+      this.#applier.applyInGroup(Number(this.#unapplied.head - former));
       workedAtMs = performance.now();
       return { ...toAnswers(results), ...ofTasks };
     });

@@ -45,7 +45,7 @@ export class StockApplier {
    * Applies some changes, if there are many. To be called at the end of a group's transaction, with the group's number
    * of changes.
    */
-  applyBeside(changes: number): void {
+  applyInGroup(changes: number): void {
     if (changes > 0 && (this.#pass !== undefined || this.#isDue(mostUnapplied))) {
       this.#apply(Math.max(leastApplied, 2 * changes));
     }

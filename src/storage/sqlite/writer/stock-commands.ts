@@ -12,7 +12,7 @@ import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.
 import { entryOf } from "../../rows.ts";
 import type { Connection } from "../connection.ts";
 import { findStillHeld } from "../holds.ts";
-import { doOnce, recall, remember } from "../idempotency.ts";
+import { recall, remember, runIdempotently } from "../idempotency.ts";
 import { StockWrites, type StoredStock } from "../stock.ts";
 
 /** The result of a command. With `replayed`, the command was done before, and `entry` is the result of that time. */
@@ -72,7 +72,7 @@ export function changeStockInBatch(
   atomic: boolean,
   context: WriteContext,
 ): Written<readonly BatchOutcome[]> {
-  return doOnce(connection, context, () => {
+  return runIdempotently(connection, context, () => {
     const petIds = commands.map(({ petId }) => petId);
     const setting = { connection, writes: new StockWrites(connection, petIds), context };
     const outcomes = commands.map((command, index) =>
