@@ -59,7 +59,7 @@ export const textList: FieldFormat<readonly string[]> = {
 };
 
 /** True or false. */
-export const truth: FieldFormat<boolean> = {
+export const boolean: FieldFormat<boolean> = {
   parseCell: (cell) => {
     if (cell === "true" || cell === "false") {
       return cell === "true";

@@ -1,7 +1,7 @@
 import type { RecordChange } from "../domain/import.ts";
 import { type Order, orderStatuses } from "../domain/order.ts";
 import { petStatuses, type StockedPet } from "../domain/pet.ts";
-import { type FieldFormat, int64, oneOf, text, textList, timestamp, truth } from "./field.ts";
+import { boolean, type FieldFormat, int64, oneOf, text, textList, timestamp } from "./field.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";
 
 /** One field of a record: its name in files, its property in the program, and how its value is written. */
@@ -150,6 +150,6 @@ export const orderRecord: RecordFormat<Order> = {
     { name: "quantity", property: "quantity", format: int64 },
     { name: "shipDate", property: "shipDateMs", format: timestamp },
     { name: "status", property: "status", format: oneOf(orderStatuses) },
-    { name: "complete", property: "complete", format: truth },
+    { name: "complete", property: "complete", format: boolean },
   ],
 };
