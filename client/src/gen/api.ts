@@ -11,8 +11,8 @@ export interface HoldClient {
   /**
    * Keeps some of a pet's stock for a while.
    *
-   * What is held is not available to others. The hold ends when it is committed or released, and at its `expiresAt` to
-   * the millisecond. Where fewer are available than it wants, it is refused.
+   * What is held is not available to others. The hold ends when it is committed or released, or at its `expiresAt`, to
+   * the millisecond. It is refused if fewer are available than it asks for.
    *
    * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
    * `INSUFFICIENT_STOCK`, `IDEMPOTENCY_KEY_REUSED`.
@@ -22,7 +22,7 @@ export interface HoldClient {
   /**
    * Returns one hold.
    *
-   * One that has ended is returned, too, as long as the history is kept; its `state` says how it ended.
+   * A hold that has ended is returned, too, for as long as the history is kept. Its `state` says how it ended.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `HOLD_NOT_FOUND`.
    */
@@ -31,7 +31,7 @@ export interface HoldClient {
   /**
    * Returns the holds of the store, the newest first.
    *
-   * Ended holds are kept as long as the history. Without `pageSize` the answer holds every one. With it, a further page
+   * Ended holds are kept as long as the history. Without `pageSize` the answer has all holds. With it, a further page
    * is announced by a `Link` header with `rel="next"`.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
@@ -41,8 +41,8 @@ export interface HoldClient {
   /**
    * Takes what is held off the stock, and ends the hold.
    *
-   * Both happen in one commit. A hold that was committed before is answered as it is, and nothing changes. One that has
-   * expired or was released is refused.
+   * Both happen in one commit. A hold that was committed before is returned as it is, and nothing changes. A hold that
+   * has expired or was released cannot be committed.
    *
    * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`, `HOLD_ENDED`,
    * `QUANTITY_OUT_OF_RANGE`, `IDEMPOTENCY_KEY_REUSED`.
@@ -52,8 +52,8 @@ export interface HoldClient {
   /**
    * Gives back what is held, and ends the hold.
    *
-   * A hold that was released before, or has expired, is answered as it is, and nothing changes. One that was committed
-   * is refused.
+   * A hold that was released before, or has expired, is returned as it is, and nothing changes. A hold that was
+   * committed cannot be released.
    *
    * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `HOLD_NOT_FOUND`, `HOLD_ENDED`,
    * `IDEMPOTENCY_KEY_REUSED`.
@@ -68,7 +68,7 @@ export interface InventoryClient {
   /**
    * Returns the current stock levels of all pets in the store, by ascending pet id.
    *
-   * Without `pageSize` the answer holds every entry. With it, a further page is announced by a `Link` header with
+   * Without `pageSize` the answer has all entries. With it, a further page is announced by a `Link` header with
    * `rel="next"`.
    *
    * Stability: stable. Scope: `inventory:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
@@ -108,8 +108,8 @@ export interface InventoryClient {
   /**
    * Adds a delta to the stock of one pet, such as a sale or a delivery.
    *
-   * Two adjustments at once are both done, whoever comes first. One that takes more than is available is refused,
-   * unless it allows a negative stock.
+   * Two adjustments at the same time are both done, in either order. An adjustment that takes more than is available is
+   * refused, unless it allows a negative stock.
    *
    * Stability: beta. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
    * `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK`, `QUANTITY_OUT_OF_RANGE`, `IDEMPOTENCY_KEY_REUSED`.
@@ -119,7 +119,7 @@ export interface InventoryClient {
   /**
    * Makes up to 1,000 changes of stock in one request, which counts once towards the limits.
    *
-   * Each change sets a quantity or adds a delta, in the order given. The answer tells of each change, in the same
+   * Each change sets a quantity or adds a delta, in the order given. The answer says for each change, in the same
    * order, whether it was done. With `atomic`, one refusal refuses them all: the answer is that error, and nothing is
    * changed.
    *
@@ -132,8 +132,8 @@ export interface InventoryClient {
    * Returns the changes of stock, in the order in which they were made.
    *
    * Every write of stock is one change. Revisions count 1, 2, 3 … without a gap. A reader who goes on after the last
-   * cursor it has read misses no change and sees none twice. Where a filter leaves out much, a page may be short; a
-   * `Link` header with `rel="next"` announces that there is more.
+   * cursor it has read misses no change and sees none twice. A page may be short where the filter leaves out many
+   * changes; a `Link` header with `rel="next"` announces that there is more.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`,
    * `INVALID_PAGE_TOKEN`, `CURSOR_EXPIRED`.
@@ -143,11 +143,12 @@ export interface InventoryClient {
   /**
    * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
    *
-   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id, or lines of JSON
-   * where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor misses no change and sees
-   * none twice. Every 15 s a heartbeat tells how far the reader has come: a comment with an id, an empty line, or over
-   * RPC a message without a change. The stream ends when its key does, and when the server stops; the last event is
-   * then `error`. It is counted once, and a key has at most 32 at a time.
+   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id. It is lines of
+   * JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor misses no change and
+   * sees none twice. Every 15 s a heartbeat tells how far the reader has come. Among events it is a comment with an id,
+   * among lines of JSON an empty line, and over RPC a message without a change. The stream ends when its key is no
+   * longer valid, and when the server stops; the last event is then `error`. A stream counts as one request. A key may
+   * have 32 streams open.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`, `CURSOR_EXPIRED`,
    * `TOO_MANY_STREAMS`, `NOT_ACCEPTABLE`.
@@ -193,7 +194,7 @@ export interface StoreClient {
   /**
    * Returns the orders of the store, by ascending order id.
    *
-   * Without `pageSize` the answer holds every order. With it, a further page is announced by a `Link` header with
+   * Without `pageSize` the answer has all orders. With it, a further page is announced by a `Link` header with
    * `rel="next"`.
    *
    * Stability: stable. Scope: `orders:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
@@ -247,8 +248,8 @@ export interface ListHoldsRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
-   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the filter that
+   * it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 
@@ -279,7 +280,7 @@ export interface CommitHoldRequest {
 
   /**
    * What the change belongs to in your systems: at most 255 characters. It stands in the history. Without it, the
-   * hold's own reference does.
+   * history has the hold's own reference.
    */
   reference?: string | undefined;
 }
@@ -294,12 +295,13 @@ export interface ReleaseHoldRequest {
   holdId?: string | undefined;
 
   /**
-   * Why the stock changes, such as `sale`: at most 64 characters. A release changes no stock, so it is not kept.
+   * Why the hold is released: at most 64 characters. A release changes no stock, so this is not kept.
    */
   reason?: string | undefined;
 
   /**
-   * What the release belongs to in your systems: at most 255 characters. A release changes no stock, so it is not kept.
+   * What the release belongs to in your systems: at most 255 characters. A release changes no stock, so this is not
+   * kept.
    */
   reference?: string | undefined;
 }
@@ -315,8 +317,8 @@ export interface ListInventoryRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
-   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the filter that
+   * it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 
@@ -341,7 +343,7 @@ export interface UpdateInventoryRequest {
   update?: InventoryUpdate | undefined;
 
   /**
-   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for any. Where none
+   * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for any. Where none
    * of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
    */
   etag?: string | undefined;
@@ -403,7 +405,7 @@ export interface AdjustInventoryRequest {
   adjustment?: InventoryAdjustment | undefined;
 
   /**
-   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for any. Where none
+   * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for any. Where none
    * of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
    */
   etag?: string | undefined;
@@ -485,7 +487,7 @@ export interface InventoryChange {
   reference?: string | undefined;
 
   /**
-   * The version that the entry must have: an `etag` as it was answered, or `*` for any. Otherwise the change is refused
+   * The version that the entry must have: an `etag` as it was returned, or `*` for any. Otherwise the change is refused
    * with `PRECONDITION_FAILED`.
    */
   etag?: string | undefined;
@@ -502,8 +504,8 @@ export interface ListStockChangesRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
-   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the filter that
+   * it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 
@@ -523,8 +525,8 @@ export interface ListStockChangesRequest {
   petId?: bigint[] | undefined;
 
   /**
-   * Return only the changes that take a stock count from above this number to it or below it: low stock, told once each
-   * time.
+   * Return only the changes that take a stock count from above this number to this number or below: one change each
+   * time that stock gets low.
    */
   crossing?: bigint | undefined;
 
@@ -550,8 +552,8 @@ export interface WatchStockChangesRequest {
   petId?: bigint[] | undefined;
 
   /**
-   * Stream only the changes that take a stock count from above this number to it or below it: low stock, told once each
-   * time.
+   * Stream only the changes that take a stock count from above this number to this number or below: one change each
+   * time that stock gets low.
    */
   crossing?: bigint | undefined;
 }
@@ -582,8 +584,8 @@ export interface ListOrdersRequest {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the filter that it
-   * was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the filter that
+   * it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    */
   pageToken?: string | undefined;
 
@@ -623,7 +625,7 @@ export interface Hold {
   quantity: bigint;
 
   /**
-   * What the hold belongs to in the caller's systems. Absent where nobody has said.
+   * What the hold belongs to in the caller's systems. Absent if none was given.
    */
   reference?: string | undefined;
 
@@ -638,7 +640,7 @@ export interface Hold {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the hold is over, unless it ends before.
+   * When the hold expires, unless it is committed or released before.
    */
   expiresAt?: Timestamp | undefined;
 
@@ -847,8 +849,7 @@ export interface InventoryChangeResult {
 /**
  * Error is the body of every failed answer over REST.
  *
- * Over gRPC and Connect the same `code` stands in the `reason` of a `google.rpc.ErrorInfo` whose `domain` is
- * `petstore.v1`.
+ * Over gRPC and Connect the same `code` is the `reason` of a `google.rpc.ErrorInfo` whose `domain` is `petstore.v1`.
  */
 export interface ChangeError {
   /**
@@ -883,7 +884,7 @@ export interface ListStockChangesResponse {
 }
 
 /**
- * StockChange is one write of a stock entry, by whatever way.
+ * StockChange is one write of a stock entry, however it was made.
  */
 export interface StockChange {
   /**
@@ -917,22 +918,22 @@ export interface StockChange {
   kind: StockChangeKind;
 
   /**
-   * Why the stock was changed. Absent where nobody has said.
+   * Why the stock was changed. Absent if no reason was given.
    */
   reason?: string | undefined;
 
   /**
-   * What the change belongs to in the caller's systems. Absent where nobody has said.
+   * What the change belongs to in the caller's systems. Absent if none was given.
    */
   reference?: string | undefined;
 
   /**
-   * Identifier of the API key that has made the change. Absent for commands.
+   * Identifier of the API key that has made the change. Absent for the operator's commands.
    */
   keyId?: string | undefined;
 
   /**
-   * Identifier of the request that has made the change. Absent for commands.
+   * Identifier of the request that has made the change. Absent for the operator's commands.
    */
   requestId?: string | undefined;
 
@@ -952,7 +953,7 @@ export interface WatchStockChangesResponse {
   change?: StockChange | undefined;
 
   /**
-   * How far the stream has come: go on after it.
+   * How far the stream has come. A later stream goes on after it.
    */
   cursor: string;
 }
@@ -987,8 +988,7 @@ export interface KeyLimits {
   day?: KeyWindow | undefined;
 
   /**
-   * The refused requests of the present minute. What remains of them are the strikes that are left: the last one bans
-   * the key.
+   * The refused requests of the present minute. `remaining` is how many strikes are left. The last one bans the key.
    */
   strikes?: KeyWindow | undefined;
 
@@ -1008,12 +1008,12 @@ export interface KeyWindow {
   limit: bigint;
 
   /**
-   * How many of them are left. A ban leaves it as it is.
+   * How many of them are left. A ban does not change it.
    */
   remaining: bigint;
 
   /**
-   * When the window ends; or would, if a request began it now.
+   * When the window ends. Before it begins: when it would end if a request began it now.
    */
   resetTime?: Timestamp | undefined;
 
@@ -1024,7 +1024,7 @@ export interface KeyWindow {
 }
 
 /**
- * Ban is a time for which a key is refused, as it went on after its limit was exceeded.
+ * Ban is a time for which a key is refused, because it went on after its limit was exceeded.
  */
 export interface Ban {
   /**
@@ -1324,7 +1324,7 @@ export const Reason = {
   API_KEY_MISSING: "API_KEY_MISSING",
 
   /**
-   * What was sent as an API key is none, or none that is known.
+   * What was sent as an API key is not a key, or is not known.
    *
    * Check that the key is sent whole, and in one `Authorization` header only.
    */
@@ -1361,7 +1361,7 @@ export const Reason = {
   /**
    * There is no operation at this path.
    *
-   * Check the path, letter by letter: a slash too many is another path. REST is under `/v1`.
+   * Check the path, letter by letter: an extra slash makes another path. REST is under `/v1`.
    */
   ROUTE_NOT_FOUND: "ROUTE_NOT_FOUND",
 
@@ -1396,7 +1396,7 @@ export const Reason = {
   /**
    * The request's headers are larger than the service takes.
    *
-   * Send fewer or smaller headers: cookies that are not meant for the service, for one.
+   * Send fewer or smaller headers. For example, leave out cookies that are not meant for the service.
    */
   HEADERS_TOO_LARGE: "HEADERS_TOO_LARGE",
 
@@ -1408,7 +1408,7 @@ export const Reason = {
   ENDPOINT_SUNSET: "ENDPOINT_SUNSET",
 
   /**
-   * A window of your plan is used up, that of the minute or that of the day. The request was not charged.
+   * The requests that your plan has for a minute or for a day are used up. The request was not charged.
    *
    * Wait for as many seconds as `Retry-After` says, then go on; back off exponentially if it happens again. A key that
    * goes on regardless is banned.
@@ -1416,7 +1416,7 @@ export const Reason = {
   RATE_LIMIT_EXCEEDED: "RATE_LIMIT_EXCEEDED",
 
   /**
-   * The API key is banned for a while, as it went on after its limit was exceeded.
+   * The API key is banned for a while, because it went on after its limit was exceeded.
    *
    * Stop sending until `Retry-After` has passed. Each repeat makes the ban longer: 2 minutes at first, then 10 minutes,
    * 1, 6 and 24 hours.
@@ -1424,7 +1424,7 @@ export const Reason = {
   API_KEY_BANNED: "API_KEY_BANNED",
 
   /**
-   * The service failed in a way that it does not know.
+   * The service failed for an unexpected reason.
    *
    * Try again later, with exponential back-off.
    */
@@ -1438,14 +1438,14 @@ export const Reason = {
   UNAVAILABLE: "UNAVAILABLE",
 
   /**
-   * The call's deadline has passed before it was done.
+   * The call's deadline passed before the call was done.
    *
    * Allow more time. Nothing was changed.
    */
   DEADLINE_EXCEEDED: "DEADLINE_EXCEEDED",
 
   /**
-   * The result would be no 64-bit integer.
+   * The result would not fit a 64-bit integer.
    *
    * Nothing was changed. Read the entry, and send a smaller amount.
    */
@@ -1466,7 +1466,8 @@ export const Reason = {
   INSUFFICIENT_STOCK: "INSUFFICIENT_STOCK",
 
   /**
-   * The hold has ended: it has expired or was released. For a release: it was committed.
+   * The hold has ended. It cannot be committed if it has expired or was released, and it cannot be released if it was
+   * committed.
    *
    * Create a new hold, if the stock is still wanted.
    */
@@ -1489,7 +1490,7 @@ export const Reason = {
   /**
    * The idempotency key was used before, for another request. Nothing was changed.
    *
-   * Make a new key for each new request, and repeat one with the same content only.
+   * Make a new key for each new request. Repeat a request only with the same content.
    */
   IDEMPOTENCY_KEY_REUSED: "IDEMPOTENCY_KEY_REUSED",
 

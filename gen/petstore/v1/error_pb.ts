@@ -18,8 +18,8 @@ export const file_petstore_v1_error: GenFile = /*@__PURE__*/
 /**
  * Error is the body of every failed answer over REST.
  *
- * Over gRPC and Connect the same `code` stands in the `reason` of a `google.rpc.ErrorInfo` whose
- * `domain` is `petstore.v1`.
+ * Over gRPC and Connect the same `code` is the `reason` of a `google.rpc.ErrorInfo` whose `domain` is
+ * `petstore.v1`.
  *
  * @generated from message petstore.v1.Error
  */

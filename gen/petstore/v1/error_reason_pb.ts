@@ -59,7 +59,7 @@ export const ErrorReason = {
   API_KEY_MISSING: 3,
 
   /**
-   * What was sent as an API key is none, or none that is known.
+   * What was sent as an API key is not a key, or is not known.
    *
    * Check that the key is sent whole, and in one `Authorization` header only.
    *
@@ -106,7 +106,7 @@ export const ErrorReason = {
   /**
    * There is no operation at this path.
    *
-   * Check the path, letter by letter: a slash too many is another path. REST is under `/v1`.
+   * Check the path, letter by letter: an extra slash makes another path. REST is under `/v1`.
    *
    * @generated from enum value: ERROR_REASON_ROUTE_NOT_FOUND = 9;
    */
@@ -151,7 +151,7 @@ export const ErrorReason = {
   /**
    * The request's headers are larger than the service takes.
    *
-   * Send fewer or smaller headers: cookies that are not meant for the service, for one.
+   * Send fewer or smaller headers. For example, leave out cookies that are not meant for the service.
    *
    * @generated from enum value: ERROR_REASON_HEADERS_TOO_LARGE = 14;
    */
@@ -167,7 +167,7 @@ export const ErrorReason = {
   ENDPOINT_SUNSET: 15,
 
   /**
-   * A window of your plan is used up, that of the minute or that of the day. The request was not
+   * The requests that your plan has for a minute or for a day are used up. The request was not
    * charged.
    *
    * Wait for as many seconds as `Retry-After` says, then go on; back off exponentially if it
@@ -178,7 +178,7 @@ export const ErrorReason = {
   RATE_LIMIT_EXCEEDED: 16,
 
   /**
-   * The API key is banned for a while, as it went on after its limit was exceeded.
+   * The API key is banned for a while, because it went on after its limit was exceeded.
    *
    * Stop sending until `Retry-After` has passed. Each repeat makes the ban longer: 2 minutes at
    * first, then 10 minutes, 1, 6 and 24 hours.
@@ -188,7 +188,7 @@ export const ErrorReason = {
   API_KEY_BANNED: 17,
 
   /**
-   * The service failed in a way that it does not know.
+   * The service failed for an unexpected reason.
    *
    * Try again later, with exponential back-off.
    *
@@ -206,7 +206,7 @@ export const ErrorReason = {
   UNAVAILABLE: 19,
 
   /**
-   * The call's deadline has passed before it was done.
+   * The call's deadline passed before the call was done.
    *
    * Allow more time. Nothing was changed.
    *
@@ -215,7 +215,7 @@ export const ErrorReason = {
   DEADLINE_EXCEEDED: 20,
 
   /**
-   * The result would be no 64-bit integer.
+   * The result would not fit a 64-bit integer.
    *
    * Nothing was changed. Read the entry, and send a smaller amount.
    *
@@ -242,7 +242,8 @@ export const ErrorReason = {
   INSUFFICIENT_STOCK: 23,
 
   /**
-   * The hold has ended: it has expired or was released. For a release: it was committed.
+   * The hold has ended. It cannot be committed if it has expired or was released, and it cannot be released
+   * if it was committed.
    *
    * Create a new hold, if the stock is still wanted.
    *
@@ -271,7 +272,7 @@ export const ErrorReason = {
   /**
    * The idempotency key was used before, for another request. Nothing was changed.
    *
-   * Make a new key for each new request, and repeat one with the same content only.
+   * Make a new key for each new request. Repeat a request only with the same content.
    *
    * @generated from enum value: ERROR_REASON_IDEMPOTENCY_KEY_REUSED = 27;
    */

@@ -141,8 +141,8 @@ export type ListHoldsRequest = Message<"petstore.v1.ListHoldsRequest"> & {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
-   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the
+   * filter that it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -212,8 +212,7 @@ export type CommitHoldRequest = Message<"petstore.v1.CommitHoldRequest"> & {
   holdId: string;
 
   /**
-   * Why the stock changes, such as `sale`: at most 64 characters. It
-   * stands in the history.
+   * Why the stock changes, such as `sale`: at most 64 characters. It stands in the history.
    *
    * @generated from field: optional string reason = 2;
    */
@@ -221,7 +220,7 @@ export type CommitHoldRequest = Message<"petstore.v1.CommitHoldRequest"> & {
 
   /**
    * What the change belongs to in your systems: at most 255 characters. It stands in the history.
-   * Without it, the hold's own reference does.
+   * Without it, the history has the hold's own reference.
    *
    * @generated from field: optional string reference = 3;
    */
@@ -270,8 +269,7 @@ export type ReleaseHoldRequest = Message<"petstore.v1.ReleaseHoldRequest"> & {
   holdId: string;
 
   /**
-   * Why the stock changes, such as `sale`: at most 64 characters. A
-   * release changes no stock, so it is not kept.
+   * Why the hold is released: at most 64 characters. A release changes no stock, so this is not kept.
    *
    * @generated from field: optional string reason = 2;
    */
@@ -279,7 +277,7 @@ export type ReleaseHoldRequest = Message<"petstore.v1.ReleaseHoldRequest"> & {
 
   /**
    * What the release belongs to in your systems: at most 255 characters. A release changes no stock, so
-   * it is not kept.
+   * this is not kept.
    *
    * @generated from field: optional string reference = 3;
    */
@@ -323,8 +321,8 @@ export const HoldService: GenService<{
   /**
    * Keeps some of a pet's stock for a while.
    *
-   * What is held is not available to others. The hold ends when it is committed or released, and at
-   * its `expiresAt` to the millisecond. Where fewer are available than it wants, it is refused.
+   * What is held is not available to others. The hold ends when it is committed or released, or at its
+   * `expiresAt`, to the millisecond. It is refused if fewer are available than it asks for.
    *
    * @generated from rpc petstore.v1.HoldService.CreateHold
    */
@@ -336,7 +334,8 @@ export const HoldService: GenService<{
   /**
    * Returns one hold.
    *
-   * One that has ended is returned, too, as long as the history is kept; its `state` says how it ended.
+   * A hold that has ended is returned, too, for as long as the history is kept. Its `state` says how it
+   * ended.
    *
    * @generated from rpc petstore.v1.HoldService.GetHold
    */
@@ -348,7 +347,7 @@ export const HoldService: GenService<{
   /**
    * Returns the holds of the store, the newest first.
    *
-   * Ended holds are kept as long as the history. Without `pageSize` the answer holds every one. With
+   * Ended holds are kept as long as the history. Without `pageSize` the answer has all holds. With
    * it, a further page is announced by a `Link` header with `rel="next"`.
    *
    * @generated from rpc petstore.v1.HoldService.ListHolds
@@ -361,8 +360,8 @@ export const HoldService: GenService<{
   /**
    * Takes what is held off the stock, and ends the hold.
    *
-   * Both happen in one commit. A hold that was committed before is answered as it is, and nothing
-   * changes. One that has expired or was released is refused.
+   * Both happen in one commit. A hold that was committed before is returned as it is, and nothing
+   * changes. A hold that has expired or was released cannot be committed.
    *
    * @generated from rpc petstore.v1.HoldService.CommitHold
    */
@@ -374,8 +373,8 @@ export const HoldService: GenService<{
   /**
    * Gives back what is held, and ends the hold.
    *
-   * A hold that was released before, or has expired, is answered as it is, and nothing changes. One
-   * that was committed is refused.
+   * A hold that was released before, or has expired, is returned as it is, and nothing changes. A hold
+   * that was committed cannot be released.
    *
    * @generated from rpc petstore.v1.HoldService.ReleaseHold
    */

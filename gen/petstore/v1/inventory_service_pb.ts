@@ -38,8 +38,8 @@ export type ListInventoryRequest = Message<"petstore.v1.ListInventoryRequest"> &
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
-   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the
+   * filter that it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -117,7 +117,7 @@ export type UpdateInventoryRequest = Message<"petstore.v1.UpdateInventoryRequest
   update?: InventoryUpdate | undefined;
 
   /**
-   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for
+   * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for
    * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
    *
    * @generated from field: optional string etag = 3;
@@ -272,7 +272,7 @@ export type AdjustInventoryRequest = Message<"petstore.v1.AdjustInventoryRequest
   adjustment?: InventoryAdjustment | undefined;
 
   /**
-   * The versions that the entry may have: tags as they were answered, separated by commas, or `*` for
+   * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for
    * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
    *
    * @generated from field: optional string etag = 3;
@@ -379,8 +379,8 @@ export type ListStockChangesRequest = Message<"petstore.v1.ListStockChangesReque
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
-   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the
+   * filter that it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -409,8 +409,8 @@ export type ListStockChangesRequest = Message<"petstore.v1.ListStockChangesReque
   petId: bigint[];
 
   /**
-   * Return only the changes that take a stock count from above this number to it or below it: low
-   * stock, told once each time.
+   * Return only the changes that take a stock count from above this number to this number or below: one
+   * change each time that stock gets low.
    *
    * @generated from field: optional int64 crossing = 6;
    */
@@ -481,8 +481,8 @@ export type WatchStockChangesRequest = Message<"petstore.v1.WatchStockChangesReq
   petId: bigint[];
 
   /**
-   * Stream only the changes that take a stock count from above this number to it or below it: low
-   * stock, told once each time.
+   * Stream only the changes that take a stock count from above this number to this number or below: one
+   * change each time that stock gets low.
    *
    * @generated from field: optional int64 crossing = 3;
    */
@@ -510,7 +510,7 @@ export type WatchStockChangesResponse = Message<"petstore.v1.WatchStockChangesRe
   change?: StockChange | undefined;
 
   /**
-   * How far the stream has come: go on after it.
+   * How far the stream has come. A later stream goes on after it.
    *
    * @generated from field: string cursor = 2;
    */
@@ -533,7 +533,7 @@ export const InventoryService: GenService<{
   /**
    * Returns the current stock levels of all pets in the store, by ascending pet id.
    *
-   * Without `pageSize` the answer holds every entry. With it, a further page is announced by a
+   * Without `pageSize` the answer has all entries. With it, a further page is announced by a
    * `Link` header with `rel="next"`.
    *
    * @generated from rpc petstore.v1.InventoryService.ListInventory
@@ -584,8 +584,8 @@ export const InventoryService: GenService<{
   /**
    * Adds a delta to the stock of one pet, such as a sale or a delivery.
    *
-   * Two adjustments at once are both done, whoever comes first. One that takes more than is available
-   * is refused, unless it allows a negative stock.
+   * Two adjustments at the same time are both done, in either order. An adjustment that takes more than is
+   * available is refused, unless it allows a negative stock.
    *
    * @generated from rpc petstore.v1.InventoryService.AdjustInventory
    */
@@ -597,7 +597,7 @@ export const InventoryService: GenService<{
   /**
    * Makes up to 1,000 changes of stock in one request, which counts once towards the limits.
    *
-   * Each change sets a quantity or adds a delta, in the order given. The answer tells of each change, in
+   * Each change sets a quantity or adds a delta, in the order given. The answer says for each change, in
    * the same order, whether it was done. With `atomic`, one refusal refuses them all: the answer is
    * that error, and nothing is changed.
    *
@@ -612,8 +612,8 @@ export const InventoryService: GenService<{
    * Returns the changes of stock, in the order in which they were made.
    *
    * Every write of stock is one change. Revisions count 1, 2, 3 … without a gap. A reader who goes on
-   * after the last cursor it has read misses no change and sees none twice. Where a filter leaves out
-   * much, a page may be short; a `Link` header with `rel="next"` announces that there is more.
+   * after the last cursor it has read misses no change and sees none twice. A page may be short where the
+   * filter leaves out many changes; a `Link` header with `rel="next"` announces that there is more.
    *
    * @generated from rpc petstore.v1.InventoryService.ListStockChanges
    */
@@ -625,12 +625,12 @@ export const InventoryService: GenService<{
   /**
    * Streams the changes of stock: those after a cursor, and from then on each one as it is made.
    *
-   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id, or
-   * lines of JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last
-   * cursor misses no change and sees none twice. Every 15 s a heartbeat tells how far the reader has
-   * come: a comment with an id, an empty line, or over RPC a message without a change. The stream ends
-   * when its key does, and when the server stops; the last event is then `error`. It is counted once, and
-   * a key has at most 32 at a time.
+   * Over REST the answer is a stream of Server-Sent Events, each with the change's cursor as its id. It is
+   * lines of JSON where `Accept` names `application/x-ndjson`. A reader who comes back with the last cursor
+   * misses no change and sees none twice. Every 15 s a heartbeat tells how far the reader has come. Among
+   * events it is a comment with an id, among lines of JSON an empty line, and over RPC a message without a
+   * change. The stream ends when its key is no longer valid, and when the server stops; the last event is
+   * then `error`. A stream counts as one request. A key may have 32 streams open.
    *
    * @generated from rpc petstore.v1.InventoryService.WatchStockChanges
    */

@@ -19,7 +19,7 @@ export const file_petstore_v1_stock_change: GenFile = /*@__PURE__*/
   fileDesc("Ch5wZXRzdG9yZS92MS9zdG9ja19jaGFuZ2UucHJvdG8SC3BldHN0b3JlLnYxIp4ECgtTdG9ja0NoYW5nZRIwCgZjdXJzb3IYASABKAlCIKrUGBwiQWMxNmFXc19uQUhYb3JRQUFBQUFBQUFBRVEiEhgKCHJldmlzaW9uGAIgASgDQgaq1BgCMTcSFQoGcGV0X2lkGAMgASgDQgWq1BgBNxIbCgZiZWZvcmUYBCABKANCBqrUGAIxMkgAiAEBEhUKBWFmdGVyGAUgASgDQgaq1BgCMTASOAoEa2luZBgGIAEoDjIcLnBldHN0b3JlLnYxLlN0b2NrQ2hhbmdlS2luZEIMqtQYCCJhZGp1c3QiEh8KBnJlYXNvbhgHIAEoCUIKqtQYBiJzYWxlIkgBiAEBEiYKCXJlZmVyZW5jZRgIIAEoCUIOqtQYCiJvcmRlciAxNyJIAogBARIvCgZrZXlfaWQYCSABKAlCGqrUGBYia2V5X1YxU3RHWFI4WjVqZEhpNkIiSAOIAQESLwoKcmVxdWVzdF9pZBgKIAEoCUIWqtQYEiJrWDN2UTliVHoxTHctMWY0IkgEiAEBElUKC29jY3VycmVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIkukgDyAEBqtQYGiIyMDI2LTA1LTAxVDEyOjMwOjAwLjEyNVoiQgkKB19iZWZvcmVCCQoHX3JlYXNvbkIMCgpfcmVmZXJlbmNlQgkKB19rZXlfaWRCDQoLX3JlcXVlc3RfaWQqpwEKD1N0b2NrQ2hhbmdlS2luZBIhCh1TVE9DS19DSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhkKFVNUT0NLX0NIQU5HRV9LSU5EX1NFVBABEhwKGFNUT0NLX0NIQU5HRV9LSU5EX0FESlVTVBACEhwKGFNUT0NLX0NIQU5HRV9LSU5EX0lNUE9SVBADEhoKFlNUT0NLX0NIQU5HRV9LSU5EX0hPTEQQBGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_petstore_options_v1_options]);
 
 /**
- * StockChange is one write of a stock entry, by whatever way.
+ * StockChange is one write of a stock entry, however it was made.
  *
  * @generated from message petstore.v1.StockChange
  */
@@ -67,28 +67,28 @@ export type StockChange = Message<"petstore.v1.StockChange"> & {
   kind: StockChangeKind;
 
   /**
-   * Why the stock was changed. Absent where nobody has said.
+   * Why the stock was changed. Absent if no reason was given.
    *
    * @generated from field: optional string reason = 7;
    */
   reason?: string | undefined;
 
   /**
-   * What the change belongs to in the caller's systems. Absent where nobody has said.
+   * What the change belongs to in the caller's systems. Absent if none was given.
    *
    * @generated from field: optional string reference = 8;
    */
   reference?: string | undefined;
 
   /**
-   * Identifier of the API key that has made the change. Absent for commands.
+   * Identifier of the API key that has made the change. Absent for the operator's commands.
    *
    * @generated from field: optional string key_id = 9;
    */
   keyId?: string | undefined;
 
   /**
-   * Identifier of the request that has made the change. Absent for commands.
+   * Identifier of the request that has made the change. Absent for the operator's commands.
    *
    * @generated from field: optional string request_id = 10;
    */

@@ -34,8 +34,8 @@ export type ListOrdersRequest = Message<"petstore.v1.ListOrdersRequest"> & {
   pageSize?: number | undefined;
 
   /**
-   * The page to return: the token of the answer before it, as it is. It is opaque, and belongs to the
-   * filter that it was issued for. Anything else is refused with 400 and `INVALID_PAGE_TOKEN`.
+   * The page to return: the token of the previous answer, unchanged. It is opaque, and valid only for the
+   * filter that it was issued for. Any other token is refused with 400 and `INVALID_PAGE_TOKEN`.
    *
    * @generated from field: string page_token = 2;
    */
@@ -93,7 +93,7 @@ export const StoreService: GenService<{
   /**
    * Returns the orders of the store, by ascending order id.
    *
-   * Without `pageSize` the answer holds every order. With it, a further page is announced by a
+   * Without `pageSize` the answer has all orders. With it, a further page is announced by a
    * `Link` header with `rel="next"`.
    *
    * @generated from rpc petstore.v1.StoreService.ListOrders

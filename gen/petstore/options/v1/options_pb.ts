@@ -52,7 +52,7 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
   tryIt: TryIt;
 
   /**
-   * The error reasons that only some methods have, such as `PET_NOT_FOUND`, and this one among them.
+   * The error reasons of this method that not all methods have, such as `PET_NOT_FOUND`.
    *
    * @generated from field: repeated string reasons = 5;
    */
@@ -94,8 +94,8 @@ export type Operation = Message<"petstore.options.v1.Operation"> & {
   group: string;
 
   /**
-   * Set on a stream that REST tells as Server-Sent Events, or as lines of JSON to callers who ask for them. A message
-   * whose field in the answer is not set is a heartbeat.
+   * Set on a stream. REST sends it as Server-Sent Events, or as lines of JSON to callers who ask for them. A message
+   * without the field that `response_body` names is a heartbeat.
    *
    * @generated from field: petstore.options.v1.EventStream events = 11;
    */
@@ -130,7 +130,7 @@ export type EventStream = Message<"petstore.options.v1.EventStream"> & {
   idField: string;
 
   /**
-   * The text field of the request that the header `Last-Event-ID` sets, whatever the query says.
+   * The text field of the request that the header `Last-Event-ID` sets. The header overrides the query.
    *
    * @generated from field: string resume_field = 3;
    */
@@ -179,7 +179,7 @@ export const DeprecationSchema: GenMessage<Deprecation> = /*@__PURE__*/
  */
 export const Stability = {
   /**
-   * Not stated. No method of the API leaves it so.
+   * Not stated. No method of the API has this value.
    *
    * @generated from enum value: STABILITY_UNSPECIFIED = 0;
    */
@@ -241,8 +241,8 @@ export const Charge = {
   COUNTED: 1,
 
   /**
-   * No call with a valid key is counted or refused, though the key be banned. Answers carry the
-   * limits' headers all the same.
+   * No call with a valid key is counted or refused, even if the key is banned. Answers still carry the
+   * limits' headers.
    *
    * @generated from enum value: CHARGE_FREE = 2;
    */

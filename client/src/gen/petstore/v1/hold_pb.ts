@@ -44,7 +44,7 @@ export type Hold = Message<"petstore.v1.Hold"> & {
   quantity: bigint;
 
   /**
-   * What the hold belongs to in the caller's systems. Absent where nobody has said.
+   * What the hold belongs to in the caller's systems. Absent if none was given.
    *
    * @generated from field: optional string reference = 4;
    */
@@ -65,7 +65,7 @@ export type Hold = Message<"petstore.v1.Hold"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the hold is over, unless it ends before.
+   * When the hold expires, unless it is committed or released before.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */

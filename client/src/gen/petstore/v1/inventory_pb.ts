@@ -184,7 +184,7 @@ export type InventoryChange = Message<"petstore.v1.InventoryChange"> & {
   reference?: string | undefined;
 
   /**
-   * The version that the entry must have: an `etag` as it was answered, or `*` for any. Otherwise the
+   * The version that the entry must have: an `etag` as it was returned, or `*` for any. Otherwise the
    * change is refused with `PRECONDITION_FAILED`.
    *
    * @generated from field: optional string etag = 7;

@@ -44,8 +44,8 @@ export type KeyLimits = Message<"petstore.v1.KeyLimits"> & {
   day?: KeyWindow | undefined;
 
   /**
-   * The refused requests of the present minute. What remains of them are the strikes that are left:
-   * the last one bans the key.
+   * The refused requests of the present minute. `remaining` is how many strikes are left. The last one
+   * bans the key.
    *
    * @generated from field: petstore.v1.KeyWindow strikes = 4;
    */
@@ -80,14 +80,14 @@ export type KeyWindow = Message<"petstore.v1.KeyWindow"> & {
   limit: bigint;
 
   /**
-   * How many of them are left. A ban leaves it as it is.
+   * How many of them are left. A ban does not change it.
    *
    * @generated from field: int64 remaining = 2;
    */
   remaining: bigint;
 
   /**
-   * When the window ends; or would, if a request began it now.
+   * When the window ends. Before it begins: when it would end if a request began it now.
    *
    * @generated from field: google.protobuf.Timestamp reset_time = 3;
    */
@@ -109,7 +109,7 @@ export const KeyWindowSchema: GenMessage<KeyWindow> = /*@__PURE__*/
   messageDesc(file_petstore_v1_key_limits, 1);
 
 /**
- * Ban is a time for which a key is refused, as it went on after its limit was exceeded.
+ * Ban is a time for which a key is refused, because it went on after its limit was exceeded.
  *
  * @generated from message petstore.v1.Ban
  */

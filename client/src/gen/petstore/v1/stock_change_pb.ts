@@ -17,7 +17,7 @@ export const file_petstore_v1_stock_change: GenFile = /*@__PURE__*/
   fileDesc("Ch5wZXRzdG9yZS92MS9zdG9ja19jaGFuZ2UucHJvdG8SC3BldHN0b3JlLnYxItkCCgtTdG9ja0NoYW5nZRIOCgZjdXJzb3IYASABKAkSEAoIcmV2aXNpb24YAiABKAMSDgoGcGV0X2lkGAMgASgDEhMKBmJlZm9yZRgEIAEoA0gAiAEBEg0KBWFmdGVyGAUgASgDEioKBGtpbmQYBiABKA4yHC5wZXRzdG9yZS52MS5TdG9ja0NoYW5nZUtpbmQSEwoGcmVhc29uGAcgASgJSAGIAQESFgoJcmVmZXJlbmNlGAggASgJSAKIAQESEwoGa2V5X2lkGAkgASgJSAOIAQESFwoKcmVxdWVzdF9pZBgKIAEoCUgEiAEBEi8KC29jY3VycmVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfYmVmb3JlQgkKB19yZWFzb25CDAoKX3JlZmVyZW5jZUIJCgdfa2V5X2lkQg0KC19yZXF1ZXN0X2lkKqcBCg9TdG9ja0NoYW5nZUtpbmQSIQodU1RPQ0tfQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIZChVTVE9DS19DSEFOR0VfS0lORF9TRVQQARIcChhTVE9DS19DSEFOR0VfS0lORF9BREpVU1QQAhIcChhTVE9DS19DSEFOR0VfS0lORF9JTVBPUlQQAxIaChZTVE9DS19DSEFOR0VfS0lORF9IT0xEEARiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * StockChange is one write of a stock entry, by whatever way.
+ * StockChange is one write of a stock entry, however it was made.
  *
  * @generated from message petstore.v1.StockChange
  */
@@ -65,28 +65,28 @@ export type StockChange = Message<"petstore.v1.StockChange"> & {
   kind: StockChangeKind;
 
   /**
-   * Why the stock was changed. Absent where nobody has said.
+   * Why the stock was changed. Absent if no reason was given.
    *
    * @generated from field: optional string reason = 7;
    */
   reason?: string | undefined;
 
   /**
-   * What the change belongs to in the caller's systems. Absent where nobody has said.
+   * What the change belongs to in the caller's systems. Absent if none was given.
    *
    * @generated from field: optional string reference = 8;
    */
   reference?: string | undefined;
 
   /**
-   * Identifier of the API key that has made the change. Absent for commands.
+   * Identifier of the API key that has made the change. Absent for the operator's commands.
    *
    * @generated from field: optional string key_id = 9;
    */
   keyId?: string | undefined;
 
   /**
-   * Identifier of the request that has made the change. Absent for commands.
+   * Identifier of the request that has made the change. Absent for the operator's commands.
    *
    * @generated from field: optional string request_id = 10;
    */
