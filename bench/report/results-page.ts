@@ -48,4 +48,5 @@ run the bench reads the file to verify that the updates are in it, and in the se
   collector, over all rounds.
 - *load's core*: how much of one core the load generator used. Near 100 % the figures measure the generator.
 - gRPC's load comes from a generator of the bench (\`bench/load/h2.ts\`), since \`h2load\` sends the same body each time; so
-  does the load at a fixed rate (\`bench/load/open-loop.ts\`). All other load comes from \`wrk\`, on one thread.`;
+  does the load at a fixed rate (\`bench/load/open-loop.ts\`). All other load comes from \`wrk\`, with one thread
+  for each server.`;
