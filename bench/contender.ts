@@ -15,13 +15,13 @@ export interface Contender {
   /** The arguments that start it on a store. */
   readonly args: (db: string) => readonly string[];
   /** Whether the machine lacks what builds it. */
-  readonly isLeftOut?: boolean;
+  readonly isUnavailable?: boolean;
   /** Whether it claims updates without making them. */
   readonly isBare?: true;
   /** Whether each of its updates is a change in the history. */
   readonly hasHistory?: true;
   /** Starts what its servers use beside their store. */
-  readonly provide?: (held: AsyncDisposableStack) => Promise<Provision>;
+  readonly startDependencies?: (held: AsyncDisposableStack) => Promise<Dependencies>;
   /** Makes a copy of a data set in a database. Without it the contender has a copy of the file. */
   readonly copyToDatabase?: (data: DataSet) => Promise<DatabaseCopy>;
   /** How many servers share the store; 1 by default. */
@@ -29,7 +29,7 @@ export interface Contender {
 }
 
 /** What servers use beside their store. */
-export interface Provision {
+export interface Dependencies {
   /** Further variables of their environment. */
   readonly environment: NodeJS.ProcessEnv;
   /** The process that counts limits for them. */
@@ -56,7 +56,7 @@ export const service: Contender = {
 export function createContenders({ protos, certificate, compiled, databases }: ContenderParts) {
   const tls = [certificate.certFile, certificate.keyFile];
   const copyToDatabase = (data: DataSet) => databases.copy(data);
-  const provide = provideValkey;
+  const startDependencies = startLimits;
   const grpcJsProtos = [join(projectRoot, "proto"), protos];
   return {
     service,
@@ -67,13 +67,13 @@ export function createContenders({ protos, certificate, compiled, databases }: C
     traced: {
       ...service,
       name: "petstore, tracing",
-      provide: async () => ({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: await startTraceSink() } }),
+      startDependencies: async () => ({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: await startTraceSink() } }),
     },
-    sharedLimits: { ...service, name: "petstore, limits in Valkey", provide },
+    sharedLimits: { ...service, name: "petstore, limits in Valkey", startDependencies },
     postgres: { ...service, name: "petstore, PostgreSQL", copyToDatabase },
-    oneServer: { ...service, name: "one server", copyToDatabase, provide },
-    twoServers: { ...service, name: "two servers", copyToDatabase, provide, servers: 2 },
-    threeServers: { ...service, name: "three servers", copyToDatabase, provide, servers: 3 },
+    oneServer: { ...service, name: "one server", copyToDatabase, startDependencies },
+    twoServers: { ...service, name: "two servers", copyToDatabase, startDependencies, servers: 2 },
+    threeServers: { ...service, name: "three servers", copyToDatabase, startDependencies, servers: 3 },
     fastifyPostgres: { ...peer("Fastify with pg", "fastify-postgres"), copyToDatabase },
     fastify: peer("Fastify", "fastify"),
     fastifyTls: peer("Fastify", "fastify", ...tls),
@@ -94,7 +94,7 @@ export function createContenders({ protos, certificate, compiled, databases }: C
 
 export type Contenders = ReturnType<typeof createContenders>;
 
-async function provideValkey(held: AsyncDisposableStack): Promise<Provision> {
+async function startLimits(held: AsyncDisposableStack): Promise<Dependencies> {
   const { url, pid } = await startValkey(held);
   return { environment: { PETSTORE_LIMITS: url }, limitsPid: pid };
 }
@@ -115,5 +115,5 @@ function goPeer({ go }: CompiledPeers, { name, server, synchronous }: GoPeer): C
 }
 
 function compiledPeer(name: string, program: string | undefined, args: Contender["args"]): Contender {
-  return program === undefined ? { name, args, isLeftOut: true } : { name, args, program };
+  return program === undefined ? { name, args, isUnavailable: true } : { name, args, program };
 }

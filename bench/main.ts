@@ -8,7 +8,7 @@ import { createContenders } from "./contender.ts";
 import { createCity, createShop } from "./data-set.ts";
 import { Databases } from "./databases.ts";
 import { measure } from "./measure.ts";
-import { whatIsLeftOut, whatIsMissing } from "./prerequisites.ts";
+import { describeSkipped, missingPrerequisite } from "./prerequisites.ts";
 import { profileService } from "./profile.ts";
 import { runProgram } from "./project.ts";
 import { describeMachine, warnOfNoise } from "./report/machine.ts";
@@ -22,7 +22,7 @@ import { createScenarios, profiledLoads } from "./scenarios/all.ts";
 import type { Setting } from "./scenarios/setting.ts";
 
 const command = parseCommand(process.argv.slice(2));
-const missing = whatIsMissing();
+const missing = missingPrerequisite();
 if (command === "help") {
   console.log(helpText);
 } else if (missing === undefined) {
@@ -36,7 +36,7 @@ async function runBench({ plan, only, isPublished }: Command): Promise<void> {
   const machine = describeMachine();
   const noise = warnOfNoise();
   const { compiled, remarks: unbuilt } = await buildCompiledPeers();
-  const remarks = [...(noise === undefined ? [] : [noise]), ...whatIsLeftOut(), ...unbuilt];
+  const remarks = [...(noise === undefined ? [] : [noise]), ...describeSkipped(), ...unbuilt];
   console.log([machine, ...remarks].join("\n\n"));
 
   await using databases = new Databases();
@@ -48,9 +48,9 @@ async function runBench({ plan, only, isPublished }: Command): Promise<void> {
   };
   const judged: JudgedScenario[] = [];
   for (const scenario of createScenarios(setting).filter(({ title }) => title.includes(only))) {
-    const standings = await measure(scenario, plan);
-    publish(reportScenario(scenario, standings));
-    judged.push({ title: scenario.title, verdicts: judge(scenario.targets, standings) });
+    const results = await measure(scenario, plan);
+    publish(reportScenario(scenario, results));
+    judged.push({ title: scenario.title, verdicts: judge(scenario.targets, results) });
   }
   publish(reportTargets(judged));
   if (only === "" && plan.profiledSeconds > 0) {

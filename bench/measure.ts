@@ -1,5 +1,5 @@
 import { medianRound, type Round } from "./round.ts";
-import type { Bout, Probe, Scenario } from "./scenario.ts";
+import type { MeasuredRun, Probe, Scenario } from "./scenario.ts";
 
 /** How long to measure. */
 export interface Plan {
@@ -15,7 +15,7 @@ export interface Plan {
 }
 
 /** What was measured of one contender. */
-export interface Standing {
+export interface ContenderResult {
   readonly name: string;
   /** In their order: rounds with the same index are compared with each other. */
   readonly rounds: readonly Round[];
@@ -28,26 +28,26 @@ export interface Standing {
  * Measures a scenario's contenders in turn, round by round, so that a disturbance of the machine affects all of them.
  * Every other round has the reverse order. Counting that slows a server down comes after the rounds.
  */
-export async function measure(scenario: Scenario, plan: Plan): Promise<Standing[]> {
+export async function measure(scenario: Scenario, plan: Plan): Promise<ContenderResult[]> {
   await using held = new AsyncDisposableStack();
-  const bouts = await scenario.start(held);
-  for (const bout of bouts) {
-    await bout.run(plan.warmUpSeconds);
+  const runs = await scenario.start(held);
+  for (const each of runs) {
+    await each.run(plan.warmUpSeconds);
   }
   const [count, seconds] = scenario.isLong ? [1, plan.longRoundSeconds] : [plan.rounds, plan.roundSeconds];
-  const rounds = new Map(bouts.map((bout) => [bout, [] as Round[]]));
+  const rounds = new Map(runs.map((each) => [each, [] as Round[]]));
   for (let round = 0; round < count; round += 1) {
-    for (const bout of round % 2 === 0 ? bouts : bouts.toReversed()) {
-      rounds.get(bout)?.push(await bout.run(seconds));
+    for (const each of round % 2 === 0 ? runs : runs.toReversed()) {
+      rounds.get(each)?.push(await each.run(seconds));
     }
   }
-  const standings: Standing[] = [];
-  for (const bout of bouts) {
-    standings.push(await standingOf(bout, rounds.get(bout) ?? [], plan));
+  const results: ContenderResult[] = [];
+  for (const each of runs) {
+    results.push(await resultOf(each, rounds.get(each) ?? [], plan));
   }
-  return standings;
+  return results;
 }
 
-async function standingOf(bout: Bout, rounds: readonly Round[], { probeSeconds }: Plan): Promise<Standing> {
-  return { name: bout.name, rounds, round: medianRound(rounds), probe: await bout.probe?.(probeSeconds) };
+async function resultOf(run: MeasuredRun, rounds: readonly Round[], { probeSeconds }: Plan): Promise<ContenderResult> {
+  return { name: run.name, rounds, round: medianRound(rounds), probe: await run.probe?.(probeSeconds) };
 }

@@ -5,7 +5,7 @@ import { postgresPrograms } from "../test/support/postgres/programs.ts";
 export const hasPostgres = postgresPrograms !== undefined;
 
 /** Why the bench cannot run here, and what to do about it. Undefined when it can. */
-export function whatIsMissing(): string | undefined {
+export function missingPrerequisite(): string | undefined {
   if (process.platform !== "linux") {
     return "the bench runs on Linux only: it reads the servers' CPU time from /proc";
   }
@@ -13,8 +13,8 @@ export function whatIsMissing(): string | undefined {
   return program === undefined ? undefined : `${program} is missing: apt-get install ${program}`;
 }
 
-/** What is left out here because a program is missing, one line each, with how to get it. */
-export function whatIsLeftOut(): string[] {
+/** What the bench skips because a program is missing, one line each, with how to get it. */
+export function describeSkipped(): string[] {
   return optional
     .filter(({ program, isThere }) => !(isThere ?? isInstalled(program)))
     .map(({ program, without }) => `No ${program}: ${without}`);

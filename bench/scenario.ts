@@ -20,8 +20,8 @@ export interface Probe {
   readonly allocatedBytesPerRequest: number;
 }
 
-/** Something that can be put under load repeatedly. */
-export interface Bout {
+/** What one row of a scenario measures. It can be run repeatedly. */
+export interface MeasuredRun {
   readonly name: string;
   /** Puts it under load for this many seconds. */
   run(seconds: number): Promise<Round>;
@@ -36,5 +36,5 @@ export interface Scenario {
   /** Whether it has one long round instead of several short ones, to measure what happens rarely. */
   readonly isLong?: boolean;
   /** Starts all contenders. The stack stops them. */
-  start(held: AsyncDisposableStack): Promise<readonly Bout[]>;
+  start(held: AsyncDisposableStack): Promise<readonly MeasuredRun[]>;
 }

@@ -8,7 +8,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 let copies = 0;
 
 /** What is needed to serve contenders. */
-export interface Surroundings {
+export interface ServeOptions {
   readonly data: DataSet;
   /** A folder for the copies. */
   readonly directory: string;
@@ -31,24 +31,24 @@ export interface Served {
 }
 
 /** Serves all contenders that are not left out, each with a copy of a data set's store. */
-export async function serveCopies(contenders: readonly Contender[], surroundings: Surroundings): Promise<Served[]> {
+export async function serveCopies(contenders: readonly Contender[], options: ServeOptions): Promise<Served[]> {
   const served: Served[] = [];
-  for (const contender of contenders.filter(({ isLeftOut }) => isLeftOut !== true)) {
-    served.push(await serveCopy(contender, surroundings));
+  for (const contender of contenders.filter(({ isUnavailable }) => isUnavailable !== true)) {
+    served.push(await serveCopy(contender, options));
   }
   return served;
 }
 
 /** Starts a contender's servers on a copy of a data set's store. */
-export async function serveCopy(contender: Contender, { data, directory, held }: Surroundings): Promise<Served> {
-  const { program, args, servers = 1, provide, copyToDatabase } = contender;
+export async function serveCopy(contender: Contender, { data, directory, held }: ServeOptions): Promise<Served> {
+  const { program, args, servers = 1, startDependencies, copyToDatabase } = contender;
   const copy = (await copyToDatabase?.(data)) ?? {
     data: { ...data, db: copyStore(data, join(directory, `${copies++}.db`)) },
     pid: undefined,
   };
-  const provision = await provide?.(held);
+  const dependencies = await startDependencies?.(held);
   const start = async () => {
-    const started = await startServer({ program, args: args(copy.data.db), environment: provision?.environment });
+    const started = await startServer({ program, args: args(copy.data.db), environment: dependencies?.environment });
     held.defer(() => started.stop());
     return started;
   };
@@ -57,7 +57,7 @@ export async function serveCopy(contender: Contender, { data, directory, held }:
   while (further.length + 1 < servers) {
     further.push(await start());
   }
-  return { contender, data: copy.data, server, further, databasePid: copy.pid, limitsPid: provision?.limitsPid };
+  return { contender, data: copy.data, server, further, databasePid: copy.pid, limitsPid: dependencies?.limitsPid };
 }
 
 /** What a load generator is to do with a server, or with several of one store. */

@@ -1,18 +1,18 @@
-import type { Standing } from "../measure.ts";
+import type { ContenderResult } from "../measure.ts";
 import type { Scenario } from "../scenario.ts";
 import { table } from "./markdown-table.ts";
 import { judge, type Verdict, verdictCells, verdictTitles } from "./verdict.ts";
 
 /** The tables of one scenario, as Markdown that is readable on a terminal, too. */
-export function reportScenario({ title, targets }: Scenario, standings: readonly Standing[]): string {
-  const verdicts = targets.length === 0 ? [] : [verdictsTable(judge(targets, standings))];
-  return [`## ${title}`, standingsTable(standings), ...verdicts].join("\n\n");
+export function reportScenario({ title, targets }: Scenario, results: readonly ContenderResult[]): string {
+  const verdicts = targets.length === 0 ? [] : [verdictsTable(judge(targets, results))];
+  return [`## ${title}`, resultsTable(results), ...verdicts].join("\n\n");
 }
 
-/** A figure of a standing. A column without any figure is left out. */
+/** A figure of a contender. A column without any figure is left out. */
 interface Column {
   readonly title: string;
-  readonly value: (standing: Standing) => number;
+  readonly value: (result: ContenderResult) => number;
   readonly format: (value: number) => string;
 }
 
@@ -35,11 +35,11 @@ const columns: readonly Column[] = [
   { title: "load's core", value: ({ round }) => round.loadShare, format: (share) => `${Math.round(share * 100)} %` },
 ];
 
-function standingsTable(standings: readonly Standing[]): string {
-  const shown = columns.filter(({ value }) => standings.some((standing) => isKnown(value(standing))));
-  const rows = standings.map((standing) => [
-    standing.name,
-    ...shown.map(({ value, format }) => (isKnown(value(standing)) ? format(value(standing)) : "–")),
+function resultsTable(results: readonly ContenderResult[]): string {
+  const shown = columns.filter(({ value }) => results.some((result) => isKnown(value(result))));
+  const rows = results.map((result) => [
+    result.name,
+    ...shown.map(({ value, format }) => (isKnown(value(result)) ? format(value(result)) : "–")),
   ]);
   return table(["", ...shown.map(({ title }) => title)], rows);
 }

@@ -1,4 +1,4 @@
-import type { Standing } from "../measure.ts";
+import type { ContenderResult } from "../measure.ts";
 import type { Metric, Target } from "../scenario.ts";
 import { pairedRatio, type Ratio } from "../statistics.ts";
 
@@ -17,11 +17,11 @@ export interface Verdict {
 }
 
 /** Judges targets by the medians of the rounds' ratios. */
-export function judge(targets: readonly Target[], standings: readonly Standing[]): Verdict[] {
+export function judge(targets: readonly Target[], results: readonly ContenderResult[]): Verdict[] {
   return targets.map((target) => {
-    const ratio = ratioOf(target.metric, target, standings);
-    const cpuRatio = ratioOf("cpuUsPerRequest", target, standings);
-    const of = target.of ?? standings[0]?.name ?? "";
+    const ratio = ratioOf(target.metric, target, results);
+    const cpuRatio = ratioOf("cpuUsPerRequest", target, results);
+    const of = target.of ?? results[0]?.name ?? "";
     return { target, of, ratio, cpuRatio, outcome: outcomeOf(ratio.median, target) };
   });
 }
@@ -65,10 +65,10 @@ function boundOf({ atLeast, atMost }: Target): string {
 }
 
 /** A contender's figures as multiples of the other one's, round by round. */
-function ratioOf(metric: Metric, { of, against }: Target, standings: readonly Standing[]): Ratio {
+function ratioOf(metric: Metric, { of, against }: Target, results: readonly ContenderResult[]): Ratio {
   const figures = (name: string | undefined) =>
-    standings.find((each) => each.name === name)?.rounds.map((round) => round[metric]) ?? [];
-  return pairedRatio(figures(of ?? standings[0]?.name), figures(against));
+    results.find((each) => each.name === name)?.rounds.map((round) => round[metric]) ?? [];
+  return pairedRatio(figures(of ?? results[0]?.name), figures(against));
 }
 
 function times(ratio: number): string {

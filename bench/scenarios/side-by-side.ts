@@ -1,7 +1,7 @@
 import type { Contender } from "../contender.ts";
-import { boutOf } from "../corner.ts";
 import type { DataSet } from "../data-set.ts";
 import type { Load } from "../load/load.ts";
+import { runOf } from "../loaded-server.ts";
 import type { Scenario, Target } from "../scenario.ts";
 import { type Served, serveCopies } from "../serve-copy.ts";
 
@@ -43,7 +43,7 @@ export function sideBySide({
         // Servers that share the pets go through them at different speeds, and may update some of them twice.
         const isSet = each.further.length === 0;
         const writes = updatesAtATime === undefined ? undefined : { atATime: updatesAtATime, changesEach: 1, isSet };
-        return boutOf({ ...each, load, writes });
+        return runOf({ ...each, load, writes });
       });
     },
   };

@@ -1,7 +1,7 @@
 import type { Contender } from "../contender.ts";
-import { boutOf, type Corner, type Writes } from "../corner.ts";
 import type { DataSet } from "../data-set.ts";
 import { type RequestKind, wrkLoad } from "../load/wrk.ts";
+import { type LoadedServer, runOf, type Writes } from "../loaded-server.ts";
 import type { Scenario, Target } from "../scenario.ts";
 import { serveCopy } from "../serve-copy.ts";
 import { historyLength } from "./long-history.ts";
@@ -51,11 +51,11 @@ export function stockChanges({ service, data, prepareLongHistory, directory }: S
       const old = await serveCopy(service, { data: long, directory, held });
       return ways.flatMap(({ name, kind, writes }) => {
         const load = wrkLoad(kind, connections);
-        const corners: Corner[] = [
+        const loaded: LoadedServer[] = [
           { ...fresh, name, load, writes },
           { ...old, name: afterMany(name), load, writes },
         ];
-        return corners.map(boutOf);
+        return loaded.map(runOf);
       });
     },
   };
@@ -70,11 +70,11 @@ export function changesOfOneClient({ service, data, directory }: Omit<StockChang
     async start(held) {
       const server = await serveCopy(service, { data, directory, held });
       const writes = { atATime: 1, changesEach: 1, isSet: true };
-      const corners: Corner[] = [
+      const loaded: LoadedServer[] = [
         { ...server, name: single, load: wrkLoad("patch", 1), writes },
         { ...server, name: batch, load: wrkLoad("batch", 1), writes: { ...writes, changesEach: batchSize } },
       ];
-      return corners.map(boutOf);
+      return loaded.map(runOf);
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { Contender } from "../contender.ts";
-import { boutOf, type Corner, type Writes } from "../corner.ts";
 import type { DataSet } from "../data-set.ts";
 import { openLoop } from "../load/node-loads.ts";
 import { wrkLoad } from "../load/wrk.ts";
-import type { Bout, Scenario } from "../scenario.ts";
+import { type LoadedServer, runOf, type Writes } from "../loaded-server.ts";
+import type { MeasuredRun, Scenario } from "../scenario.ts";
 import { orderFor, type Served, serveCopies } from "../serve-copy.ts";
 import { assertSameAnswer } from "./same-answer.ts";
 
@@ -36,15 +36,15 @@ export function tailScenario({ title, kind, service, peers, data, directory }: T
       const served = await serveCopies([service, ...peers], { data, directory, held });
       await assertSameAnswer(served, `/v1/inventory/${data.firstId}`);
       const [own] = served;
-      const bouts: Bout[] = [];
+      const runs: MeasuredRun[] = [];
       for (const each of served) {
         const load = openLoop({ kind, ratePerSecond: await findHalf(kind, each) });
         if (own !== undefined && each !== own) {
-          bouts.push(unprobed({ ...own, name: atRateOf(each.contender.name), load, writes }));
+          runs.push(unprobed({ ...own, name: atRateOf(each.contender.name), load, writes }));
         }
-        bouts.push(unprobed({ ...each, load, writes }));
+        runs.push(unprobed({ ...each, load, writes }));
       }
-      return bouts;
+      return runs;
     },
   };
 }
@@ -55,9 +55,9 @@ export function longScenario({ title, kind, service, data, directory }: Omit<Tai
 }
 
 /** A server under `strace` answers fewer requests than come, so it is not probed. */
-function unprobed(corner: Corner): Bout {
-  const bout = boutOf(corner);
-  return { name: bout.name, run: (seconds) => bout.run(seconds) };
+function unprobed(loaded: LoadedServer): MeasuredRun {
+  const probed = runOf(loaded);
+  return { name: probed.name, run: (seconds) => probed.run(seconds) };
 }
 
 function atRateOf(name: string): string {

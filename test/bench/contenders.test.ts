@@ -8,7 +8,7 @@ const databases = new Databases();
 
 function leftOut(compiled: { go: string | undefined; rust: string | undefined }): string[] {
   const contenders = Object.values(createContenders({ protos: "protos", certificate, compiled, databases }));
-  return contenders.filter(({ isLeftOut }) => isLeftOut === true).map(({ name }) => name);
+  return contenders.filter(({ isUnavailable }) => isUnavailable === true).map(({ name }) => name);
 }
 
 describe("the contenders", () => {

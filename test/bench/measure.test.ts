@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { measure } from "../../bench/measure.ts";
 import { unmeasured } from "../../bench/round.ts";
-import type { Bout } from "../../bench/scenario.ts";
+import type { MeasuredRun } from "../../bench/scenario.ts";
 
 const plan = {
   rounds: 2,
@@ -14,7 +14,7 @@ const plan = {
 
 it("measures contenders in turn, every other round in reverse order, and probes them afterwards", async () => {
   const log: string[] = [];
-  const boutOf = (name: string): Bout => ({
+  const runOf = (name: string): MeasuredRun => ({
     name,
     run: async (seconds) => {
       log.push(`${name} ${seconds}`);
@@ -25,7 +25,7 @@ it("measures contenders in turn, every other round in reverse order, and probes 
       return { systemCallsPerRequest: 1, allocatedBytesPerRequest: 2 };
     },
   });
-  const scenario = { title: "", targets: [], start: async () => [boutOf("a"), boutOf("b")] };
+  const scenario = { title: "", targets: [], start: async () => [runOf("a"), runOf("b")] };
   const [a, b] = await measure(scenario, plan);
   expect(log).toEqual(["a 3", "b 3", "a 5", "b 5", "b 5", "a 5", "probe a 1", "probe b 1"]);
   expect(a?.rounds.map((round) => round.requestsPerSecond)).toEqual([3, 6]);

@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
-import type { Standing } from "../../bench/measure.ts";
+import type { ContenderResult } from "../../bench/measure.ts";
 import { reportScenario } from "../../bench/report/scenario-report.ts";
 import { reportTargets } from "../../bench/report/targets-report.ts";
 import { judge, type Outcome } from "../../bench/report/verdict.ts";
 import { medianRound, type Round, unmeasured } from "../../bench/round.ts";
 import type { Probe, Target } from "../../bench/scenario.ts";
 
-function standing(name: string, rounds: readonly Partial<Round>[], probe?: Probe): Standing {
+function result(name: string, rounds: readonly Partial<Round>[], probe?: Probe): ContenderResult {
   const whole = rounds.map((round) => ({ ...unmeasured, ...round }));
   return { name, rounds: whole, round: medianRound(whole), probe };
 }
 
-const ours = standing("petstore", [
+const ours = result("petstore", [
   { requestsPerSecond: 200, cpuUsPerRequest: 10 },
   { requestsPerSecond: 100, cpuUsPerRequest: 12 },
 ]);
 // The machine was half as fast in the second round, for both.
-const theirs = standing("Fastify", [
+const theirs = result("Fastify", [
   { requestsPerSecond: 100, cpuUsPerRequest: 20 },
   { requestsPerSecond: 50, cpuUsPerRequest: 24 },
 ]);
@@ -65,7 +65,7 @@ describe("the report of a scenario", () => {
   });
 
   it("has the CPU time of the database and of what counts limits beside the servers'", () => {
-    const shared = standing("three servers", [
+    const shared = result("three servers", [
       { cpuUsPerRequest: 50, databaseCpuUsPerRequest: 40, limitsCpuUsPerRequest: 9 },
     ]);
     const [head, , row] = reportScenario({ ...scenario, targets: [] }, [shared])

@@ -3,7 +3,7 @@ import type { Load, LoadResult } from "./load/load.ts";
 import { countSystemCalls } from "./probe/system-calls.ts";
 import { assertInHistory, assertWritten, readHead } from "./quantities.ts";
 import { type Round, unmeasured } from "./round.ts";
-import type { Bout, Probe } from "./scenario.ts";
+import type { MeasuredRun, Probe } from "./scenario.ts";
 import { orderFor, type Served } from "./serve-copy.ts";
 
 /** What the requests of a load write. */
@@ -17,7 +17,7 @@ export interface Writes {
 }
 
 /** A contender's server under one load. */
-export interface Corner extends Served {
+export interface LoadedServer extends Served {
   /** The contender's by default. */
   readonly name?: string;
   readonly load: Load;
@@ -26,24 +26,24 @@ export interface Corner extends Served {
 }
 
 /**
- * Makes a corner into something that can be put under load repeatedly. A round throws if a request fails, or if its
- * update is not in the store afterwards. Several servers are not probed.
+ * The run of a loaded server. A round throws if a request fails, or if its update is not in the store afterwards. Several
+ * servers are not probed.
  */
-export function boutOf(corner: Corner): Bout {
-  const { contender, name = contender.name, further } = corner;
-  const run = (seconds: number) => runRound(corner, seconds);
-  return further.length > 0 ? { name, run } : { name, run, probe: (seconds) => probe(corner, seconds) };
+export function runOf(loaded: LoadedServer): MeasuredRun {
+  const { contender, name = contender.name, further } = loaded;
+  const run = (seconds: number) => runRound(loaded, seconds);
+  return further.length > 0 ? { name, run } : { name, run, probe: (seconds) => probe(loaded, seconds) };
 }
 
-async function runRound(corner: Corner, seconds: number): Promise<Round> {
-  const { server, writes } = corner;
+async function runRound(loaded: LoadedServer, seconds: number): Promise<Round> {
+  const { server, writes } = loaded;
   await server.read();
-  const cpuBefore = readCpuOf(corner);
-  const result = await runLoad(corner, seconds);
+  const cpuBefore = readCpuOf(loaded);
+  const result = await runLoad(loaded, seconds);
   if (result.requests === 0) {
-    throw new Error(`${corner.contender.name} answered no request in ${seconds} s`);
+    throw new Error(`${loaded.contender.name} answered no request in ${seconds} s`);
   }
-  const cpuAfter = readCpuOf(corner);
+  const cpuAfter = readCpuOf(loaded);
   const cpuUsPerRequest = (of: keyof CpuOf) => ((cpuAfter[of] - cpuBefore[of]) * 1e6) / result.requests;
   const reading = await server.read();
   return {
@@ -76,36 +76,36 @@ function readCpuOf({ server, further, databasePid, limitsPid }: Served): CpuOf {
   };
 }
 
-async function probe(corner: Corner, seconds: number): Promise<Probe> {
-  const { server } = corner;
+async function probe(loaded: LoadedServer, seconds: number): Promise<Probe> {
+  const { server } = loaded;
   const before = await server.read();
-  const { requests } = await runLoad(corner, seconds);
+  const { requests } = await runLoad(loaded, seconds);
   const after = await server.read();
   const allocatedBytes = (after?.allocatedBytes ?? NaN) - (before?.allocatedBytes ?? NaN);
   return {
     allocatedBytesPerRequest: allocatedBytes / requests,
-    systemCallsPerRequest: await countCallsPerRequest(corner, seconds),
+    systemCallsPerRequest: await countCallsPerRequest(loaded, seconds),
   };
 }
 
 /** How often the run under `strace` is repeated, each time twice as long, while a slow server answers nothing. */
 const attempts = 4;
 
-async function countCallsPerRequest(corner: Corner, seconds: number): Promise<number> {
+async function countCallsPerRequest(loaded: LoadedServer, seconds: number): Promise<number> {
   let requests = 0;
   let systemCalls = NaN;
   for (let attempt = 0; attempt < attempts && requests === 0; attempt += 1) {
-    systemCalls = await countSystemCalls(corner.server.pid, async () => {
-      requests = (await runLoad(corner, seconds * 2 ** attempt)).requests;
+    systemCalls = await countSystemCalls(loaded.server.pid, async () => {
+      requests = (await runLoad(loaded, seconds * 2 ** attempt)).requests;
     });
   }
   return systemCalls / requests;
 }
 
 /** Puts the server under load, and verifies that the answered updates are in the store. */
-async function runLoad(corner: Corner, seconds: number): Promise<LoadResult> {
-  const { contender, data, load, writes } = corner;
-  const order = orderFor(corner, seconds);
+async function runLoad(loaded: LoadedServer, seconds: number): Promise<LoadResult> {
+  const { contender, data, load, writes } = loaded;
+  const order = orderFor(loaded, seconds);
   const hasHistory = contender.hasHistory === true && writes !== undefined;
   const head = hasHistory ? await readHead(data.db) : 0;
   const result = await load(order);
