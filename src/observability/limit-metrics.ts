@@ -109,16 +109,16 @@ export class SharedLimitMetrics {
     });
   }
 
-  watch(watched: WatchedSharedLimits): void {
+  attach(watched: WatchedSharedLimits): void {
     this.#watched = watched;
   }
 
-  away(reason: unknown): void {
+  disconnected(reason: unknown): void {
     this.#absence ??= { sinceMs: this.#clock(), reason };
     this.#absence.reason = reason;
   }
 
-  here(): void {
+  connected(): void {
     this.#absence = undefined;
   }
 

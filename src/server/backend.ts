@@ -160,39 +160,39 @@ async function openSharedLimits(
   const isFallbackLocal = limitsFallback === "local";
   const limits = maskCredentials(url);
   const meanwhile = isFallbackLocal ? "this server counts by itself" : "requests are refused";
-  let wasHere: boolean | undefined;
+  let wasConnected: boolean | undefined;
   const shared = await redis.openSharedLimits({
     ...options,
     url,
     isFallbackLocal,
     observer: {
-      away(reason) {
-        if (wasHere !== false) {
+      disconnected(reason) {
+        if (wasConnected !== false) {
           logger.warn({ limits, err: reason }, `limits: Valkey does not answer; ${meanwhile} until it does`);
         }
-        wasHere = false;
-        sharedLimits.away(reason);
+        wasConnected = false;
+        sharedLimits.disconnected(reason);
       },
-      here({ risks }) {
-        if (wasHere === undefined) {
+      connected({ risks }) {
+        if (wasConnected === undefined) {
           for (const risk of risks) {
             logger.warn({ limits }, `limits: ${risk}`);
           }
         } else {
           logger.info({ limits }, "limits: Valkey answers again; it counts for all servers");
         }
-        wasHere = true;
-        sharedLimits.here();
+        wasConnected = true;
+        sharedLimits.connected();
       },
       roundTrip: sharedLimits.roundTrip,
     },
   });
   held.defer(() => shared.close());
-  sharedLimits.watch({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
+  sharedLimits.attach({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
   return {
     limiter: shared,
     noteDeprecatedCall: (key, method) => shared.keys.noteDeprecatedCall(key, method),
     streamPlaces: shared.places,
-    canCount: () => isFallbackLocal || shared.isHere,
+    canCount: () => isFallbackLocal || shared.isConnected,
   };
 }

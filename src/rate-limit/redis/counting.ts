@@ -31,7 +31,7 @@ export class Counting {
 
   /** Whether this server counts by itself at present. */
   get isLocal(): boolean {
-    return this.#isFallbackLocal && !this.link.isHere;
+    return this.#isFallbackLocal && !this.link.isConnected;
   }
 
   /** How many decisions this server has made by itself. */

@@ -14,9 +14,9 @@ const retryMs = 500;
 /** Observes the state of the link. */
 export interface LinkObserver {
   /** Valkey does not answer any more, or did not at the start. */
-  away(reason: unknown): void;
+  disconnected(reason: unknown): void;
   /** Valkey answers, for the first time or again. */
-  here(connection: Connection): void;
+  connected(connection: Connection): void;
   /** How long a round trip took, in milliseconds. */
   roundTrip(durationMs: number): void;
 }
@@ -32,7 +32,7 @@ export interface LinkOptions {
 export class ValkeyLink {
   readonly #options: LinkOptions;
   readonly #closed = new AbortController();
-  readonly #hereListeners: (() => void)[] = [];
+  readonly #connectedListeners: (() => void)[] = [];
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
 
@@ -51,20 +51,20 @@ export class ValkeyLink {
       if (reason instanceof UnusableValkeyError) {
         throw reason;
       }
-      this.#options.observer.away(reason);
+      this.#options.observer.disconnected(reason);
       this.#connecting = this.#connect(retryMs);
     }
     void this.#beat();
   }
 
   /** Whether Valkey answers, as far as is known. */
-  get isHere(): boolean {
+  get isConnected(): boolean {
     return this.#connection !== undefined;
   }
 
   /** Calls `listener` each time a connection has been opened. */
-  onHere(listener: () => void): void {
-    this.#hereListeners.push(listener);
+  onConnected(listener: () => void): void {
+    this.#connectedListeners.push(listener);
   }
 
   /**
@@ -102,8 +102,8 @@ export class ValkeyLink {
     }
     this.#connection = connection;
     connection.lost.addEventListener("abort", () => this.#lose(connection, new Error("the connection was lost")));
-    this.#options.observer.here(connection);
-    for (const listener of this.#hereListeners) {
+    this.#options.observer.connected(connection);
+    for (const listener of this.#connectedListeners) {
       listener();
     }
   }
@@ -115,7 +115,7 @@ export class ValkeyLink {
     this.#connection = undefined;
     connection.close();
     if (!this.#closed.signal.aborted) {
-      this.#options.observer.away(reason);
+      this.#options.observer.disconnected(reason);
       this.#connecting = this.#connect(0);
     }
   }
@@ -131,7 +131,7 @@ export class ValkeyLink {
       try {
         this.#use(await this.#open());
       } catch (reason) {
-        this.#options.observer.away(reason);
+        this.#options.observer.disconnected(reason);
       }
     }
   }

@@ -44,7 +44,7 @@ export interface SharedLimits {
   readonly anonymous: SharedAnonymousRateLimiter;
   readonly places: SharedStreamPlaces;
   /** Whether Valkey answers, as far as is known. */
-  readonly isHere: boolean;
+  readonly isConnected: boolean;
   /** How many decisions this server has made by itself. */
   readonly localDecisions: number;
   /** Counts no more, and resolves when the store has all counts. */
@@ -69,8 +69,8 @@ export async function openSharedLimits(options: SharedLimitsOptions): Promise<Sh
     keys,
     anonymous: createSharedAnonymousRateLimiter(counting, decided),
     places,
-    get isHere() {
-      return link.isHere;
+    get isConnected() {
+      return link.isConnected;
     },
     get localDecisions() {
       return counting.localDecisions;
@@ -145,7 +145,9 @@ class SharedKeyAnswers {
     const { link, questions } = this.#counting;
     const unanswered = () =>
       this.#counting.decideAlone(async () => this.#giveAlone(await this.#cache.load(key.id), apply));
-    return link.isHere ? questions.ask(key, () => this.#usageOf(key), { charges, apply, unanswered }) : unanswered();
+    return link.isConnected
+      ? questions.ask(key, () => this.#usageOf(key), { charges, apply, unanswered })
+      : unanswered();
   }
 
   /**
@@ -239,7 +241,7 @@ function createSharedAnonymousRateLimiter(
     decide(address) {
       const network = clientNetwork(address);
       const unanswered = () => counting.decideAlone(() => chargeAlone(network));
-      return counting.link.isHere
+      return counting.link.isConnected
         ? questions.ask(network, () => windowOf(network), { charges: 1, apply: charge, unanswered })
         : unanswered();
     },

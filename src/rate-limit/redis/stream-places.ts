@@ -25,7 +25,7 @@ export class SharedStreamPlaces {
     this.#counting = counting;
     this.#keepTimer = setInterval(() => this.#keepAll(), keepIntervalMs).unref();
     // Valkey gets all places again: it may have been restarted empty, or the places may have expired.
-    counting.link.onHere(() => this.#keepAll());
+    counting.link.onConnected(() => this.#keepAll());
   }
 
   /**
@@ -92,7 +92,7 @@ export class SharedStreamPlaces {
    */
   #tell(calls: readonly ScriptCall[]): void {
     const { link } = this.#counting;
-    if (calls.length > 0 && link.isHere) {
+    if (calls.length > 0 && link.isConnected) {
       link.run(calls).catch(() => {});
     }
   }

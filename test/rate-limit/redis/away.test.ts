@@ -62,7 +62,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
       // The other one saw 25.
       expect((await other.burst(key, 60)).admitted).toBe(35);
       expect(one.limits.localDecisions).toBe(30);
-      expect(one.told.at(-1)).toMatch(/^away: /);
+      expect(one.told.at(-1)).toMatch(/^disconnected: /);
     });
 
     it("keep a ban that the server saw, until it is unbanned", async () => {
@@ -93,7 +93,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     it("are told to be away without any request", async () => {
       const limits = await openLimits(redis.url);
       await fault();
-      await limits.away();
+      await limits.disconnected();
     });
   });
 
@@ -114,7 +114,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     redis.hang();
     await limits.burst(key, 5);
     redis.resume();
-    expect(await elapsedMs(() => limits.here())).toBeLessThan(returnMs);
+    expect(await elapsedMs(() => limits.connected())).toBeLessThan(returnMs);
     const { admitted } = await limits.burst(key, 60);
     // What was asked during the hang may have been counted, too.
     expect(admitted).toBeLessThanOrEqual(50);
@@ -126,12 +126,12 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     const key = freshKey(60);
     await one.burst(key, 30);
     await restart();
-    expect(await elapsedMs(() => Promise.all([one.here(), other.here()]))).toBeLessThan(returnMs);
+    expect(await elapsedMs(() => Promise.all([one.connected(), other.connected()]))).toBeLessThan(returnMs);
     const bursts = await Promise.all([one.burst(key, 40), other.burst(key, 40)]);
     expect(bursts.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(60);
     await redis.client.script("FLUSH");
     expect((await one.decide(key)).outcome).toBe("refused");
-    expect(one.limits.isHere).toBe(true);
+    expect(one.limits.isConnected).toBe(true);
   });
 
   it("count each request once when answers come late, but in time", async () => {
@@ -149,7 +149,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     proxy.delayMs = 4_000;
     expect((await limits.burst(key, 30)).admitted).toBe(20);
     proxy.delayMs = 0;
-    await limits.here();
+    await limits.connected();
   });
 
   it("connect again when their connections are cut", async () => {
@@ -157,8 +157,8 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     const key = freshKey(60);
     await limits.burst(key, 10);
     proxy.cut();
-    await until(async () => limits.told.includes("away: the connection was lost"), 2_000);
-    expect(await elapsedMs(() => limits.here())).toBeLessThan(returnMs);
+    await until(async () => limits.told.includes("disconnected: the connection was lost"), 2_000);
+    expect(await elapsedMs(() => limits.connected())).toBeLessThan(returnMs);
     expect((await limits.decide(key)).headerValues.remaining).toBe(49);
   });
 
@@ -169,10 +169,10 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     const minute = { openedAtMs: Date.now(), count: 50 };
     store.saved.set(key.id, { minute, day: minute, refusals: undefined, ban: undefined, unbans: 0 });
     const limits = await openLimits(redis.url, { store });
-    expect(limits.told).toEqual([expect.stringMatching(/^away: .*ECONNREFUSED/)]);
+    expect(limits.told).toEqual([expect.stringMatching(/^disconnected: .*ECONNREFUSED/)]);
     expect((await limits.burst(key, 20)).admitted).toBe(10);
     await restart();
-    await limits.here();
+    await limits.connected();
     expect((await limits.burst(key, 61)).admitted).toBe(60);
   });
 
@@ -182,7 +182,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     const key = freshKey(60);
     await expect(limits.decide(key)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await restart();
-    await limits.here();
+    await limits.connected();
     expect((await limits.decide(key)).outcome).toBe("admitted");
   });
 
@@ -195,18 +195,18 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
 
   it("tell that Valkey keeps nothing on disk, or drops counts", async () => {
     const limits = await openLimits(redis.url);
-    expect(limits.told).toEqual([expect.stringMatching(/^here; it keeps nothing on disk/)]);
+    expect(limits.told).toEqual([expect.stringMatching(/^connected; it keeps nothing on disk/)]);
     await redis.client.config("SET", "appendonly", "yes", "maxmemory-policy", "allkeys-lru");
     const other = await openLimits(redis.url);
-    expect(other.told).toEqual([expect.stringMatching(/^here; it may drop counts .* allkeys-lru/)]);
+    expect(other.told).toEqual([expect.stringMatching(/^connected; it may drop counts .* allkeys-lru/)]);
   });
 
   it("count a wrong password as away, and never show it", async () => {
     await redis.client.config("SET", "requirepass", "open sesame");
     const right = await openLimits(redis.url.replace("//", "//:open%20sesame@"));
-    expect(right.told[0]).toMatch(/^here/);
+    expect(right.told[0]).toMatch(/^connected/);
     const wrong = await openLimits(redis.url.replace("//", "//:open%20barley@"));
-    expect(wrong.told[0]).toMatch(/^away: WRONGPASS/);
+    expect(wrong.told[0]).toMatch(/^disconnected: WRONGPASS/);
     expect(wrong.told.join()).not.toContain("barley");
   });
 });

@@ -27,8 +27,9 @@ export class TestLimits {
   static async open(url: string, options: OpenOptions = {}): Promise<TestLimits> {
     const test = new TestLimits(options.store ?? new MemoryUsageStore());
     const observer: LinkObserver = {
-      away: (reason) => void test.told.push(`away: ${reason instanceof Error ? reason.message : String(reason)}`),
-      here: ({ risks }) => void test.told.push(["here", ...risks].join("; ")),
+      disconnected: (reason) =>
+        void test.told.push(`disconnected: ${reason instanceof Error ? reason.message : String(reason)}`),
+      connected: ({ risks }) => void test.told.push(["connected", ...risks].join("; ")),
       roundTrip: () => {
         test.roundTrips += 1;
       },
@@ -57,13 +58,13 @@ export class TestLimits {
   }
 
   /** Resolves when Valkey is known to be away. */
-  async away(): Promise<void> {
-    await until(async () => !this.limits.isHere, 5_000);
+  async disconnected(): Promise<void> {
+    await until(async () => !this.limits.isConnected, 5_000);
   }
 
   /** Resolves when Valkey is known to answer. */
-  async here(): Promise<void> {
-    await until(async () => this.limits.isHere, 5_000);
+  async connected(): Promise<void> {
+    await until(async () => this.limits.isConnected, 5_000);
   }
 
   close(): Promise<void> {
