@@ -6,13 +6,13 @@ import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 
 /** Whether the server takes requests, and why it does not. */
-export type Readiness = "ready" | "stopping" | typeof storeSilence | typeof limitsSilence;
+export type Readiness = "ready" | "stopping" | typeof storeUnavailable | typeof limitsUnavailable;
 
 /** What the status says of a store that does not answer. */
-export const storeSilence = "the store does not answer";
+export const storeUnavailable = "the store does not answer";
 
 /** What the status says while requests are refused because nobody can count them. */
-export const limitsSilence = "limits cannot be counted";
+export const limitsUnavailable = "limits cannot be counted";
 
 /** The parts of a status. */
 export interface StatusOptions {
@@ -42,13 +42,13 @@ export async function readStatus(options: StatusOptions) {
   const byPlan = await whileReachable(() => store.countKeys(nowMs));
   const files = await whileReachable(() => readFiles(store.maintenance));
   const servers = await whileReachable(async () => store.listServers?.());
-  const doesAnswer = readiness !== storeSilence && byPlan !== undefined && files !== undefined;
+  const doesAnswer = readiness !== storeUnavailable && byPlan !== undefined && files !== undefined;
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
     ...addresses,
     ready: readiness === "ready",
-    db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeSilence }) },
+    db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeUnavailable }) },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: { ...options.limits.totals, ...(shared && { shared }) },
     ...(streams && { streams: statusOfStreams(streams) }),

@@ -73,7 +73,7 @@ export async function openApiPort(
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),
     ),
   });
-  life.held.defer(() => listener.close(life.grace.leftMs));
+  life.resources.defer(() => listener.close(life.grace.leftMs));
   return { url: ownUrl(), prepare: () => api.prepare() };
 }
 

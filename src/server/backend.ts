@@ -42,20 +42,20 @@ export async function openBackend(
   const store = isPostgresUrl(config.db)
     ? await openSharedStore(config, life, telemetry)
     : openStoreFile(config, life, telemetry, migrating);
-  const { held, clock } = life;
+  const { resources, clock } = life;
   observability.watchStore(store);
 
   const limits = await openLimits(config, life, telemetry, store);
 
   const externalChanges = watchExternalChanges(store);
-  held.defer(() => externalChanges.close());
+  resources.defer(() => externalChanges.close());
 
   const { historyRetentionMs } = config;
   const reportUndeleted = throttle(failureReportMs, (reason) =>
     logger.error({ err: reason }, "old changes of stock could not be deleted; the server tries again"),
   );
   const housekeeping = startHousekeeping({ store, historyRetentionMs, clock, report: reportUndeleted });
-  held.defer(() => housekeeping.close());
+  resources.defer(() => housekeeping.close());
   return {
     store,
     keys: createKeyCache(store, externalChanges, store.listServers === undefined ? Infinity : maxSilenceMs),
@@ -71,7 +71,7 @@ function openStoreFile(
   migrating?: ReportProgress,
 ): Store {
   const lock = acquireServerLock(config.db);
-  life.held.defer(() => lock.release());
+  life.resources.defer(() => lock.release());
   const store = openSqliteStore(config.db, {
     lock,
     migrating(done, total) {
@@ -86,7 +86,7 @@ function openStoreFile(
       life.break();
     },
   });
-  life.held.defer(() => store.close());
+  life.resources.defer(() => store.close());
   return store;
 }
 
@@ -98,7 +98,7 @@ async function openSharedStore(
 ): Promise<Store> {
   const { openPostgresStore } = await import("../storage/postgres/store.ts");
   const store = await openPostgresStore(config.db, { committed: observability.commits.committed });
-  life.held.defer(() => store.close());
+  life.resources.defer(() => store.close());
   const registration = await store.registerServer({
     version: manifest.version,
     countsAlone: config.limits === inMemory,
@@ -107,8 +107,8 @@ async function openSharedStore(
       life.break();
     },
   });
-  life.held.defer(() => registration.release());
-  life.goBy(registration.clock);
+  life.resources.defer(() => registration.release());
+  life.useClock(registration.clock);
   return store;
 }
 
@@ -119,7 +119,7 @@ interface Limits {
   /** The places for streams that servers share; undefined where each counts its own. */
   readonly streamPlaces: StreamPlaces | undefined;
   /** Whether requests can be counted, by Valkey or by this server alone. */
-  canCount(): boolean;
+  canCountLimits(): boolean;
 }
 
 /**
@@ -130,19 +130,19 @@ async function openLimits(config: ServerConfig, life: ServerLife, telemetry: Tel
   const report = throttle(failureReportMs, (reason) =>
     telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
   );
-  const { clock, held } = life;
+  const { clock, resources } = life;
   const { decided } = telemetry.observability.limits;
   const options: LimiterOptions = { store, clock, decided, report };
   if (config.limits !== inMemory) {
     return await openSharedLimits(config, life, telemetry, options);
   }
   const keys = createKeyRateLimiter({ store, clock, decided, report });
-  held.defer(() => keys.close());
+  resources.defer(() => keys.close());
   return {
     limiter: { keys, anonymous: createAnonymousRateLimiter(clock, decided) },
     noteDeprecatedCall: (key, method) => keys.noteDeprecatedCall(key, method),
     streamPlaces: undefined,
-    canCount: () => true,
+    canCountLimits: () => true,
   };
 }
 
@@ -150,7 +150,7 @@ type LimiterOptions = Pick<SharedLimitsOptions, "store" | "clock" | "decided" | 
 
 async function openSharedLimits(
   { limits: url, limitsFallback }: ServerConfig,
-  { held }: ServerLife,
+  { resources }: ServerLife,
   { observability, logger }: Telemetry,
   options: LimiterOptions,
 ): Promise<Limits> {
@@ -187,12 +187,12 @@ async function openSharedLimits(
       roundTrip: sharedLimits.roundTrip,
     },
   });
-  held.defer(() => shared.close());
+  resources.defer(() => shared.close());
   sharedLimits.attach({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
   return {
     limiter: shared,
     noteDeprecatedCall: (key, method) => shared.keys.noteDeprecatedCall(key, method),
     streamPlaces: shared.places,
-    canCount: () => isFallbackLocal || shared.isConnected,
+    canCountLimits: () => isFallbackLocal || shared.isConnected,
   };
 }

@@ -5,7 +5,7 @@ import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
 
 import type { Observability } from "../observability/observability.ts";
-import { limitsSilence, type Readiness, storeSilence } from "../observability/status.ts";
+import { limitsUnavailable, type Readiness, storeUnavailable } from "../observability/status.ts";
 import type { Backend } from "./backend.ts";
 import { isLogLevel, logLevels, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
@@ -97,7 +97,7 @@ const patienceMs = 6_000;
 interface ReadinessOptions {
   readonly store: Pick<Store, "ready">;
   /** Whether requests can be counted, by Valkey or by this server alone. */
-  readonly canCount: () => boolean;
+  readonly canCountLimits: () => boolean;
   readonly stopping: AbortSignal;
 }
 
@@ -105,14 +105,14 @@ interface ReadinessOptions {
  * Tells whether the server is ready. It asks the store one question at a time; a probe that cannot wait for the answer
  * gets the previous one.
  */
-function createReadiness({ store, canCount, stopping }: ReadinessOptions): () => Promise<Readiness> {
+function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions): () => Promise<Readiness> {
   let latest: Readiness = "ready";
   let asking: Promise<Readiness> | undefined;
 
   async function ask(): Promise<Readiness> {
     latest = await store.ready({ signal: AbortSignal.timeout(patienceMs) }).then(
       () => "ready",
-      () => storeSilence,
+      () => storeUnavailable,
     );
     asking = undefined;
     return latest;
@@ -122,8 +122,8 @@ function createReadiness({ store, canCount, stopping }: ReadinessOptions): () =>
     if (stopping.aborted) {
       return "stopping";
     }
-    if (!canCount()) {
-      return limitsSilence;
+    if (!canCountLimits()) {
+      return limitsUnavailable;
     }
     asking ??= ask();
     return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(() => latest)]);

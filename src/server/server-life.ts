@@ -1,8 +1,8 @@
-/** What the parts of a server share from its start to its end: the clock, what is held, and how it stops. */
+/** What the parts of a server share from its start to its end: the clock, the resources, and how it stops. */
 export class ServerLife {
   #clock: () => number = Date.now;
   /** Releases what the server holds, in the reverse order of its opening. */
-  readonly held = new AsyncDisposableStack();
+  readonly resources = new AsyncDisposableStack();
   readonly grace: ShutdownGrace;
   readonly #stopping = new AbortController();
   readonly #broken = new AbortController();
@@ -20,7 +20,7 @@ export class ServerLife {
   }
 
   /** Uses another clock from now on: the one that the servers of a store share. */
-  goBy(clock: () => number): void {
+  useClock(clock: () => number): void {
     this.#clock = clock;
   }
 

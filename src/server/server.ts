@@ -47,13 +47,13 @@ export interface RunningServer {
  */
 export async function startServer(config: ServerConfig, migrating?: ReportProgress): Promise<RunningServer> {
   const life = new ServerLife(config.shutdownGraceMs);
-  await using start = life.held;
+  await using start = life.resources;
   const telemetry = await startTelemetry(config, life);
   const backend = await openBackend(config, life, telemetry, migrating);
   const api = await openApiPort(config, life, telemetry, backend);
   startWebhooks(config, life, telemetry, backend);
   const ops = await openOpsPort(config, life, telemetry, { backend, url: api.url });
-  const held = start.move();
+  const resources = start.move();
 
   const { logger, level } = telemetry;
   const { url } = api;
@@ -71,7 +71,7 @@ export async function startServer(config: ServerConfig, migrating?: ReportProgre
     abandon: (signal) => logger.warn({ signal }, "the server exits at once, without waiting for running calls"),
     async stop() {
       life.stop();
-      const isReleased = await settlesWithin(life.grace.leftMs + lastSaveMs, held.disposeAsync());
+      const isReleased = await settlesWithin(life.grace.leftMs + lastSaveMs, resources.disposeAsync());
       // Until now it has told that the server is not ready.
       ops.close();
       await logStop(telemetry, isReleased);

@@ -29,11 +29,11 @@ export interface Telemetry {
 
 /** Starts the log, the metrics and the traces. They are closed after everything that they observe. */
 export async function startTelemetry(config: ServerConfig, life: ServerLife): Promise<Telemetry> {
-  const { held, grace } = life;
+  const { resources, grace } = life;
   const { version } = manifest;
   const logger = await createLogger(config.logLevel);
   const tracing = await startTracing({ env: process.env, version, logger });
-  held.defer(() => tracing?.close(grace.leftMs));
+  resources.defer(() => tracing?.close(grace.leftMs));
   const services = [...apiServices, ...toolServices];
   const observability = new Observability({
     version,
@@ -43,7 +43,7 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
     tracing,
     clock: () => life.clock(),
   });
-  held.defer(() => observability.close());
+  resources.defer(() => observability.close());
   const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );

@@ -17,7 +17,7 @@ import { failureReportMs, type Telemetry } from "./telemetry.ts";
 /** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is closed. */
 export function startWebhooks(
   config: ServerConfig,
-  { clock, held }: ServerLife,
+  { clock, resources }: ServerLife,
   { observability, logger }: Telemetry,
   { store, externalChanges }: Backend,
 ): void {
@@ -51,7 +51,7 @@ export function startWebhooks(
     report: reportStore,
   });
   observability.watchWebhooks(() => dispatcher.workers);
-  held.defer(() => dispatcher.close());
+  resources.defer(() => dispatcher.close());
 }
 
 /** Writes changes in the JSON of REST. */
