@@ -151,7 +151,7 @@ class FollowedInventory implements InventoryMirror {
       try {
         return await listStock(this.#parts.inventory, signal);
       } catch (error) {
-        await this.#recovery.waitAfter({ error, wasThere: false, signal });
+        await this.#recovery.waitAfter({ error, wasConnected: false, signal });
       }
     }
   }

@@ -88,7 +88,7 @@ export class ReconnectingWatch implements StockWatch {
         }
       }
     } catch (error) {
-      await this.#recovery.waitAfter({ error, wasThere: stream.isAnswered && isLoss(error), signal });
+      await this.#recovery.waitAfter({ error, wasConnected: stream.isAnswered && isLoss(error), signal });
     }
   }
 }

@@ -22,7 +22,7 @@ export interface RecoveryOptions {
 export interface Loss {
   readonly error: unknown;
   /** Whether the service had answered, and the answer broke off. */
-  readonly wasThere: boolean;
+  readonly wasConnected: boolean;
   /** Ends the wait. */
   readonly signal: AbortSignal;
 }
@@ -47,10 +47,10 @@ export class Recovery {
   }
 
   /** Resolves when it is time to try again. Throws the error when it is final, and the signal's reason when it aborts. */
-  async waitAfter({ error, wasThere, signal }: Loss): Promise<void> {
+  async waitAfter({ error, wasConnected, signal }: Loss): Promise<void> {
     signal.throwIfAborted();
-    this.#hasConnected ||= wasThere;
-    const delayMs = wasThere || this.#isTemporary(error) ? this.#delayAfter(error) : undefined;
+    this.#hasConnected ||= wasConnected;
+    const delayMs = wasConnected || this.#isTemporary(error) ? this.#delayAfter(error) : undefined;
     if (delayMs === undefined) {
       throw error;
     }
