@@ -39,7 +39,7 @@ export interface BoundMethod {
   readonly rule: HttpRule;
   readonly template: PathTemplate;
   /** The fields, in proto names, that the query does not set. */
-  readonly bound: ReadonlySet<string>;
+  readonly boundFields: ReadonlySet<string>;
 }
 
 /** Reads what the protos say of a rule's method. Throws an `Error` when they leave its options out. */
@@ -54,8 +54,8 @@ export function bindMethod(rule: HttpRule): BoundMethod {
   }
   const template = parsePathTemplate(rule.template);
   const inHeaders = method.input.fields.filter((field) => headerOf(field) !== undefined).map(({ name }) => name);
-  const bound = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body, ...inHeaders]);
-  return { method, option, rule, template, bound };
+  const boundFields = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body, ...inHeaders]);
+  return { method, option, rule, template, boundFields };
 }
 
 /** The RPC's own name for its first rule. For a further rule, the names of the path's parameters follow. */
@@ -96,13 +96,13 @@ export function createOperation(bound: BoundMethod, shared: Shared): Operation {
 }
 
 function createParameters(
-  { method: { input }, option, rule, template, bound }: BoundMethod,
+  { method: { input }, option, rule, template, boundFields }: BoundMethod,
   schemas: Schemas,
   queries: QueryFieldSets,
 ): readonly Parameter[] {
   return [
     ...pathParameters(input, template, schemas),
-    ...(rule.body === "*" ? [] : queryParameters(queries.message(input), bound, schemas)),
+    ...(rule.body === "*" ? [] : queryParameters(queries.message(input), boundFields, schemas)),
     ...headerParameters(input, schemas),
     ...(option.events ? [lastEventId] : []),
     ...(option.etag ? [ifNoneMatch] : []),
@@ -139,7 +139,7 @@ const idempotencyKey: Parameter = {
  * The request body. A body of `*` has all fields that are not in the path or in headers. It may be left out if each of
  * its fields may.
  */
-function createRequestBody({ method, rule, bound }: BoundMethod, schemas: Schemas) {
+function createRequestBody({ method, rule, boundFields }: BoundMethod, schemas: Schemas) {
   const { input } = method;
   if (rule.body === "") {
     return {};
@@ -148,13 +148,13 @@ function createRequestBody({ method, rule, bound }: BoundMethod, schemas: Schema
     const content = createContent(input, rule.body, schemas);
     return { requestBody: { description: description(requireField(input, rule.body)), required: true, content } };
   }
-  const fields = input.fields.filter(({ name }) => !bound.has(name));
+  const fields = input.fields.filter(({ name }) => !boundFields.has(name));
   const example = exampleOf(fields, schemas.mayBeAbsent);
-  const content = { "application/json": { schema: schemas.body(input, bound), example } };
+  const content = { "application/json": { schema: schemas.body(input, boundFields), example } };
   return { requestBody: { description: description(input), required: !fields.every(schemas.mayBeAbsent), content } };
 }
 
-function createSuccess({ method, option, rule, bound }: BoundMethod, { schemas, error }: Shared): Response {
+function createSuccess({ method, option, rule, boundFields }: BoundMethod, { schemas, error }: Shared): Response {
   const { output } = method;
   const text = rule.responseBody === "" ? output : requireField(output, rule.responseBody);
   const content = createContent(output, rule.responseBody, schemas);
@@ -165,7 +165,7 @@ function createSuccess({ method, option, rule, bound }: BoundMethod, { schemas, 
     description: description(text),
     headers: {
       ...commonHeaders,
-      ...(createPaging(rule, bound) && refer("NextLink")),
+      ...(createPaging(rule, boundFields) && refer("NextLink")),
       ...(option.etag && refer("ETag", "Cache-Control")),
       ...fieldHeadersOf(method),
       ...(option.idempotencyKey && refer("Idempotency-Replayed")),

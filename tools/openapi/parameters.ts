@@ -25,7 +25,7 @@ export function pathParameterName(input: DescMessage, fieldPath: string): string
 /** The position in the messages' fields while a query is described. */
 interface QueryPlace {
   /** The paths, in proto names, of fields that come from elsewhere. */
-  readonly bound: ReadonlySet<string>;
+  readonly boundFields: ReadonlySet<string>;
   readonly protoPath: readonly string[];
   readonly jsonPath: readonly string[];
   readonly within: readonly QueryFields[];
@@ -34,10 +34,10 @@ interface QueryPlace {
 /** The parameters of a query, by their JSON names. The gateway accepts their proto names, too. */
 export function queryParameters(
   fields: QueryFields,
-  bound: ReadonlySet<string>,
+  boundFields: ReadonlySet<string>,
   schemas: Schemas,
 ): readonly Parameter[] {
-  return parametersOf(fields, { bound, protoPath: [], jsonPath: [], within: [] }, schemas);
+  return parametersOf(fields, { boundFields, protoPath: [], jsonPath: [], within: [] }, schemas);
 }
 
 function parametersOf(fields: QueryFields, place: QueryPlace, schemas: Schemas): readonly Parameter[] {
@@ -45,7 +45,7 @@ function parametersOf(fields: QueryFields, place: QueryPlace, schemas: Schemas):
   return [...distinct].flatMap((queried) => {
     const { name, jsonName } = queried.field;
     const protoPath = [...place.protoPath, name];
-    const isBound = place.bound.has(protoPath.join("."));
+    const isBound = place.boundFields.has(protoPath.join("."));
     return isBound
       ? []
       : parametersAt(queried, { ...place, protoPath, jsonPath: [...place.jsonPath, jsonName] }, schemas);
