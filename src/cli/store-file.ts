@@ -43,7 +43,7 @@ export function withExistingStore<R>(file: string, use: (store: Store) => Promis
  * Opens the store, or creates it. If the store is in a file, this keeps servers from using it meanwhile, and throws
  * `StoreHeldError` when a server uses it.
  */
-export async function withUnservedStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
+export async function withExclusiveStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
   if (isPostgresUrl(file)) {
     return withStore(file, "create", use);
   }

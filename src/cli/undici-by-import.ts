@@ -13,7 +13,7 @@
 const ofUndici = ["WebSocket", "CloseEvent", "MessageEvent"];
 
 /** Removes the properties. Call it before any module that imports `node:http` is loaded. */
-export function keepUndiciUnloaded(): void {
+export function preventUndiciLoad(): void {
   const http: Partial<Record<string, unknown>> = process.getBuiltinModule("node:http");
   for (const name of ofUndici) {
     delete http[name];

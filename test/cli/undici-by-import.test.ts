@@ -18,7 +18,7 @@ it("Node loads undici for an import of node:http", async () => {
 
 it("does not load undici for a server", async () => {
   const url = JSON.stringify(new URL(`../../${file}`, import.meta.url).href);
-  const kept = `(await import(${url})).keepUndiciUnloaded()`;
+  const kept = `(await import(${url})).preventUndiciLoad()`;
   expect(await loadsUndici(`${kept}; await import("node:http"); await import("node:https")`)).toBe(false);
   expect(await loadsUndici(`${kept}; await import("node:http"); new Headers()`)).toBe(true);
 });

@@ -66,7 +66,7 @@ describe.each([
   });
 
   it.each(servers)("gives %s longer to stop than it takes", (_name, { stop_grace_period = "" }) => {
-    expect(parseDuration(stop_grace_period)).toBeGreaterThan(settings.shutdownGrace.byDefault);
+    expect(parseDuration(stop_grace_period)).toBeGreaterThan(settings.shutdownGrace.defaultValue);
   });
 
   it("mounts existing files, and declared volumes", () => {
@@ -93,7 +93,7 @@ describe.each([
   );
 
   it("has Prometheus ask the operator's ports, under the name of the alerts' job", () => {
-    const targets = servers.map(([server]) => `${server}:${settings.opsPort.byDefault}`);
+    const targets = servers.map(([server]) => `${server}:${settings.opsPort.defaultValue}`);
     expect(parse(read(`ops/${scraping}`)).scrape_configs).toEqual([
       { job_name: "petstore", static_configs: [{ targets }] },
     ]);
@@ -118,7 +118,7 @@ describe("compose.cluster.yaml", () => {
   it("runs three servers, and the balancer knows each", () => {
     expect(servers.map(([name]) => name)).toEqual(["petstore-1", "petstore-2", "petstore-3"]);
     const known = [...balancer.matchAll(/^ {2}server (\S+) \S+:(\d+) port (\d+)$/gm)].map((line) => line.slice(1, 4));
-    const [api, ops] = [String(settings.port.byDefault), String(settings.opsPort.byDefault)];
+    const [api, ops] = [String(settings.port.defaultValue), String(settings.opsPort.defaultValue)];
     expect(known).toEqual(servers.map(([name]) => [name, api, ops]));
   });
 

@@ -83,7 +83,7 @@ describe("the manifests for Kubernetes", () => {
     const ports = Object.fromEntries(
       container.ports.map(({ name, containerPort }: { name: string; containerPort: number }) => [name, containerPort]),
     );
-    expect(ports).toEqual({ api: settings.port.byDefault, ops: settings.opsPort.byDefault });
+    expect(ports).toEqual({ api: settings.port.defaultValue, ops: settings.opsPort.defaultValue });
     const named = [find("Service"), find("Service", "petstore-pods")].flatMap(({ spec: { ports: all } }) =>
       all.map(({ targetPort }: { targetPort: string }) => targetPort),
     );
@@ -99,7 +99,7 @@ describe("the manifests for Kubernetes", () => {
   it("give a pod longer to end than it takes", () => {
     const lastCountersSeconds = 3;
     const seconds =
-      container.lifecycle.preStop.sleep.seconds + settings.shutdownGrace.byDefault / 1_000 + lastCountersSeconds;
+      container.lifecycle.preStop.sleep.seconds + settings.shutdownGrace.defaultValue / 1_000 + lastCountersSeconds;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds);
   });
 

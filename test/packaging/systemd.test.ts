@@ -15,7 +15,7 @@ const run = promisify(execFile);
 describe("the systemd unit", () => {
   it("gives the service longer to stop than it takes", () => {
     const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
-    expect(seconds * 1000).toBeGreaterThan(settings.shutdownGrace.byDefault);
+    expect(seconds * 1000).toBeGreaterThan(settings.shutdownGrace.defaultValue);
   });
 
   describe.skipIf(!isInstalled("systemd-analyze"))("(skipped without systemd-analyze)", () => {

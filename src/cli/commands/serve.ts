@@ -11,7 +11,7 @@ import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues } from "../settings/resolve.ts";
 import type { SettingValues } from "../settings/settings.ts";
 import { showMigration } from "../store-file.ts";
-import { keepUndiciUnloaded } from "../undici-by-import.ts";
+import { preventUndiciLoad } from "../undici-by-import.ts";
 
 /** `petstore serve`. */
 export function addServe(program: Command, signals: ServerSignals): void {
@@ -95,7 +95,7 @@ async function start(config: ServerConfig): Promise<RunningServer> {
 
 /** Without the server's modules, the other commands start in half the time. */
 function loadServer() {
-  keepUndiciUnloaded();
+  preventUndiciLoad();
   return import("../../server/server.ts");
 }
 

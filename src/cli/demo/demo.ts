@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { Imports } from "../../domain/import.ts";
 import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
 import type { Store } from "../../domain/store.ts";
-import { withUnservedStore } from "../store-file.ts";
+import { withExclusiveStore } from "../store-file.ts";
 
 /**
  * Prepares a store for a demo: imports pets and orders if it has no pets, and creates a new key. Returns the secret of
  * the key. Throws `StoreHeldError`, with nothing changed, when a server uses the store.
  */
 export function prepareDemo(db: string): Promise<string> {
-  return withUnservedStore(db, async (store) => {
+  return withExclusiveStore(db, async (store) => {
     const secret = await renewDemoKey(store);
     await importSamples(store);
     return secret;

@@ -69,7 +69,7 @@ export function settingValue<Key extends SettingKey>(command: Command, key: Key)
   const value = ownerOf(command, key)?.getOptionValue(attributeOf(key));
   // Commander stores `--no-x` as an `x` that is true by default.
   const given = isNegated(key) ? value === false : value;
-  return (given ?? settings[key].byDefault) as SettingValues[Key];
+  return (given ?? settings[key].defaultValue) as SettingValues[Key];
 }
 
 /** The source of a value. */

@@ -117,7 +117,7 @@ const typeNames = { text: "a text", number: "a number", switch: "true or false" 
 /** Reads the value of a setting in the file. Throws a `Failure` that begins with `place` for a wrong value. */
 function readFileValue(key: SettingKey, given: unknown, place: string): unknown {
   const setting = settings[key] as Setting<unknown>;
-  const scalars = Array.isArray(setting.byDefault) && Array.isArray(given) ? given : [given];
+  const scalars = Array.isArray(setting.defaultValue) && Array.isArray(given) ? given : [given];
   let value: unknown;
   for (const scalar of scalars) {
     if (!isPlain(scalar)) {
@@ -127,7 +127,7 @@ function readFileValue(key: SettingKey, given: unknown, place: string): unknown 
       usageFailure(`${place}: value '${shown(setting, scalar)}' of '${nameOf(key)}' is invalid. ${expected}`),
     );
   }
-  return value ?? setting.byDefault;
+  return value ?? setting.defaultValue;
 }
 
 function shown({ isSecret }: Setting<unknown>, scalar: Scalar): string {

@@ -3,6 +3,7 @@ import { inMemory, type LimitsFallback, limitsFallbacks, logLevels } from "../..
 import { usageFailure } from "../failure.ts";
 import {
   baseUrl,
+  booleanSwitch,
   choice,
   databaseUrl,
   fileName,
@@ -10,7 +11,6 @@ import {
   hostName,
   limitsUrl,
   networks,
-  onOrOff,
   origins,
   port,
   retention,
@@ -26,7 +26,7 @@ export interface Setting<V> {
   readonly type: ValueType<Exclude<V, undefined>>;
   /** What it decides, for the help and for the table in `docs/operations.md`. */
   readonly description: string;
-  readonly byDefault: V;
+  readonly defaultValue: V;
   /** Whether its value must not be shown. */
   readonly isSecret: boolean;
 }
@@ -79,24 +79,24 @@ export type SettingValues = {
   readonly [Key in SettingKey]: (typeof settings)[Key] extends Setting<infer V> ? V : never;
 };
 
-/** A setting that always has a value. `byDefault` is written as on the command line. */
-function required<V>(type: ValueType<Exclude<V, undefined>>, description: string, byDefault: string): Setting<V> {
-  return { type, description, byDefault: type.parse(byDefault, undefined), isSecret: false };
+/** A setting that always has a value. `defaultValue` is written as on the command line. */
+function required<V>(type: ValueType<Exclude<V, undefined>>, description: string, defaultValue: string): Setting<V> {
+  return { type, description, defaultValue: type.parse(defaultValue, undefined), isSecret: false };
 }
 
 /** A setting that may be absent. */
 function optional<V>(type: ValueType<Exclude<V, undefined>>, description: string): Setting<V | undefined> {
-  return { type: type as Setting<V | undefined>["type"], description, byDefault: undefined, isSecret: false };
+  return { type: type as Setting<V | undefined>["type"], description, defaultValue: undefined, isSecret: false };
 }
 
 /** A setting with any number of values. */
 function several<V>(type: ValueType<readonly V[]>, description: string): Setting<readonly V[]> {
-  return { type, description: `${description}; may be repeated`, byDefault: [], isSecret: false };
+  return { type, description: `${description}; may be repeated`, defaultValue: [], isSecret: false };
 }
 
 /** A switch that is off by default. */
 function toggle(description: string): Setting<boolean> {
-  return { type: onOrOff, description, byDefault: false, isSecret: false };
+  return { type: booleanSwitch, description, defaultValue: false, isSecret: false };
 }
 
 /** The same setting, with a value that must not be shown. */
@@ -121,7 +121,7 @@ export function flagOf(key: SettingKey): string {
 
 /** The option of a command for a setting: its flag and its variable. */
 export function createOption(key: SettingKey): Option {
-  const { type, description, byDefault, isSecret } = settings[key] as Setting<unknown>;
+  const { type, description, defaultValue, isSecret } = settings[key] as Setting<unknown>;
   if (type.placeholder === undefined) {
     // Commander turns a switch on whenever its variable is set, even by PETSTORE_DEMO=0. So `resolve.ts` reads it.
     return new Option(flagOf(key), `${description} (env: ${variableOf(key)})`);
@@ -130,8 +130,8 @@ export function createOption(key: SettingKey): Option {
   if (type.choices !== undefined) {
     option.choices(type.choices);
   }
-  if (byDefault !== undefined && !Array.isArray(byDefault)) {
-    option.default(byDefault, String(type.write(byDefault)));
+  if (defaultValue !== undefined && !Array.isArray(defaultValue)) {
+    option.default(defaultValue, String(type.write(defaultValue)));
   }
   return option.argParser(isSecret ? (given, former) => parseSecret(key, given, former) : type.parse);
 }

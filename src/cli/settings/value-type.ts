@@ -113,7 +113,7 @@ const switchValues: ReadonlyMap<string, boolean> = new Map([
 export const switchForm = "true or false, or 1 or 0";
 
 /** A switch: `true`, `false`, `1` or `0`, in either case. */
-export const onOrOff: ValueType<boolean> = {
+export const booleanSwitch: ValueType<boolean> = {
   placeholder: undefined,
   parse: argument((given) => switchValues.get(given.toLowerCase()), switchForm),
   write: (isOn) => isOn,

@@ -215,10 +215,10 @@ describe("docs/operations.md", () => {
 
   it("has a row for every setting, with its description", () => {
     const rows = settingKeys.map((key) => {
-      const { type, description, byDefault } = settings[key] as Setting<unknown>;
-      const isSet = byDefault !== undefined && byDefault !== false && !Array.isArray(byDefault);
+      const { type, description, defaultValue } = settings[key] as Setting<unknown>;
+      const isSet = defaultValue !== undefined && defaultValue !== false && !Array.isArray(defaultValue);
       const cells = [createOption(key).flags, variableOf(key)].map((text) => `\`${text}\``);
-      return `| ${[...cells, isSet ? `\`${String(type.write(byDefault))}\`` : "", description].join(" | ")} |`;
+      return `| ${[...cells, isSet ? `\`${String(type.write(defaultValue))}\`` : "", description].join(" | ")} |`;
     });
     const table = /\| flag \| variable \| default \| \|\n\| --- \| --- \| --- \| --- \|\n(.*?)\n\n/s.exec(
       operations,
