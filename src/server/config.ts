@@ -59,5 +59,5 @@ export interface ServerConfig {
    * The key of 32 bytes that encrypts the secrets of webhooks in the store. Undefined if they are stored in plain text.
    */
   readonly secretKey: Uint8Array | undefined;
-  readonly logLevel: string;
+  readonly logLevel: LogLevel;
 }

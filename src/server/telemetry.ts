@@ -47,28 +47,32 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
   const reportAcceptError = throttle(failureReportMs, (reason: Error) =>
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
-  return { logger, level: new AdjustableLevel(logger), observability, tracing, reportAcceptError };
+  return { logger, level: new AdjustableLevel(logger, config.logLevel), observability, tracing, reportAcceptError };
 }
 
 /** The level of a logger, which can be switched to `debug` and back. */
 export class AdjustableLevel {
   readonly #logger: Logger;
+  #level: LogLevel;
   /** The level to return to from `debug`. */
   #quiet: LogLevel = "info";
 
-  constructor(logger: Logger) {
+  /** `level` is the one that the logger has. */
+  constructor(logger: Logger, level: LogLevel) {
     this.#logger = logger;
-    this.set(this.get());
+    this.#level = level;
+    this.set(level);
   }
 
   get(): LogLevel {
-    return this.#logger.level as LogLevel;
+    return this.#level;
   }
 
   set(level: LogLevel): void {
     if (level !== "debug") {
       this.#quiet = level;
     }
+    this.#level = level;
     this.#logger.level = level;
   }
 
@@ -90,7 +94,7 @@ const maxWaitingBytes = 16 * 1024 * 1024;
  * Logs to stderr: JSON lines, or text for people on a terminal. Lines are written asynchronously, so that the event
  * loop never waits for a reader. Those that are left at the end of the process are written then.
  */
-async function createLogger(level: string): Promise<Logger> {
+async function createLogger(level: LogLevel): Promise<Logger> {
   const isTerminal = process.stderr.isTTY === true;
   const stderr = pino.destination({ fd: 2, sync: isTerminal, maxLength: maxWaitingBytes });
   // A log that cannot be written, on a full disk or without a reader, must not end the server. Nor must it keep the

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { inMemory, type LimitsFallback, limitsFallbacks, logLevels } from "../../server/config.ts";
+import { inMemory, type LimitsFallback, type LogLevel, limitsFallbacks, logLevels } from "../../server/config.ts";
 import { usageFailure } from "../failure.ts";
 import {
   baseUrl,
@@ -66,7 +66,7 @@ export const settings = {
   secretKey: secret(
     optional<Uint8Array>(secretKey, "encrypts the secrets of webhooks in the store: 32 bytes in base64"),
   ),
-  logLevel: required<string>(choice<string>("<level>", logLevels), "how much to log", "info"),
+  logLevel: required<LogLevel>(choice("<level>", logLevels), "how much to log", "info"),
   demo: toggle("put pets into an empty store, and create a key to try"),
   noReflection: toggle("do not describe the API to gRPC tools"),
   enforceSunset: toggle("answer 410 for operations past their sunset date"),
