@@ -1,7 +1,7 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
-import { formatAgo, formatCount, formatMinute, formatRemaining, formatRoughRemaining } from "./number.ts";
+import { formatAgo, formatCount, formatMinute, formatRemaining, formatRoughRemaining, timeToJson } from "./number.ts";
 import {
   formatLabelledLines,
   formatTable,
@@ -73,10 +73,6 @@ export function keyToJson({ key, limits, deprecatedCalls }: KeyStatus): object {
 /** A window without requests has no reset time. */
 function windowToJson({ limit, remaining, resetAtMs }: WindowState): object {
   return { limit, used: limit - remaining, remaining, resetAt: remaining === limit ? null : timeToJson(resetAtMs) };
-}
-
-function timeToJson(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : new Date(timeMs).toISOString();
 }
 
 /** Prints a key's new secret: as JSON for programs, or with a warning for people. */

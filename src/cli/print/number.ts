@@ -17,6 +17,11 @@ export function formatMinute(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 16).replace("T", " ")}Z`;
 }
 
+/** A moment for programs, in ISO 8601; null if there is none. */
+export function timeToJson(timeMs: number | undefined): string | null {
+  return timeMs === undefined ? null : new Date(timeMs).toISOString();
+}
+
 /** A time that has passed, in its two largest units, such as `3h 12m`, `41s` or `2d`. Rounded down. */
 export function formatElapsed(durationMs: number): string {
   return inTwoUnits(Math.max(0, Math.floor(durationMs / 1_000)));

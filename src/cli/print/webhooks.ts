@@ -1,6 +1,6 @@
 import { type DeliveryAttempt, stateOfWebhook, type Webhook } from "../../domain/webhook.ts";
 import { rawJson } from "../../exact-json/parse.ts";
-import { formatAgo } from "./number.ts";
+import { formatAgo, timeToJson } from "./number.ts";
 import { formatTable, printable, printableJsonLine } from "./terminal.ts";
 
 /** A webhook with its secret, which is shown once. */
@@ -64,14 +64,14 @@ export function webhookToJson(webhook: Webhook, head: bigint): object {
     url,
     petIds: filter.petIds.map((petId) => rawJson(String(petId))),
     crossing: filter.crossing === undefined ? null : rawJson(String(filter.crossing)),
-    createdAt: toIso(createdAtMs),
+    createdAt: timeToJson(createdAtMs),
     state: stateOfWebhook(webhook),
-    paused: paused === undefined ? null : { reason: paused.reason, at: toIso(paused.atMs) },
+    paused: paused === undefined ? null : { reason: paused.reason, at: timeToJson(paused.atMs) },
     position: rawJson(String(progress.position)),
     behind: rawJson(String(head - progress.position)),
     failures: progress.failures,
-    failingSince: toIso(progress.failingSinceMs),
-    nextAttemptAt: toIso(progress.nextAttemptAtMs),
+    failingSince: timeToJson(progress.failingSinceMs),
+    nextAttemptAt: timeToJson(progress.nextAttemptAtMs),
   };
 }
 
@@ -98,15 +98,11 @@ function formatDuration(ms: number): string {
 export function attemptToJson({ deliveryId, atMs, durationMs, changes, status, fault }: DeliveryAttempt): object {
   return {
     webhookId: deliveryId,
-    at: toIso(atMs),
+    at: timeToJson(atMs),
     durationMs: Math.round(durationMs),
     changes,
     status: status ?? null,
     outcome: fault === undefined ? "delivered" : "failed",
     fault: fault ?? null,
   };
-}
-
-function toIso(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : new Date(timeMs).toISOString();
 }
