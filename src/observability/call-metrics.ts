@@ -65,7 +65,7 @@ export class CallMetrics {
   /** Counts a call that has ended. */
   readonly ended: CallListener = ({ record }, { code, isFailure }) => {
     const { protocol, method = unknownMethod } = record;
-    const series = this.#series.get(protocol)?.get(method) ?? this.#addSeries(protocol, method);
+    const series = this.#series.get(protocol)?.get(method) ?? this.#findOrAddSeries(protocol, method);
     const count = series.counts.get(code);
     if (count === undefined) {
       series.counts.set(code, { value: 1 });
@@ -91,9 +91,10 @@ export class CallMetrics {
     return this.#failures.values().reduce((sum, { value }) => sum + value, 0);
   }
 
-  #addSeries(protocol: string, method: string): CallSeries {
+  /** All methods that this does not know share one series. */
+  #findOrAddSeries(protocol: string, method: string): CallSeries {
     if (method !== unknownMethod && !this.#methods.has(method)) {
-      return this.#series.get(protocol)?.get(unknownMethod) ?? this.#addSeries(protocol, unknownMethod);
+      return this.#series.get(protocol)?.get(unknownMethod) ?? this.#findOrAddSeries(protocol, unknownMethod);
     }
     const series = new CallSeries(protocol, method);
     const byMethod = this.#series.get(protocol) ?? new Map<string, CallSeries>();
