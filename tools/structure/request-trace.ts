@@ -9,6 +9,7 @@ import { Inspector } from "./inspector.ts";
 
 /** What runs on the serving thread for one update over REST, once everything is warm. */
 export interface RequestTrace {
+  /** A constructor and the initializer of its fields, which V8 has as two functions, count once. */
   readonly functions: number;
   readonly files: number;
   /** How many times the way returns to a file that it has left before. */
@@ -60,8 +61,11 @@ export async function traceUpdate(root: string): Promise<RequestTrace> {
     for (let call = 0; call < warmUpCalls; call++) {
       await update(call);
     }
-    const functions = await coverUpdate(root, inspector, () => update(-1));
-    const way = await orderOf(functions, inspector, () => update(-2));
+    const covered = await coverUpdate(root, inspector, () => update(-1));
+    await inspector.send("Debugger.enable");
+    const texts = await readTexts(covered, inspector);
+    const functions = joinConstructors(covered, texts);
+    const way = await orderOf(functions, texts, inspector, () => update(-2));
     return {
       functions: functions.length,
       files: new Set(functions.map(({ file }) => file)).size,
@@ -115,33 +119,55 @@ function enteredFunctions({ result }: Coverage, prefix: string): Map<string, Ent
   return new Map(entered.map((fn) => [`${fn.file}:${fn.start}`, fn]));
 }
 
+/** The sources of scripts by their ids, as they run: without their types. */
+type Texts = ReadonlyMap<string, string>;
+
+async function readTexts(functions: readonly EnteredFunction[], inspector: Inspector): Promise<Texts> {
+  const texts = new Map<string, string>();
+  for (const scriptId of new Set(functions.map((fn) => fn.scriptId))) {
+    const { scriptSource } = (await inspector.send("Debugger.getScriptSource", { scriptId })) as Record<string, string>;
+    texts.set(scriptId, scriptSource ?? "");
+  }
+  return texts;
+}
+
+/**
+ * Counts each constructor and the initializer of its fields, which V8 has as two functions, as one. It keeps the place
+ * of the initializer, which runs first, and the name of the constructor.
+ */
+function joinConstructors(functions: readonly EnteredFunction[], texts: Texts): EnteredFunction[] {
+  const constructors = functions.filter((fn) => isConstructor(fn, texts));
+  const constructorOf = (fn: EnteredFunction) =>
+    fn.name === "<instance_members_initializer>"
+      ? constructors.find((each) => isOfSameClass(each, fn, texts))
+      : undefined;
+  const joined = new Set(functions.map(constructorOf));
+  return functions.filter((fn) => !joined.has(fn)).map((fn) => ({ ...fn, name: constructorOf(fn)?.name ?? fn.name }));
+}
+
+function isConstructor({ scriptId, start }: EnteredFunction, texts: Texts): boolean {
+  return texts.get(scriptId)?.startsWith("constructor", start) === true;
+}
+
+/** Whether no class begins between two functions of a script. */
+function isOfSameClass(one: EnteredFunction, other: EnteredFunction, texts: Texts): boolean {
+  const [from, to] = [Math.min(one.start, other.start), Math.max(one.start, other.start)];
+  const between = texts.get(one.scriptId)?.slice(from, to) ?? "";
+  return one.scriptId === other.scriptId && !/^(export )?(abstract )?class /m.test(between);
+}
+
 /**
  * Returns the order in which functions are entered. It sets a breakpoint in each function; the breakpoint's condition
  * notes that the function is entered, and is false, so that nothing pauses.
  */
 async function orderOf(
   functions: readonly EnteredFunction[],
+  texts: Texts,
   inspector: Inspector,
   update: () => Promise<void>,
 ): Promise<Visit[]> {
-  await inspector.send("Debugger.enable");
-  const texts = new Map<string, string>();
-  for (const [index, { scriptId, start, end }] of functions.entries()) {
-    if (!texts.has(scriptId)) {
-      const { scriptSource } = (await inspector.send("Debugger.getScriptSource", { scriptId })) as Record<
-        string,
-        string
-      >;
-      texts.set(scriptId, scriptSource ?? "");
-    }
-    const text = texts.get(scriptId) ?? "";
-    const { locations } = (await inspector.send("Debugger.getPossibleBreakpoints", {
-      start: positionOf(scriptId, text, start),
-      end: positionOf(scriptId, text, end),
-      restrictToFunction: true,
-    })) as { locations: readonly { readonly type?: string }[] };
-    // V8 hangs in a condition that it evaluates before the call of a base class's constructor.
-    const location = locations.find(({ type }) => type === undefined) ?? locations[0];
+  for (const [index, fn] of functions.entries()) {
+    const location = await entryOf(fn, texts, inspector);
     const condition = `(globalThis.enteredFunctions ??= []).push(${index}), false`;
     if (location !== undefined) {
       await inspector.send("Debugger.setBreakpoint", { location, condition });
@@ -163,6 +189,34 @@ async function orderOf(
     }
   }
   return way;
+}
+
+interface Location {
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+  readonly type?: string;
+}
+
+/**
+ * Where a breakpoint notes that a function is entered: its first location that runs once. A function that begins with
+ * `while` has none, and is noted at each check of the condition.
+ */
+async function entryOf(fn: EnteredFunction, texts: Texts, inspector: Inspector): Promise<Location | undefined> {
+  const { scriptId, start, end } = fn;
+  const text = texts.get(scriptId) ?? "";
+  const { locations } = (await inspector.send("Debugger.getPossibleBreakpoints", {
+    start: positionOf(scriptId, text, start),
+    end: positionOf(scriptId, text, end),
+    restrictToFunction: true,
+  })) as { locations: readonly Location[] };
+  const [first, second] = locations;
+  // V8 hangs in a condition that it evaluates before the call of a base class's constructor.
+  if (isConstructor(fn, texts) && /\bsuper\(/.test(text.slice(start, end))) {
+    return locations.find(({ type }) => type === undefined) ?? first;
+  }
+  // The variable of `for … of` is the first by its place, but what it goes through is evaluated before.
+  const before = text.split("\n")[first?.lineNumber ?? 0]?.slice(0, first?.columnNumber) ?? "";
+  return /\bfor (await )?\((const|let) $/.test(before) ? second : first;
 }
 
 function positionOf(scriptId: string, text: string, offset: number) {
