@@ -81,7 +81,7 @@ it("100 Continue waits for the answers that are owed before", async () => {
   };
   const { socket, received } = await open();
   socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  socket.write("GET /second HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   await until(async () => asked === 1, 1_000);
   await setTimeout(50);
   expect(received()).toBe("");
@@ -142,7 +142,7 @@ it("a body that breaks off leaves the requests before it their answers", async (
   };
   const { socket, received } = await open();
   socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  socket.write("GET /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
   await until(async () => answered === 2, 1_000);
   socket.write("zz\r\n");
   await setTimeout(50);
@@ -163,7 +163,7 @@ it("a body that breaks off holds up no answer that waits for the client to read"
   const { socket, received } = await open();
   socket.pause();
   socket.write("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
-  socket.write("POST /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  socket.write("GET /second HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
   await until(async () => answered === 2, 1_000);
   await setTimeout(200);
   socket.write("zz\r\n");

@@ -293,7 +293,25 @@ describe("a body in chunks", () => {
     const client = await open();
     client.socket.write(get("/a") + chunked("x".repeat(50_000), 1));
     await until(async () => client.socket.destroyed, 1_000);
-    expect(waiting.map(({ path }) => path)).toEqual(["/a", "/chunked"]);
+    expect(waiting.map(({ path }) => path)).toEqual(["/a"]);
+  });
+});
+
+describe("pipelined requests", () => {
+  it("are handled side by side as long as all of them are safe", async () => {
+    const client = await open();
+    const none = "Content-Length: 0\r\n\r\n";
+    client.socket.write(get("/1") + get("/2") + post("/3", none) + get("/4") + post("/5", none));
+    const handled: string[][] = [];
+    for (let step = 0; step < 4; step += 1) {
+      await until(async () => waiting.length > 0, 1_000);
+      const begun = waiting.splice(0);
+      handled.push(begun.map(({ path }) => path));
+      for (const exchange of begun) {
+        await exchange.respond({ status: 200, header: new Headers() });
+      }
+    }
+    expect(handled).toEqual([["/1", "/2"], ["/3"], ["/4"], ["/5"]]);
   });
 });
 

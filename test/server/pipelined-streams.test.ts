@@ -30,14 +30,14 @@ const watch = Buffer.concat([
 /** How many streams have ended, by the server's log. */
 const ended = () => server.log.split("\n").filter((line) => line.includes("Health/Watch")).length;
 
-it("streams that a client has pipelined give back their places when it goes away", async () => {
+it("a stream gives back its place when its client goes away, whatever that has pipelined behind it", async () => {
   // More than the 64 that one network may have open.
-  for (let round = 0; round < 30; round += 1) {
+  for (let round = 0; round < 70; round += 1) {
     const socket = openSocket(server);
     socket.write(Buffer.concat([watch, watch, watch]));
     await once(socket, "data");
     socket.destroy();
-    await expect.poll(ended).toBe(3 * (round + 1));
+    await expect.poll(ended).toBe(round + 1);
   }
   expect(server.log).not.toContain("RATE_LIMIT_EXCEEDED");
 });

@@ -7,7 +7,11 @@ import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
 import { parseHead } from "./request-head.ts";
 
-/** How many requests of one connection are handled at the same time, so that other connections get their turn. */
+/**
+ * How many requests of one connection are handled at the same time, so that other connections get their turn. A request
+ * that is not safe is handled alone, because what it changes must not depend on those beside it.
+ * Source: RFC 9112, section 9.3.2
+ */
 const maxBegun = 8;
 
 /** How many answers a connection may owe. At this number, nothing more is read from it. */
@@ -342,6 +346,9 @@ export class Http1Connection {
   #beginHeld(): void {
     while (this.#begunCount < Math.min(this.#owed.length, maxBegun)) {
       const exchange = this.#owed[this.#begunCount] as Http1Exchange;
+      if (this.#begunCount > 0 && !(isSafe(exchange) && isSafe(this.#owed[this.#begunCount - 1] as Http1Exchange))) {
+        return;
+      }
       this.#begunCount += 1;
       this.#options.handleExchange(exchange);
     }
@@ -410,6 +417,11 @@ export class Http1Connection {
 }
 
 const headEnd = Buffer.from("\r\n\r\n");
+
+/** Whether the method of a request says that it changes nothing. Source: RFC 9110, section 9.2.1 */
+function isSafe({ method }: Http1Exchange): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
+}
 
 /** Where the head begins, behind any empty lines. Source: RFC 9112, section 2.2 */
 function afterEmptyLines(bytes: Buffer): number {
