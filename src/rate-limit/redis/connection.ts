@@ -67,7 +67,7 @@ export interface Connection {
 
 /**
  * Opens a connection, and gives it up when `signal` aborts. Rejects with `UnusableValkeyError` if the server is too
- * old, and with another error if it does not answer well.
+ * old, or refuses the database, and with another error if it does not answer well.
  */
 export async function openConnection(target: ValkeyTarget, signal: AbortSignal): Promise<Connection> {
   const client = createClient(target);
@@ -85,6 +85,8 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
     assertUsable(info);
     if (client instanceof Cluster) {
       await assertWhole(client);
+    } else {
+      await select(client, target.db);
     }
     return {
       risks: await describeRisks(client, info),
@@ -96,7 +98,7 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
   } catch (reason) {
     client.disconnect();
     // If there is a `fault`, `reason` says only that the connection is closed.
-    throw withoutCommand(fault ?? reason);
+    throw reason instanceof UnusableValkeyError ? reason : withoutCommand(fault ?? reason);
   }
 }
 
@@ -125,6 +127,18 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
     // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
+}
+
+/**
+ * Selects a database, which is 0 at first. ioredis does so, too, but goes on in database 0 if the server refuses. Throws
+ * `UnusableValkeyError` then: deployments that share a server would count the same addresses.
+ */
+async function select(client: Redis, db: number): Promise<void> {
+  if (db > 0) {
+    await client.select(db).catch((reason: Error) => {
+      throw new UnusableValkeyError(`limits cannot use database ${db} of the server: ${reason.message}`);
+    });
+  }
 }
 
 async function assertWhole(cluster: Cluster): Promise<void> {

@@ -193,6 +193,16 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     );
   });
 
+  it.each([
+    ["that the server does not have", "limits", "9999", /^limits cannot use database 9999 of the server: ERR DB index/],
+    ["that their user may not select", "clerk", "1", /^limits cannot use database 1 of the server: NOPERM/],
+  ])("take no database %s", async (_why, user, database, message) => {
+    await redis.client.call("ACL", "SETUSER", "limits", "on", ">secret", "~*", "+@all");
+    await redis.client.call("ACL", "SETUSER", "clerk", "on", ">secret", "~*", "+@all", "-select");
+    const url = `${redis.url.replace("//", `//${user}:secret@`)}/${database}`;
+    await expect(openLimits(url)).rejects.toThrow(message);
+  });
+
   it("tell that Valkey keeps nothing on disk, or drops counts", async () => {
     const limits = await openLimits(redis.url);
     expect(limits.told).toEqual([expect.stringMatching(/^connected; it keeps nothing on disk/)]);
