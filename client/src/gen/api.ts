@@ -31,8 +31,8 @@ export interface HoldClient {
   /**
    * Returns the holds of the store, the newest first.
    *
-   * Ended holds are kept as long as the history. Without `pageSize` the answer has all holds. With it, a further page
-   * is announced by a `Link` header with `rel="next"`.
+   * Ended holds are kept as long as the history. Without `pageSize` the answer has all holds. With it, a `Link` header
+   * with `rel="next"` announces a further page; over RPC, `nextPageToken` does.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
    */
@@ -68,8 +68,8 @@ export interface InventoryClient {
   /**
    * Returns the current stock levels of all pets in the store, by ascending pet id.
    *
-   * Without `pageSize` the answer has all entries. With it, a further page is announced by a `Link` header with
-   * `rel="next"`.
+   * Without `pageSize` the answer has all entries. With it, a `Link` header with `rel="next"` announces a further page;
+   * over RPC, `nextPageToken` does.
    *
    * Stability: stable. Scope: `inventory:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
    */
@@ -78,8 +78,8 @@ export interface InventoryClient {
   /**
    * Sets the stock quantity of one pet, to record new arrivals, returns or manual adjustments.
    *
-   * The value replaces the present stock count; it is not a delta. When the answer is 200, the new value is on disk and
-   * is seen by every later read.
+   * The value replaces the present stock count; it is not a delta. Once the update has succeeded, the new value is on
+   * disk, and every later read sees it.
    *
    * Stability: experimental. Scope: `inventory:write`. Besides what every call may fail with: `PET_NOT_FOUND`,
    * `PRECONDITION_FAILED`, `IDEMPOTENCY_KEY_REUSED`.
@@ -89,8 +89,9 @@ export interface InventoryClient {
   /**
    * Returns the stock entry of one pet, with its version.
    *
-   * The version is an opaque strong `ETag`, and new with every write of the entry's stock or status. Send it as
-   * `If-Match` with an update, and the update is done only if nobody has written meanwhile.
+   * The version is an opaque strong `ETag`, and new with every write of the entry's stock or status. Send it with an
+   * update, and the update is done only if nobody has written meanwhile: over REST as `If-Match`, over RPC as the
+   * request's `etag`.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`.
    */
@@ -133,7 +134,7 @@ export interface InventoryClient {
    *
    * Every write of stock is one change. Revisions count 1, 2, 3 … without a gap. A reader who goes on after the last
    * cursor it has read misses no change and sees none twice. A page may be short where the filter leaves out many
-   * changes; a `Link` header with `rel="next"` announces that there is more.
+   * changes; a `Link` header with `rel="next"` announces that there is more. Over RPC, `nextPageToken` does.
    *
    * Stability: beta. Scope: `inventory:read`. Besides what every call may fail with: `PET_NOT_FOUND`,
    * `INVALID_PAGE_TOKEN`, `CURSOR_EXPIRED`.
@@ -194,8 +195,8 @@ export interface StoreClient {
   /**
    * Returns the orders of the store, by ascending order id.
    *
-   * Without `pageSize` the answer has all orders. With it, a further page is announced by a `Link` header with
-   * `rel="next"`.
+   * Without `pageSize` the answer has all orders. With it, a `Link` header with `rel="next"` announces a further page;
+   * over RPC, `nextPageToken` does.
    *
    * Stability: stable. Scope: `orders:read`. Besides what every call may fail with: `INVALID_PAGE_TOKEN`.
    */
@@ -344,7 +345,7 @@ export interface UpdateInventoryRequest {
 
   /**
    * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for any. Where none
-   * of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   * of them matches, the request is refused with `PRECONDITION_FAILED`.
    */
   etag?: string | undefined;
 }
@@ -406,7 +407,7 @@ export interface AdjustInventoryRequest {
 
   /**
    * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for any. Where none
-   * of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   * of them matches, the request is refused with `PRECONDITION_FAILED`.
    */
   etag?: string | undefined;
 }
@@ -1312,7 +1313,7 @@ export const Reason = {
   /**
    * The page token was not issued for this list and this filter.
    *
-   * Start again without a token, and follow the `Link` headers as they are.
+   * Start again without a token, and use the `Link` headers, or the tokens, as they are.
    */
   INVALID_PAGE_TOKEN: "INVALID_PAGE_TOKEN",
 

@@ -43,7 +43,7 @@ export const ErrorReason = {
   /**
    * The page token was not issued for this list and this filter.
    *
-   * Start again without a token, and follow the `Link` headers as they are.
+   * Start again without a token, and use the `Link` headers, or the tokens, as they are.
    *
    * @generated from enum value: ERROR_REASON_INVALID_PAGE_TOKEN = 2;
    */

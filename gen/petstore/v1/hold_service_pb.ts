@@ -348,7 +348,7 @@ export const HoldService: GenService<{
    * Returns the holds of the store, the newest first.
    *
    * Ended holds are kept as long as the history. Without `pageSize` the answer has all holds. With
-   * it, a further page is announced by a `Link` header with `rel="next"`.
+   * it, a `Link` header with `rel="next"` announces a further page; over RPC, `nextPageToken` does.
    *
    * @generated from rpc petstore.v1.HoldService.ListHolds
    */

@@ -118,7 +118,7 @@ export type UpdateInventoryRequest = Message<"petstore.v1.UpdateInventoryRequest
 
   /**
    * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for
-   * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   * any. Where none of them matches, the request is refused with `PRECONDITION_FAILED`.
    *
    * @generated from field: optional string etag = 3;
    */
@@ -273,7 +273,7 @@ export type AdjustInventoryRequest = Message<"petstore.v1.AdjustInventoryRequest
 
   /**
    * The versions that the entry may have: tags as they were returned, separated by commas, or `*` for
-   * any. Where none of them matches, the request is refused with 412 and `PRECONDITION_FAILED`.
+   * any. Where none of them matches, the request is refused with `PRECONDITION_FAILED`.
    *
    * @generated from field: optional string etag = 3;
    */
@@ -533,8 +533,8 @@ export const InventoryService: GenService<{
   /**
    * Returns the current stock levels of all pets in the store, by ascending pet id.
    *
-   * Without `pageSize` the answer has all entries. With it, a further page is announced by a
-   * `Link` header with `rel="next"`.
+   * Without `pageSize` the answer has all entries. With it, a `Link` header with `rel="next"` announces
+   * a further page; over RPC, `nextPageToken` does.
    *
    * @generated from rpc petstore.v1.InventoryService.ListInventory
    */
@@ -546,8 +546,8 @@ export const InventoryService: GenService<{
   /**
    * Sets the stock quantity of one pet, to record new arrivals, returns or manual adjustments.
    *
-   * The value replaces the present stock count; it is not a delta. When the answer is 200, the new
-   * value is on disk and is seen by every later read.
+   * The value replaces the present stock count; it is not a delta. Once the update has
+   * succeeded, the new value is on disk, and every later read sees it.
    *
    * @generated from rpc petstore.v1.InventoryService.UpdateInventory
    */
@@ -560,7 +560,8 @@ export const InventoryService: GenService<{
    * Returns the stock entry of one pet, with its version.
    *
    * The version is an opaque strong `ETag`, and new with every write of the entry's stock or status. Send
-   * it as `If-Match` with an update, and the update is done only if nobody has written meanwhile.
+   * it with an update, and the update is done only if nobody has written meanwhile: over REST as
+   * `If-Match`, over RPC as the request's `etag`.
    *
    * @generated from rpc petstore.v1.InventoryService.GetInventory
    */
@@ -613,7 +614,8 @@ export const InventoryService: GenService<{
    *
    * Every write of stock is one change. Revisions count 1, 2, 3 … without a gap. A reader who goes on
    * after the last cursor it has read misses no change and sees none twice. A page may be short where the
-   * filter leaves out many changes; a `Link` header with `rel="next"` announces that there is more.
+   * filter leaves out many changes; a `Link` header with `rel="next"` announces that there is more. Over
+   * RPC, `nextPageToken` does.
    *
    * @generated from rpc petstore.v1.InventoryService.ListStockChanges
    */

@@ -93,8 +93,8 @@ export const StoreService: GenService<{
   /**
    * Returns the orders of the store, by ascending order id.
    *
-   * Without `pageSize` the answer has all orders. With it, a further page is announced by a
-   * `Link` header with `rel="next"`.
+   * Without `pageSize` the answer has all orders. With it, a `Link` header with `rel="next"` announces a
+   * further page; over RPC, `nextPageToken` does.
    *
    * @generated from rpc petstore.v1.StoreService.ListOrders
    */
