@@ -192,6 +192,11 @@ export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
 }
 
+/** Whether a failure is `UNAVAILABLE`. */
+export function isUnavailable(reason: unknown): boolean {
+  return reason instanceof DomainError && reason.code === "UNAVAILABLE";
+}
+
 /** Requests cannot be counted at present, so none is admitted. */
 export function limitsUnavailable(): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot count requests at present. Try again later.");

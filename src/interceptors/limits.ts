@@ -1,5 +1,11 @@
 import { createContextKey } from "@connectrpc/connect";
-import { apiKeyBanned, type DomainError, KeyNotJudgedError, rateLimitExceeded } from "../domain/errors.ts";
+import {
+  apiKeyBanned,
+  type DomainError,
+  isUnavailable,
+  KeyNotJudgedError,
+  rateLimitExceeded,
+} from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
 import type { KeyLimits, RateLimitDecision } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
@@ -101,8 +107,15 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
   return next(call);
 }
 
-/** Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. */
+/**
+ * Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. A store that cannot be
+ * reached is the reason in any case: the key may be valid, and then to wait for the limit of the address is in vain.
+ */
 function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
+  if (isUnavailable(reason)) {
+    appendHeaderValues(call.answerHeader, decision);
+    return Promise.reject(reason);
+  }
   appendLimits(call.answerHeader, decision);
   return Promise.reject(limitError(decision) ?? reason);
 }

@@ -1,5 +1,12 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { DomainError, scopeMissing, serverStopping, tooManyStreams, tooManyStreamsInAll } from "../domain/errors.ts";
+import {
+  DomainError,
+  isUnavailable,
+  scopeMissing,
+  serverStopping,
+  tooManyStreams,
+  tooManyStreamsInAll,
+} from "../domain/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse, StreamCallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey, type Identify } from "./auth.ts";
@@ -243,8 +250,4 @@ export class KeyStreams implements CallInterceptor {
       }
     }, lastReadMs).unref();
   }
-}
-
-function isUnavailable(refusal: unknown): boolean {
-  return (refusal as Partial<DomainError>).code === "UNAVAILABLE";
 }

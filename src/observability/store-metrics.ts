@@ -1,4 +1,4 @@
-import { DomainError } from "../domain/errors.ts";
+import { isUnavailable } from "../domain/errors.ts";
 import type { BackupRecord, CommittedGroup, Store } from "../domain/store.ts";
 import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
@@ -84,7 +84,7 @@ export async function whileReachable<T>(read: () => T | Promise<T>): Promise<T |
   try {
     return await read();
   } catch (error) {
-    if (error instanceof DomainError && error.code === "UNAVAILABLE") {
+    if (isUnavailable(error)) {
       return undefined;
     }
     throw error;

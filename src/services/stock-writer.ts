@@ -1,5 +1,5 @@
 import type { ContextKey } from "@connectrpc/connect";
-import { DomainError, deadlineExceeded, storeUnavailable } from "../domain/errors.ts";
+import { DomainError, deadlineExceeded, isUnavailable, storeUnavailable } from "../domain/errors.ts";
 import type { Idempotency } from "../domain/idempotency.ts";
 import type { Key } from "../domain/key.ts";
 import type { WriteContext, Written } from "../domain/store.ts";
@@ -45,7 +45,7 @@ export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertai
       }
       return value;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code === "UNAVAILABLE") {
+      if (!(error instanceof DomainError) || isUnavailable(error)) {
         onUncertain();
       }
       throw error;
