@@ -39,7 +39,8 @@ const maxRunMs = amount(25_000, 240_000);
 export async function petstore(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
   const child = start(args, surroundings);
   const timer = setTimeout(() => child.kill("SIGKILL"), maxRunMs);
-  child.stdin.end(surroundings.input ?? "");
+  // A command may have ended before it is given its input. Its exit code tells why.
+  child.stdin.on("error", () => {}).end(surroundings.input ?? "");
   const [code, stdout, stderr] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)]);
   clearTimeout(timer);
   return { code, stdout, stderr };
