@@ -105,10 +105,7 @@ function openEnveloped(
       const envelope = closeEnvelope(compressed?.body ?? encoded, compressed === undefined ? 0 : compressedFlag);
       return place.answer(header, envelope, setTrailerStatus(trailer, undefined));
     },
-    /**
-     * A Trailers-Only response: its one header block is the trailer, too. It has each field once, because clients may
-     * read the block as both.
-     */
+    /** A Trailers-Only response has each field once, because its one block of headers is the trailer, too. */
     async fail(error, metadata, trailer) {
       const header = new HeaderList();
       header.appendAll(trailer);
