@@ -1,49 +1,11 @@
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/domain/store.ts";
-import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
-import { borrowDatabase, clusterPort, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
-import { DatabaseProxy } from "../../support/postgres/proxy.ts";
-import { createContext, createPet, everything, setStock } from "../samples.ts";
+import type { DatabaseProxy } from "../../support/postgres/proxy.ts";
+import { createContext, everything, setStock } from "../samples.ts";
 import { adjust } from "../stocked-pets.ts";
-
-/** A store behind a proxy, and another one that reaches the same database at `url`. The pets 1 and 2 have 10 each. */
-async function openBehindProxy(): Promise<{ proxied: Store; direct: Store; proxy: DatabaseProxy; url: string }> {
-  const database = await borrowDatabase();
-  const proxy = await DatabaseProxy.start(await clusterPort());
-  const url = new URL(database.url);
-  url.port = String(proxy.port);
-  const [proxied, direct] = [await openPostgresStore(url.href), await openPostgresStore(database.url)];
-  onTestFinished(async () => {
-    proxy.thaw();
-    proxy.release();
-    await proxy.close();
-    await Promise.all([proxied.close(), direct.close()]);
-    await database.remove();
-  });
-  await direct.importAll({ pets: [1n, 2n].map((id) => createPet({ id, quantity: 10n })) }, 0);
-  await setStock(proxied, 2n, 10n);
-  return { proxied, direct, proxy, url: database.url };
-}
-
-/** Whether bytes of a client commit a transaction that has written, or are the first on a connection to do so at once. */
-function commits(bytes: Buffer): boolean {
-  return bytes.includes("COMMIT") || bytes.includes("INSERT INTO changes");
-}
-
-/** Has the proxy hold commits back. Resolves when it holds the first one. */
-function holdCommits(proxy: DatabaseProxy): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  proxy.decide = (bytes) => {
-    if (!commits(bytes)) {
-      return "pass";
-    }
-    resolve();
-    return "hold";
-  };
-  return promise;
-}
+import { commits, countChangedAtOnce, countWaiting, historyOf, holdCommits, openBehindProxy } from "./behind-proxy.ts";
 
 /** Sets a stock count under an idempotency key, which takes a transaction of two round trips. */
 function setStockOnce(store: Store, petId: bigint, quantity: bigint) {
@@ -59,30 +21,6 @@ function countMessages(proxy: DatabaseProxy): () => number {
     return "pass";
   };
   return () => count;
-}
-
-/** How many connections to a database have last run a statement that commits changes at once. */
-async function countChangedAtOnce(url: string): Promise<number> {
-  const [changed] = await runSql(
-    url,
-    `SELECT 1 FROM pg_stat_activity
-     WHERE datname = current_database() AND state = 'idle' AND query LIKE '%WITH asked AS%' AND pid <> pg_backend_pid()`,
-  );
-  return changed?.rows.length ?? 0;
-}
-
-/** How many connections to a database wait for a lock. */
-async function countWaiting(url: string): Promise<number> {
-  const [waiting] = await runSql(
-    url,
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  );
-  return waiting?.rows.length ?? 0;
-}
-
-async function historyOf(store: Store) {
-  const { changes } = await store.listChanges({ after: 3n, petIds: [], newestFirst: false, limit: 100 });
-  return changes.map(({ petId, before, after }) => [petId, before, after]);
 }
 
 async function elapsedMs(work: () => Promise<unknown>): Promise<number> {

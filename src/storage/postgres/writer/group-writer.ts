@@ -63,6 +63,7 @@ export interface GroupWriterOptions {
  * Writes stock and holds over one connection. The writes that arrive during a transaction are done together in the next
  * one. A transaction takes two round trips. The first locks the head row and reads the rows that the writes need. The
  * second writes and commits. While no other server writes, plain changes take one round trip: see `plain-changes.ts`.
+ * While such a group is at the database, the next one may be sent already, so that the database never waits for it.
  *
  * A transaction writes only if it has the lock of the head row, or if this row is as the writer has left it. So a
  * commit whose answer is lost takes effect before all later writes, or never.
@@ -76,6 +77,7 @@ export class GroupWriter {
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
+  #enoughWaiting: { readonly count: number; readonly resolve: () => void } | undefined;
   /** When the last group that sent a notification began. */
   #notifiedAtMs = -Infinity;
 
@@ -98,6 +100,7 @@ export class GroupWriter {
       this.#waitingWeight += weight;
       this.#waiters.push({ task, weight, waitingSinceMs: performance.now(), resolve, reject });
       this.#working ??= this.#work();
+      this.#callIfEnoughWait();
     });
   }
 
@@ -110,15 +113,35 @@ export class GroupWriter {
   async #work(): Promise<void> {
     // Writes of the same turn share the first group.
     await Promise.resolve();
+    let former = Promise.resolve();
     while (this.#waiters.length > 0) {
       const group = this.#takeGroup();
-      await this.#writeGroup(group);
+      const written = this.#writeGroup(group, former);
+      await former;
+      await Promise.race([written, this.#untilEnoughWait(group.length)]);
       // Larger groups cost less. If fewer writes wait than the last group had, the next one waits a turn for more.
       if (this.#waiters.length < group.length) {
+        await written;
         await setImmediate();
       }
+      former = written;
     }
     this.#working = undefined;
+  }
+
+  /** Resolves when that many writes wait while a group is at the database that another one may follow. */
+  #untilEnoughWait(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#enoughWaiting = { count, resolve };
+      this.#callIfEnoughWait();
+    });
+  }
+
+  #callIfEnoughWait(): void {
+    if (this.#enoughWaiting !== undefined && this.#waiters.length >= this.#enoughWaiting.count && this.#head.isAhead) {
+      this.#enoughWaiting.resolve();
+      this.#enoughWaiting = undefined;
+    }
   }
 
   #takeGroup(): Waiter[] {
@@ -135,16 +158,19 @@ export class GroupWriter {
     return this.#waiters.splice(0, count);
   }
 
-  /** If a write of a group fails, the writes are done one by one, so that the others do not fail with it. */
-  async #writeGroup(group: readonly Waiter[]): Promise<void> {
+  /**
+   * Writes a group, while the former one may still be under way. If a write of it fails, the writes are done one by one,
+   * so that the others do not fail with it.
+   */
+  async #writeGroup(group: readonly Waiter[], former: Promise<void>): Promise<void> {
     try {
-      await this.#commitWithin(group);
+      await this.#commitWithin(group, former);
     } catch (error) {
       if (isDatabaseFailure(error)) {
         failAll([...group, ...this.#takeImpatient()], storeUnavailable(error));
       } else if (group.length > 1) {
         for (const waiter of group) {
-          await this.#writeGroup([waiter]);
+          await this.#writeGroup([waiter], former);
         }
       } else {
         failAll(group, error);
@@ -160,11 +186,11 @@ export class GroupWriter {
     return impatient;
   }
 
-  async #commitWithin(group: readonly Waiter[]): Promise<void> {
+  async #commitWithin(group: readonly Waiter[], former: Promise<void>): Promise<void> {
     const deadline = performance.now() + groupTimeoutMs;
     let doubt: Doubt | undefined;
     for (let tries = 1; ; tries += 1) {
-      const attempt = new Attempt(doubt);
+      const attempt = new Attempt(former, doubt);
       const timer = setTimeout(() => this.#connection?.cut(), Math.max(0, deadline - performance.now()));
       try {
         await this.#commit(group, attempt, deadline);
@@ -181,6 +207,9 @@ export class GroupWriter {
   }
 
   async #commit(group: readonly Waiter[], attempt: Attempt, deadline: number): Promise<void> {
+    if (!this.#head.isAhead || this.#connection?.isLost !== false || attempt.doubt !== undefined) {
+      await attempt.former;
+    }
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
     const begunAtMs = performance.now();
@@ -200,17 +229,24 @@ export class GroupWriter {
     process.nextTick(callAll, settle);
   }
 
-  /** As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group needs two. */
+  /**
+   * As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group needs two. Then, too,
+   * the former group is no longer under way.
+   */
   async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
     const tasks = group.map(({ task }) => task);
-    const { likely: head } = this.#head;
+    const { likely: head, isAhead } = this.#head;
     if (head === undefined || attempt.doubt !== undefined || !isPlainGroup(tasks)) {
+      await attempt.former;
       return undefined;
     }
     const begunAtMs = performance.now();
-    const set = await attempt.writePlain(head, () => writePlainChanges(connection, tasks, head, count));
+    const set = await this.#head.advance(head, tasks.length, () =>
+      attempt.writePlain(head, () => writePlainChanges(connection, tasks, { head, isAhead }, count)),
+    );
+    await attempt.former;
     if (set === undefined) {
-      attempt.isTurnedDown = true;
+      attempt.isTurnedDown = this.#head.isAt(head);
       return undefined;
     }
     const syncMs = performance.now() - begunAtMs;
@@ -266,15 +302,47 @@ export class GroupWriter {
   }
 }
 
-/** Tells where the head is likely to be: where this writer has left it, unless another one has moved it lately. */
+/**
+ * Tells where the head is likely to be: where this writer has left it, unless another one has moved it lately; and where
+ * the statement under way leaves it, if there is one.
+ */
 class HeadWatch {
   #left: Head | undefined;
+  /** Where the statement that was sent last leaves the head, while it is under way. */
+  #ahead: Head | undefined;
   #isOwn = true;
   #suspectGroups = 0;
 
   /** Undefined where a group of plain changes should take two round trips. */
   get likely(): Head | undefined {
-    return this.#isOwn && this.#suspectGroups === 0 ? this.#left : undefined;
+    return this.#isOwn && this.#suspectGroups === 0 ? (this.#ahead ?? this.#left) : undefined;
+  }
+
+  /** Whether a statement is under way, so that the next one counts on it. */
+  get isAhead(): boolean {
+    return this.#ahead !== undefined;
+  }
+
+  /** Whether this writer has left the head there. */
+  isAt(head: Head): boolean {
+    return this.#left !== undefined && isSameHead(this.#left, head);
+  }
+
+  /** Runs a statement that makes so many changes after `head`, or none: it resolves to undefined then. */
+  async advance<T>(head: Head, changes: number, run: () => Promise<T | undefined>): Promise<T | undefined> {
+    const ahead = { ...head, revision: head.revision + BigInt(changes) };
+    this.#ahead = ahead;
+    try {
+      const result = await run();
+      if (result !== undefined) {
+        this.#left = ahead;
+      }
+      return result;
+    } finally {
+      if (this.#ahead === ahead) {
+        this.#ahead = undefined;
+      }
+    }
   }
 
   /** Notes where the head was found under its lock, and whether the group had come back unwritten from one round trip. */
@@ -308,6 +376,8 @@ interface Doubt {
 
 /** How far one try to commit a group has come. */
 class Attempt {
+  /** Resolves when the group before is no longer under way. */
+  readonly former: Promise<void>;
   isConnected = false;
   hasWritten = false;
   /** Whether the group has come back unwritten from one round trip. */
@@ -316,7 +386,8 @@ class Attempt {
   doubt: Doubt | undefined;
   #isNewDoubt = false;
 
-  constructor(doubt: Doubt | undefined) {
+  constructor(former: Promise<void>, doubt: Doubt | undefined) {
+    this.former = former;
     this.doubt = doubt;
   }
 

@@ -6,6 +6,13 @@ import { type StockRow, stockFromRow } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";
 import { type Head, WorkingSet } from "./working-set.ts";
 
+/** Where a group of plain changes expects the head. */
+export interface ExpectedHead {
+  readonly head: Head;
+  /** Whether that is where the statement before leaves it, which is still under way over the same connection. */
+  readonly isAhead: boolean;
+}
+
 /** A write that is one change of stock, and names neither a version nor an idempotency key. */
 export type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
 
@@ -26,7 +33,7 @@ export function isPlainGroup(tasks: readonly StockWriteTask<unknown>[]): tasks i
 export async function writePlainChanges(
   connection: Queryable,
   tasks: readonly PlainTask[],
-  head: Head,
+  { head, isAhead }: ExpectedHead,
   { writer, notifies }: ChangeCount,
 ): Promise<WorkingSet | undefined> {
   const commands = tasks.map(({ plain }) => plain);
@@ -48,6 +55,7 @@ export async function writePlainChanges(
     head.lineage,
     writer,
     notifies,
+    isAhead,
   );
   if (rows.length === 0) {
     return undefined;
@@ -62,6 +70,11 @@ export async function writePlainChanges(
  * transaction has moved the head since the snapshot, nothing is written: after it has waited for a row's lock,
  * PostgreSQL checks the condition again on the changed row. Every transaction that changes a quantity or adds a hold
  * moves the head. A transaction that only ends holds changes only `held`, which `written` does not touch.
+ *
+ * The setting `petstore.head` of the session is where its last statement of this kind has left the head. A statement
+ * that was sent before the last one was answered compares it. Otherwise, if the connection were lost and another
+ * transaction moved the head to the same place, the statement could still run after it, though its caller was told that
+ * it failed.
  *
  * Source: https://www.postgresql.org/docs/15/transaction-iso.html#XACT-READ-COMMITTED
  */
@@ -79,7 +92,8 @@ const statement = `
   ), advanced AS (
     UPDATE head SET revision = revision + $10
     WHERE revision = $11 AND hold_position = $12 AND lineage = $13 AND (SELECT count(*) FROM asked) = $10
-    RETURNING revision - $10 AS former
+      AND (NOT $16 OR current_setting('petstore.head', true) = lineage || ' ' || revision)
+    RETURNING revision - $10 AS former, set_config('petstore.head', lineage || ' ' || revision, false)
   ), written AS (
     UPDATE stock SET quantity = after, revision = former + place
     FROM advanced CROSS JOIN asked
