@@ -51,6 +51,13 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Writes that are done together. */
+interface Group {
+  readonly waiters: readonly Waiter[];
+  /** Resolves when the group before is no longer under way. */
+  readonly former: Promise<void>;
+}
+
 /** How a writer writes. */
 export interface GroupWriterOptions {
   /** The writer under which changes are counted: see `ChangeCount`. */
@@ -115,12 +122,12 @@ export class GroupWriter {
     await Promise.resolve();
     let former = Promise.resolve();
     while (this.#waiters.length > 0) {
-      const group = this.#takeGroup();
-      const written = this.#writeGroup(group, former);
+      const waiters = this.#takeWaiters();
+      const written = this.#writeGroup({ waiters, former });
       await former;
-      await Promise.race([written, this.#untilEnoughWait(group.length)]);
+      await Promise.race([written, this.#untilEnoughWait(waiters.length)]);
       // Larger groups cost less. If fewer writes wait than the last group had, the next one waits a turn for more.
-      if (this.#waiters.length < group.length) {
+      if (this.#waiters.length < waiters.length) {
         await written;
         await setImmediate();
       }
@@ -144,7 +151,7 @@ export class GroupWriter {
     }
   }
 
-  #takeGroup(): Waiter[] {
+  #takeWaiters(): Waiter[] {
     let weight = 0;
     let count = 0;
     while (
@@ -158,22 +165,20 @@ export class GroupWriter {
     return this.#waiters.splice(0, count);
   }
 
-  /**
-   * Writes a group, while the former one may still be under way. If a write of it fails, the writes are done one by one,
-   * so that the others do not fail with it.
-   */
-  async #writeGroup(group: readonly Waiter[], former: Promise<void>): Promise<void> {
+  /** If a write of a group fails, the writes are done one by one, so that the others do not fail with it. */
+  async #writeGroup(group: Group): Promise<void> {
+    const { waiters, former } = group;
     try {
-      await this.#commitWithin(group, former);
+      await this.#commitWithin(group);
     } catch (error) {
       if (isDatabaseFailure(error)) {
-        failAll([...group, ...this.#takeImpatient()], storeUnavailable(error));
-      } else if (group.length > 1) {
-        for (const waiter of group) {
-          await this.#writeGroup([waiter], former);
+        failAll([...waiters, ...this.#takeImpatient()], storeUnavailable(error));
+      } else if (waiters.length > 1) {
+        for (const waiter of waiters) {
+          await this.#writeGroup({ waiters: [waiter], former });
         }
       } else {
-        failAll(group, error);
+        failAll(waiters, error);
       }
     }
   }
@@ -186,11 +191,11 @@ export class GroupWriter {
     return impatient;
   }
 
-  async #commitWithin(group: readonly Waiter[], former: Promise<void>): Promise<void> {
+  async #commitWithin(group: Group): Promise<void> {
     const deadline = performance.now() + groupTimeoutMs;
     let doubt: Doubt | undefined;
     for (let tries = 1; ; tries += 1) {
-      const attempt = new Attempt(former, doubt);
+      const attempt = new Attempt(doubt);
       const timer = setTimeout(() => this.#connection?.cut(), Math.max(0, deadline - performance.now()));
       try {
         await this.#commit(group, attempt, deadline);
@@ -206,9 +211,9 @@ export class GroupWriter {
     }
   }
 
-  async #commit(group: readonly Waiter[], attempt: Attempt, deadline: number): Promise<void> {
+  async #commit(group: Group, attempt: Attempt, deadline: number): Promise<void> {
     if (!this.#head.isAhead || this.#connection?.isLost !== false || attempt.doubt !== undefined) {
-      await attempt.former;
+      await group.former;
     }
     const connection = await this.#connect(deadline);
     attempt.isConnected = true;
@@ -217,12 +222,11 @@ export class GroupWriter {
     const { set, settle, syncMs } =
       (await this.#writeAtOnce(connection, group, attempt, count)) ??
       (await this.#write(connection, group, attempt, count));
-    this.#head.noteLeft(set.head);
     if (count.notifies && set.changes.length > 0) {
       this.#notifiedAtMs = begunAtMs;
     }
     if (syncMs !== undefined) {
-      this.#options.committed?.({ size: group.length, syncMs });
+      this.#options.committed?.({ size: group.waiters.length, syncMs });
     }
     this.#tell(set);
     // The next group is sent before the callers are told, so that the database does not wait for it.
@@ -230,50 +234,47 @@ export class GroupWriter {
   }
 
   /**
-   * As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group needs two. Then, too,
-   * the former group is no longer under way.
+   * As `#write`, in one round trip. Resolves to undefined, and has written nothing, where the group needs two. In any
+   * case the group before is no longer under way then.
    */
-  async #writeAtOnce(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
-    const tasks = group.map(({ task }) => task);
+  async #writeAtOnce(connection: Connection, { waiters, former }: Group, attempt: Attempt, count: ChangeCount) {
+    const tasks = waiters.map(({ task }) => task);
     const { likely: head, isAhead } = this.#head;
     if (head === undefined || attempt.doubt !== undefined || !isPlainGroup(tasks)) {
-      await attempt.former;
+      await former;
       return undefined;
     }
     const begunAtMs = performance.now();
     const set = await this.#head.advance(head, tasks.length, () =>
       attempt.writePlain(head, () => writePlainChanges(connection, tasks, { head, isAhead }, count)),
     );
-    await attempt.former;
+    await former;
     if (set === undefined) {
       attempt.isTurnedDown = this.#head.isAt(head);
       return undefined;
     }
     const syncMs = performance.now() - begunAtMs;
-    return { set, settle: group.map((waiter) => tellWritten(waiter, set)), syncMs };
+    return { set, settle: waiters.map((waiter) => tellWritten(waiter, set)), syncMs };
   }
 
   /** Resolves once the group is committed. `syncMs` is how long that took; undefined where there was nothing to write. */
-  async #write(connection: Connection, group: readonly Waiter[], attempt: Attempt, count: ChangeCount) {
+  async #write(connection: Connection, { waiters }: Group, attempt: Attempt, count: ChangeCount) {
     const begun = connection.command("BEGIN");
     begun.catch(() => {});
     try {
       const set = await readWorkingSet(
         connection,
-        group.map(({ task }) => task),
+        waiters.map(({ task }) => task),
       );
       await begun;
       attempt.assertUnwritten(set.head);
       this.#head.noteFound(set.head, attempt.isTurnedDown);
-      const settle = group.map((waiter) => decide(waiter, set));
+      const settle = waiters.map((waiter) => decide(waiter, set));
       const decidedAtMs = performance.now();
-      if (!isDirty(set)) {
-        await connection.command("ROLLBACK");
-        return { set, settle, syncMs: undefined };
-      }
-      attempt.hasWritten = true;
-      await writeWorkingSet(connection, set, count);
-      return { set, settle, syncMs: performance.now() - decidedAtMs };
+      attempt.hasWritten = isDirty(set);
+      await (attempt.hasWritten ? writeWorkingSet(connection, set, count) : connection.command("ROLLBACK"));
+      this.#head.noteLeft(set.head);
+      return { set, settle, syncMs: attempt.hasWritten ? performance.now() - decidedAtMs : undefined };
     } catch (error) {
       if (!connection.isLost) {
         await connection.command("ROLLBACK").catch(() => {});
@@ -376,8 +377,6 @@ interface Doubt {
 
 /** How far one try to commit a group has come. */
 class Attempt {
-  /** Resolves when the group before is no longer under way. */
-  readonly former: Promise<void>;
   isConnected = false;
   hasWritten = false;
   /** Whether the group has come back unwritten from one round trip. */
@@ -386,8 +385,7 @@ class Attempt {
   doubt: Doubt | undefined;
   #isNewDoubt = false;
 
-  constructor(former: Promise<void>, doubt: Doubt | undefined) {
-    this.former = former;
+  constructor(doubt: Doubt | undefined) {
     this.doubt = doubt;
   }
 
