@@ -1,6 +1,6 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { type Connection, encodeText, LostConnectionError } from "./connection.ts";
+import { type Connection, encodeText, LostConnectionError, writeArray } from "./connection.ts";
 
 /** A value of a row to copy; an array is one of texts, or of integers. */
 export type CopiedValue = bigint | string | boolean | Uint8Array | readonly string[] | readonly bigint[] | null;
@@ -100,11 +100,6 @@ function writeValue(value: CopiedValue): string {
     return `\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;
   }
   return Array.isArray(value) ? escapeForCopy(writeArray(value)) : escapeForCopy(encodeText(String(value)));
-}
-
-/** Source: https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO */
-function writeArray(items: readonly (string | bigint)[]): string {
-  return `{${items.map((item) => `"${encodeText(String(item)).replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
