@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChangeQuery, StockChange } from "../../src/domain/history.ts";
 import { idempotencyMs } from "../../src/domain/idempotency.ts";
-import type { Store } from "../../src/domain/store.ts";
+import type { Store, WriteContext } from "../../src/domain/store.ts";
 import { type OpenStore, withStore } from "./opened-store.ts";
 import { createContext, createIdempotency, createPet, everything, setStock } from "./samples.ts";
 
@@ -41,6 +41,27 @@ export function describeHistory(open: OpenStore): void {
           { ...caller, revision: 3n, kind: "adjust", before: 5n, after: 3n, reason, reference },
           { ...caller, ...note, revision: 4n, kind: "hold", before: 3n, after: 2n, reference: "cart 5" },
         ]);
+      }),
+    );
+
+    it(
+      "keeps all texts as they are",
+      withStore(open, async ({ store }) => {
+        const texts = ["", "NULL", "null", "\\N", "\\", 'say "hi"', "{a,b}", "a\tb\nc", "\0 and \uE000", "Zoë 🐈"];
+        await store.importAll({ pets: texts.map((_, index) => createPet({ id: BigInt(index) })) }, 0);
+        const writeAll = (keyOf: (text: string) => Partial<WriteContext>) =>
+          Promise.all(
+            texts.map((text, index) => {
+              const note = { reason: text, reference: text };
+              const context = createContext({ keyId: text, requestId: text, ...keyOf(text) });
+              return store.changeStock({ kind: "set", petId: BigInt(index), quantity: 1n, ...note }, context);
+            }),
+          );
+        await writeAll(() => ({}));
+        await writeAll((text) => ({ idempotency: createIdempotency(`key ${text}`) }));
+        const { changes } = await store.listChanges({ ...all, after: BigInt(texts.length) });
+        const noted = changes.map(({ reason, reference, keyId, requestId }) => [reason, reference, keyId, requestId]);
+        expect(noted).toEqual([...texts, ...texts].map((text) => [text, text, text, text]));
       }),
     );
 
