@@ -16,7 +16,7 @@ import {
 } from "./frames.ts";
 import { HeaderDecoder } from "./header-decoder.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
-import { areTrailers, readRequestHead } from "./request-head.ts";
+import { areTrailers, maxHeaderListBytes, readRequestHead } from "./request-head.ts";
 import { Http2Stream } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
@@ -27,9 +27,6 @@ const maxStreams = 128;
  * How many streams a connection may open in one turn of the event loop. None of them can be answered within that turn.
  */
 const maxStreamsByTurn = 2 * maxStreams;
-
-/** The largest header list, in bytes. */
-const maxHeaderListBytes = 64 * 1024;
 
 /**
  * How many written bytes a client may leave unread before its connection ends. DATA stops much earlier: it waits while
