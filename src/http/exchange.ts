@@ -223,6 +223,8 @@ export abstract class Exchange {
       throw bodyTooLarge(maxBytes);
     }
     if (arrived !== undefined) {
+      // A deadline of 0 has passed before anything was read.
+      deadline?.throwIfAborted();
       return arrived;
     }
     this.askForBody();
