@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from "nod
 import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { createCertificate } from "../support/certificate.ts";
@@ -137,6 +138,9 @@ describe("a connection that is reset while its requests wait", () => {
 });
 
 describe("a client that ends its side of the connection", () => {
+  /** The paths that were answered. An answer says that it is the last only if it begins behind the client's end. */
+  const pathsIn = (received: string) => answersIn(received).map((answer) => answer.replace("!", ""));
+
   /** Answers all requests of a client that has ended its side, and returns the answers. */
   async function answersTo(bytes: string, count: number): Promise<string[]> {
     const client = await open();
@@ -148,22 +152,22 @@ describe("a client that ends its side of the connection", () => {
       await next.respond({ status: 200, header: new Headers(), body: next.path });
     }
     await client.closed;
-    return answersIn(client.received());
+    return pathsIn(client.received());
   }
 
   it.each<[what: string, bytes: string, answers: string[]]>([
-    ["a request", get("/a"), ["/a!"]],
-    ["a request with a body", post("/a", "Content-Length: 2\r\n\r\n{}"), ["/a!"]],
-    ["two requests", get("/a") + get("/b"), ["/a", "/b!"]],
-    ["a request and half of a head", `${get("/a")}GET`, ["/a", "400!"]],
-    ["a request that closes the connection, and more", `${get("/a").replace("Host", "Connection: close\r\nHost")}GET`, ["/a!"]],
+    ["a request", get("/a"), ["/a"]],
+    ["a request with a body", post("/a", "Content-Length: 2\r\n\r\n{}"), ["/a"]],
+    ["two requests", get("/a") + get("/b"), ["/a", "/b"]],
+    ["a request and half of a head", `${get("/a")}GET`, ["/a", "400"]],
+    ["a request that closes the connection, and more", `${get("/a").replace("Host", "Connection: close\r\nHost")}GET`, ["/a"]],
   ])("gets its answers, and then the end: %s", async (_what, bytes, answers) => {
-    expect(await answersTo(bytes, answers.filter((answer) => answer !== "400!").length)).toEqual(answers);
+    expect(await answersTo(bytes, answers.filter((answer) => answer !== "400").length)).toEqual(answers);
   });
 
   it("gets the answers to more requests than are taken at a time", async () => {
     const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
-    expect(await answersTo(paths.map(get).join(""), 100)).toEqual([...paths.slice(0, -1), "/99!"]);
+    expect(await answersTo(paths.map(get).join(""), 100)).toEqual(paths);
   });
 
   it("gets its answer over TLS", async () => {
@@ -181,7 +185,7 @@ describe("a client that ends its side of the connection", () => {
     await until(async () => waiting.length === 1, 5_000);
     await answerAll();
     await closed;
-    expect(answersIn(received)).toEqual(["/a!"]);
+    expect(pathsIn(received)).toEqual(["/a"]);
   });
 
   it.each([
@@ -253,6 +257,32 @@ describe("bytes that are no HTTP", () => {
     await answerAll();
     await client.closed;
     expect(answersIn(client.received())).toEqual(answers);
+  });
+});
+
+describe.each([
+  ["HTTP/1.1", get("/")],
+  ["HTTP/2", openingWith(requestFrame({ ":path": "/" }))],
+])("an answer over %s with a trailer that cannot be written", (version, request) => {
+  it.each([
+    ["that is sent at once", 10],
+    ["that waits for the client", 100_000],
+    ["that is sent in pieces", 1_000_000],
+    ["that is empty", 0],
+  ])("is refused before its head, with a body %s", async (_when, bytes) => {
+    const client = await open();
+    client.socket.write(request);
+    await until(async () => waiting.length === 1, 1_000);
+    const [exchange] = waiting as [Exchange];
+    const body = Buffer.alloc(bytes, "x");
+    const trailer = HeaderList.of();
+    trailer.append("x-trailer", "a\r\nb");
+    await expect(exchange.respond({ status: 200, header: new Headers(), body, trailer })).rejects.toThrow(TypeError);
+    await exchange.respond({ status: 500, header: new Headers(), body: "refused" });
+    await until(async () => client.received().includes("refused"), 5_000);
+    expect(exchange.httpVersion).toBe(version.slice("HTTP/".length));
+    expect(client.received()).not.toContain("xxx");
+    expect(exchange.record).toMatchObject({ status: 500, isWhole: true });
   });
 });
 

@@ -463,9 +463,8 @@ export class Http2Connection {
     this.#encoder.assertValid(raw);
   }
 
-  /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
+  /** Writes a header block; `status` is undefined for a trailer. The caller has checked that the fields are valid. */
   writeHeaders(id: number, flags: number, status: number | undefined, raw: readonly string[]): void {
-    this.#encoder.assertValid(raw);
     this.#endIfUnread();
     this.#output.begin(FrameType.headers, flags | Flag.endHeaders, id);
     this.#encoder.encode(this.#output, status, raw);
