@@ -128,7 +128,11 @@ describe("headers of more than 16 KiB", () => {
     ["of an RPC", pet, {}],
     ["of gRPC", pet, { "content-type": "application/grpc" }],
     ["in one value", "/v1/pets/7", { x: "a".repeat(17_000) }],
-    ["in 2,000 small fields", "/v1/pets/7", Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`y-${i}`, "a"]))],
+    [
+      "in 2,000 small fields",
+      "/v1/pets/7",
+      Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`y-${i}`, "a"])),
+    ],
     ["without a key", "/v1/pets/7", { authorization: "" }],
   ])("are HEADERS_TOO_LARGE over both versions of HTTP: %s", async (_title, path, given) => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "a".repeat(170)]));

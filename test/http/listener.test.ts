@@ -160,7 +160,11 @@ describe("a client that ends its side of the connection", () => {
     ["a request with a body", post("/a", "Content-Length: 2\r\n\r\n{}"), ["/a"]],
     ["two requests", get("/a") + get("/b"), ["/a", "/b"]],
     ["a request and half of a head", `${get("/a")}GET`, ["/a", "400"]],
-    ["a request that closes the connection, and more", `${get("/a").replace("Host", "Connection: close\r\nHost")}GET`, ["/a"]],
+    [
+      "a request that closes the connection, and more",
+      `${get("/a").replace("Host", "Connection: close\r\nHost")}GET`,
+      ["/a"],
+    ],
   ])("gets its answers, and then the end: %s", async (_what, bytes, answers) => {
     expect(await answersTo(bytes, answers.filter((answer) => answer !== "400").length)).toEqual(answers);
   });
@@ -216,7 +220,11 @@ describe("bytes that are no HTTP", () => {
   it.each<[where: string, bytes: string, answers: string[]]>([
     ["alone are refused", "BAD\r\n\r\n", ["400!"]],
     ["behind a request are refused behind its answer", `${get("/a")}BAD\r\n\r\n`, ["/a", "400!"]],
-    ["behind two requests are refused behind their answers", `${get("/a")}${get("/b")}BAD\r\n\r\n`, ["/a", "/b", "400!"]],
+    [
+      "behind two requests are refused behind their answers",
+      `${get("/a")}${get("/b")}BAD\r\n\r\n`,
+      ["/a", "/b", "400!"],
+    ],
     [
       "in the body of a request are refused behind the answers to those before it",
       `${get("/a")}${post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n")}`,

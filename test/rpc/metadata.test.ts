@@ -67,7 +67,7 @@ describe("what an implementation has set when it throws", () => {
 });
 
 describe("the message of an error", () => {
-  const message = " Of pet 7, 12 are available: \"50%\" of 24 (é, 🐈);\n~.\t ";
+  const message = ' Of pet 7, 12 are available: "50%" of 24 (é, 🐈);\n~.\t ';
   const refuse = () => {
     throw new ConnectError(message, Code.Aborted);
   };

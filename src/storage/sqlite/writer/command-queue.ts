@@ -208,7 +208,13 @@ function kindOf(command: StockCommand): number {
 /*
  * code = the status's place in `petStatuses` for a command that is done, else one of these
  */
-const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, insufficient: -4, weak_tags: -5 } as const;
+const refusalCodes = {
+  unknown_pet: -1,
+  version_mismatch: -2,
+  out_of_range: -3,
+  insufficient: -4,
+  weak_tags: -5,
+} as const;
 
 const inMessageCode = -6;
 
