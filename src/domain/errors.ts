@@ -147,12 +147,26 @@ export function quantityOutOfRange(petId: bigint): DomainError {
 
 /** A request takes more of a pet's stock than is available. */
 export function insufficientStock(petId: bigint, available: bigint): DomainError {
-  return new DomainError("INSUFFICIENT_STOCK", `Of pet ${petId}, ${available} are available. Take no more than that.`);
+  if (available > 0n) {
+    const message = `Of pet ${petId}, ${available} are available. Take no more than that.`;
+    return new DomainError("INSUFFICIENT_STOCK", message);
+  }
+  const deficit = available < 0n ? `: the available stock is ${available}` : "";
+  const message = `Of pet ${petId}, none are available${deficit}. Wait until stock arrives or holds end.`;
+  return new DomainError("INSUFFICIENT_STOCK", message);
 }
 
 /** A hold has ended: it has expired or was released. For a release: it was committed. */
 export function holdEnded(state: string): DomainError {
   return new DomainError("HOLD_ENDED", `The hold has ended: it is ${state}. Create a new one.`);
+}
+
+/** A request names weak tags only. */
+export function weakTags(): DomainError {
+  return new DomainError(
+    "PRECONDITION_FAILED",
+    'A weak tag, such as W/"a", matches no version. Send the strong tag that the entry has.',
+  );
 }
 
 /** An entry has none of the versions that a request names. */

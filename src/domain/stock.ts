@@ -5,6 +5,7 @@ import {
   petNotFound,
   preconditionFailed,
   quantityOutOfRange,
+  weakTags,
 } from "./errors.ts";
 import type { InventoryItem } from "./pet.ts";
 import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
@@ -29,7 +30,7 @@ export type StockCommand = SetStock | AdjustStock;
 
 interface AnyStockCommand extends ChangeNote {
   readonly petId: bigint;
-  /** The versions that the entry may have; undefined for any. */
+  /** The versions that the entry may have: undefined for any, empty if all tags of the request are weak. */
   readonly versions?: readonly string[] | undefined;
 }
 
@@ -59,7 +60,7 @@ export type StockDecision = { readonly outcome: "done"; readonly quantity: bigin
 
 /** Why a command is refused. */
 export type StockRefusal =
-  | { readonly outcome: "unknown_pet" | "version_mismatch" | "out_of_range" }
+  | { readonly outcome: "unknown_pet" | "version_mismatch" | "weak_tags" | "out_of_range" }
   | { readonly outcome: "insufficient"; readonly available: bigint };
 
 /** How many of a stock count are not held. The result is never below the smallest int64. */
@@ -81,7 +82,7 @@ export function decideStock(command: StockCommand, entry: StockEntry | undefined
     return { outcome: "unknown_pet" };
   }
   if (command.versions !== undefined && !command.versions.includes(entry.version)) {
-    return { outcome: "version_mismatch" };
+    return { outcome: command.versions.length === 0 ? "weak_tags" : "version_mismatch" };
   }
   if (command.kind === "set") {
     return { outcome: "done", quantity: command.quantity };
@@ -100,6 +101,8 @@ export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainE
       return petNotFound(petId);
     case "version_mismatch":
       return preconditionFailed(petId);
+    case "weak_tags":
+      return weakTags();
     case "insufficient":
       return insufficientStock(petId, refusal.available);
     case "out_of_range":

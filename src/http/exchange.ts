@@ -158,15 +158,6 @@ export abstract class Exchange {
     return this.#options.clientAddress.resolve(this.#peer.peerAddress, this.headerLines("x-forwarded-for"));
   }
 
-  /** The size of the request's headers: of their names and values, in bytes. */
-  get headerBytes(): number {
-    let bytes = 0;
-    for (const text of this.#head.rawHeaders) {
-      bytes += text.length;
-    }
-    return bytes;
-  }
-
   /** All request headers. Repeated ones are joined by `, `. */
   get requestHeader(): Headers {
     if (this.#requestHeader === undefined) {
@@ -232,6 +223,8 @@ export abstract class Exchange {
       throw bodyTooLarge(maxBytes);
     }
     if (arrived !== undefined) {
+      // A deadline of 0 has passed before anything was read.
+      deadline?.throwIfAborted();
       return arrived;
     }
     this.askForBody();

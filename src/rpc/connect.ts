@@ -131,7 +131,8 @@ function getRequest(exchange: Exchange, json: Codec): ConnectRequest {
   return {
     compression,
     codec: () => codecOfQuery(json, query.get("encoding")),
-    async bytes(maxBytes) {
+    async bytes(maxBytes, signal) {
+      signal?.throwIfAborted();
       const message = query.get("message") ?? "";
       const bytes = query.get("base64") === "1" ? decodeBase64(message) : new TextEncoder().encode(message);
       return compression.decompress(bytes, maxBytes);

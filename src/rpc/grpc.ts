@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
-import { headerEncoding, parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { headerEncoding, headerGrpcMessage, parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { type Answer, isStream } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
@@ -88,7 +88,7 @@ function openEnveloped(
       const { trailer } = response;
       header.set("content-type", contentType);
       if (response.stream) {
-        const end = (error: ConnectError | undefined) => place.endOfStream(setTrailerStatus(trailer, error));
+        const end = (error: ConnectError | undefined) => place.endOfStream(setStatus(trailer, error));
         const toClientError = (reason: unknown) => toError(reason, exchange);
         const body = streamBody(response.message, { output, codec: codec as Codec, toClientError, end });
         return place.answer(header, body, trailer);
@@ -103,13 +103,13 @@ function openEnveloped(
         header.set(headerEncoding, compressed.name);
       }
       const envelope = closeEnvelope(compressed?.body ?? encoded, compressed === undefined ? 0 : compressedFlag);
-      return place.answer(header, envelope, setTrailerStatus(trailer, undefined));
+      return place.answer(header, envelope, setStatus(trailer, undefined));
     },
     /** A Trailers-Only response has each field once, because its one block of headers is the trailer, too. */
     async fail(error, metadata, trailer) {
       const header = new HeaderList();
       header.appendAll(trailer);
-      setTrailerStatus(header, error);
+      setStatus(header, error);
       mergeNonProtocolHeaders(header, metadata);
       const accepted = error.metadata.get(acceptHeader);
       if (accepted !== null) {
@@ -128,6 +128,23 @@ function openEnveloped(
 function codecOf(contentType: string, json: Codec): Codec | undefined {
   const name = /^[^+;]*\+([^\s;]*)/.exec(contentType)?.[1]?.toLowerCase() ?? "proto";
   return name === "proto" ? binaryCodec : name === "json" ? json : undefined;
+}
+
+/** Sets the status of a call. Connect's function encodes commas, too, which many clients do not decode. */
+function setStatus(target: Headers, error: ConnectError | undefined): Headers {
+  setTrailerStatus(target, error);
+  if (error !== undefined) {
+    target.set(headerGrpcMessage, percentEncoded(error.rawMessage));
+  }
+  return target;
+}
+
+/**
+ * Encodes what gRPC does not allow in a message, and a space at either end, which HTTP would drop.
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Percent-Encoded
+ */
+function percentEncoded(message: string): string {
+  return message.replaceAll(/^ | $|[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
 function withoutCodec(contentType: string): string {

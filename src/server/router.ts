@@ -35,9 +35,6 @@ export interface RouterOptions {
   readonly observer: CallObserver;
 }
 
-/** The largest headers of a request over HTTP/2, in bytes. Over HTTP/1.1 a connection refuses what is larger. */
-const maxHeaderBytes = 16 * 1024;
-
 /** Routes each request to its protocol, and sends the answer. The function that it returns never rejects. */
 export function createRouter(options: RouterOptions): (exchange: Exchange) => Promise<void> {
   const { logger, observer } = options;
@@ -59,8 +56,9 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
 function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   const { api, health, connectServices, site, cors, limiter } = options;
-  const { path } = exchange;
-  if (exchange.httpVersion === "2" && exchange.headerBytes > maxHeaderBytes) {
+  const { path, fault } = exchange;
+  if (fault?.kind === "headers_too_large") {
+    // The key may be among the headers that were not read.
     return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
   }
   if (path === "/v1" || path.startsWith("/v1/")) {

@@ -127,7 +127,7 @@ describe("a body that is held back past the deadline", () => {
     const advice = "The deadline has passed. Nothing was changed; allow more time.";
     const grpc = { authorization: authorization(), "content-type": "application/grpc", "grpc-timeout": `${ms}m` };
     const { headers, trailers } = await holdBack(grpc, Buffer.alloc(0)).answer;
-    expect(decodeURIComponent((trailers.get("grpc-message") ?? headers.get("grpc-message")) as string)).toBe(advice);
+    expect(trailers.get("grpc-message") ?? headers.get("grpc-message")).toBe(advice);
     const head = `Authorization: ${authorization()}\r\nContent-Type: application/json\r\nConnect-Timeout-Ms: ${ms}`;
     const answer = await sendRaw(
       server,

@@ -6,9 +6,9 @@ import type { Outcome } from "../support/clients/client.ts";
 import { failureFromConnectError } from "../support/clients/failure.ts";
 import type { ErrorCode } from "../support/error-codes.ts";
 import { expectErrorBody, expectFailure, expectLimits } from "../support/expectations.ts";
-import type { HttpAnswer, HttpClient } from "../support/http.ts";
+import type { HttpAnswer, HttpClient, HttpRequest } from "../support/http.ts";
 import { rpcPath } from "../support/operations.ts";
-import { envelope, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
+import { envelope, readConnectOutcome, readGrpcOutcome, readGrpcWebOutcome } from "../support/rpc-wire.ts";
 import { useUnharmedServer } from "./unharmed-server.ts";
 
 const tested = useUnharmedServer();
@@ -41,6 +41,28 @@ describe("a deadline that is far off", () => {
     for (const http of [tested.http1, tested.http2]) {
       const answer = await http.send({ method: "POST", path: pet, headers, body: '{"petId":7}' });
       expect(answer.status).toBe(200);
+    }
+  });
+});
+
+describe("a deadline of 0", () => {
+  const message = Buffer.of(8, 7);
+  const get = `${pet}?encoding=json&message=${encodeURIComponent('{"petId":7}')}`;
+  const grpc = { "content-type": "application/grpc", "grpc-timeout": "0m", te: "trailers" };
+  const web = { "content-type": "application/grpc-web+proto", "grpc-timeout": "0m" };
+  const connect = { "content-type": "application/proto", "connect-timeout-ms": "0" };
+
+  it.each<[title: string, request: HttpRequest, read: (answer: HttpAnswer) => Outcome]>([
+    ["gRPC", { method: "POST", path: pet, headers: grpc, body: envelope(message) }, readGrpcOutcome],
+    ["gRPC-Web", { method: "POST", path: pet, headers: web, body: envelope(message) }, readGrpcWebOutcome],
+    ["Connect", { method: "POST", path: pet, headers: connect, body: message }, readConnectOutcome],
+    ["GET of Connect", { method: "GET", path: get, headers: { "connect-timeout-ms": "0" } }, readConnectOutcome],
+  ])("is exceeded by a read, though it is ready: over %s", async (_title, request, read) => {
+    for (const http of [tested.http1, tested.http2]) {
+      const headers = { authorization: `Bearer ${tested.key}`, ...request.headers };
+      const outcome = read(await http.send({ ...request, headers }));
+      expectFailure(outcome, "DEADLINE_EXCEEDED");
+      expectLimits(outcome.headers);
     }
   });
 });
@@ -106,6 +128,11 @@ describe("headers of more than 16 KiB", () => {
     ["of an RPC", pet, {}],
     ["of gRPC", pet, { "content-type": "application/grpc" }],
     ["in one value", "/v1/pets/7", { x: "a".repeat(17_000) }],
+    [
+      "in 2,000 small fields",
+      "/v1/pets/7",
+      Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`y-${i}`, "a"])),
+    ],
     ["without a key", "/v1/pets/7", { authorization: "" }],
   ])("are HEADERS_TOO_LARGE over both versions of HTTP: %s", async (_title, path, given) => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, "a".repeat(170)]));

@@ -93,7 +93,6 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     authority,
     fault: authorityFault(authority),
     clientAddress: "127.0.0.1",
-    headerBytes: 0,
     requestId: "request-1",
     record: new CallRecord(),
     requestHeader,

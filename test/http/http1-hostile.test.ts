@@ -197,7 +197,7 @@ describe("a client that goes away while it waits", () => {
     const { socket } = await open();
     socket.write(silent);
     await until(async () => answered === 1, 1_000);
-    socket.end(half);
+    socket.write(half, () => socket.resetAndDestroy());
     await left;
   });
 

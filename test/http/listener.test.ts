@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from "nod
 import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { frame, openingWith, requestFrame } from "../security/http2-frames.ts";
 import { createCertificate } from "../support/certificate.ts";
@@ -124,43 +125,126 @@ describe("a listener that is closed", () => {
   });
 });
 
-describe("a connection that closes while its requests wait", () => {
+describe("a connection that is reset while its requests wait", () => {
   it("has none of them begun", async () => {
     const client = await open();
     client.socket.write(Array.from({ length: 12 }, (_, index) => get(`/${index}`)).join(""));
     await until(async () => waiting.length === 8, 1_000);
-    client.socket.destroy();
+    client.socket.resetAndDestroy();
     await until(async () => waiting.every(({ isAbandoned }) => isAbandoned), 1_000);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(waiting).toHaveLength(8);
   });
 });
 
+describe("a client that ends its side of the connection", () => {
+  /** The paths that were answered. An answer says that it is the last only if it begins behind the client's end. */
+  const pathsIn = (received: string) => answersIn(received).map((answer) => answer.replace("!", ""));
+
+  /** Answers all requests of a client that has ended its side, and returns the answers. */
+  async function answersTo(bytes: string, count: number): Promise<string[]> {
+    const client = await open();
+    client.socket.end(bytes);
+    for (let answered = 0; answered < count; answered++) {
+      await until(async () => waiting.length > 0, 5_000);
+      const next = waiting.shift() as Exchange;
+      await next.readBody(1_000).catch(() => {});
+      await next.respond({ status: 200, header: new Headers(), body: next.path });
+    }
+    await client.closed;
+    return pathsIn(client.received());
+  }
+
+  it.each<[what: string, bytes: string, answers: string[]]>([
+    ["a request", get("/a"), ["/a"]],
+    ["a request with a body", post("/a", "Content-Length: 2\r\n\r\n{}"), ["/a"]],
+    ["two requests", get("/a") + get("/b"), ["/a", "/b"]],
+    ["a request and half of a head", `${get("/a")}GET`, ["/a", "400"]],
+    [
+      "a request that closes the connection, and more",
+      `${get("/a").replace("Host", "Connection: close\r\nHost")}GET`,
+      ["/a"],
+    ],
+  ])("gets its answers, and then the end: %s", async (_what, bytes, answers) => {
+    expect(await answersTo(bytes, answers.filter((answer) => answer !== "400").length)).toEqual(answers);
+  });
+
+  it("gets the answers to more requests than are taken at a time", async () => {
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+    expect(await answersTo(paths.map(get).join(""), 100)).toEqual(paths);
+  });
+
+  it("gets its answer over TLS", async () => {
+    const { pem, keyFile } = createCertificate(createFolder());
+    const tls = { cert: pem, key: readFileSync(keyFile, "utf8") };
+    const encrypted = await listenWith({ tls, handle: async (exchange) => void waiting.push(exchange) });
+    const socket = connectTls({ port: encrypted.address.port, host: "127.0.0.1", ca: pem });
+    let received = "";
+    socket.on("data", (bytes) => {
+      received += bytes.toString("latin1");
+    });
+    const closed = once(socket, "close");
+    await once(socket, "secureConnect");
+    socket.end(get("/a"));
+    await until(async () => waiting.length === 1, 5_000);
+    await answerAll();
+    await closed;
+    expect(pathsIn(received)).toEqual(["/a"]);
+  });
+
+  it.each([
+    ["has begun", true],
+    ["begins later", false],
+  ])("has its stream ended, because it may have gone away: the stream %s", async (_when, hasBegun) => {
+    const client = await open();
+    client.socket.write(get("/stream"));
+    if (!hasBegun) {
+      client.socket.end();
+    }
+    await until(async () => waiting.length === 1, 5_000);
+    const stream = waiting.shift() as Exchange;
+    stream.record.isStream = true;
+    async function* body() {
+      yield Buffer.from("a");
+      await once(stream.signal, "abort");
+    }
+    const answered = stream.respond({ status: 200, header: new Headers(), body: body() });
+    await until(async () => client.received().endsWith("1\r\na\r\n"), 5_000);
+    client.socket.end();
+    await client.closed;
+    await answered;
+  });
+});
+
 describe("bytes that are no HTTP", () => {
   it.each<[where: string, bytes: string, answers: string[]]>([
     ["alone are refused", "BAD\r\n\r\n", ["400!"]],
-    ["behind a request leave that request its answer", `${get("/a")}BAD\r\n\r\n`, ["/a!"]],
-    ["behind two requests leave them theirs", `${get("/a")}${get("/b")}BAD\r\n\r\n`, ["/a", "/b!"]],
+    ["behind a request are refused behind its answer", `${get("/a")}BAD\r\n\r\n`, ["/a", "400!"]],
     [
-      "in the body of a request leave those before it theirs",
+      "behind two requests are refused behind their answers",
+      `${get("/a")}${get("/b")}BAD\r\n\r\n`,
+      ["/a", "/b", "400!"],
+    ],
+    [
+      "in the body of a request are refused behind the answers to those before it",
       `${get("/a")}${post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n")}`,
-      ["/a!"],
+      ["/a", "400!"],
     ],
     ["in the body of the first request are refused", post("/b", "Transfer-Encoding: chunked\r\n\r\nXYZ\r\n"), ["400!"]],
     [
-      "as CONNECT leave the request before it its answer",
+      "as CONNECT are refused behind the answer to the request before it",
       `${get("/a")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
-      ["/a!"],
+      ["/a", "400!"],
     ],
     [
-      "as CONNECT leave the request with chunks before it its answer",
+      "as CONNECT are refused behind the answer to a request with chunks",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
-      ["/a!"],
+      ["/a", "400!"],
     ],
     [
-      "and many of them behind a body in chunks leave that request its answer",
+      "and many of them behind a body in chunks are refused once",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}${"BAD\r\n\r\n".repeat(9_000)}`,
-      ["/a!"],
+      ["/a", "400!"],
     ],
     [
       "and many of them in the chunks of the first request are refused once",
@@ -168,9 +252,9 @@ describe("bytes that are no HTTP", () => {
       ["400!"],
     ],
     [
-      "behind a body in chunks leave that request its answer",
+      "behind a body in chunks are refused behind the answer",
       `${post("/a", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")}BAD\r\n\r\n`,
-      ["/a!"],
+      ["/a", "400!"],
     ],
   ])("%s", async (_where, bytes, answers) => {
     const client = await open();
@@ -181,6 +265,32 @@ describe("bytes that are no HTTP", () => {
     await answerAll();
     await client.closed;
     expect(answersIn(client.received())).toEqual(answers);
+  });
+});
+
+describe.each([
+  ["HTTP/1.1", get("/")],
+  ["HTTP/2", openingWith(requestFrame({ ":path": "/" }))],
+])("an answer over %s with a trailer that cannot be written", (version, request) => {
+  it.each([
+    ["that is sent at once", 10],
+    ["that waits for the client", 100_000],
+    ["that is sent in pieces", 1_000_000],
+    ["that is empty", 0],
+  ])("is refused before its head, with a body %s", async (_when, bytes) => {
+    const client = await open();
+    client.socket.write(request);
+    await until(async () => waiting.length === 1, 1_000);
+    const [exchange] = waiting as [Exchange];
+    const body = Buffer.alloc(bytes, "x");
+    const trailer = HeaderList.of();
+    trailer.append("x-trailer", "a\r\nb");
+    await expect(exchange.respond({ status: 200, header: new Headers(), body, trailer })).rejects.toThrow(TypeError);
+    await exchange.respond({ status: 500, header: new Headers(), body: "refused" });
+    await until(async () => client.received().includes("refused"), 5_000);
+    expect(exchange.httpVersion).toBe(version.slice("HTTP/".length));
+    expect(client.received()).not.toContain("xxx");
+    expect(exchange.record).toMatchObject({ status: 500, isWhole: true });
   });
 });
 

@@ -66,6 +66,26 @@ describe("what an implementation has set when it throws", () => {
   });
 });
 
+describe("the message of an error", () => {
+  const message = ' Of pet 7, 12 are available: "50%" of 24 (é, 🐈);\n~.\t ';
+  const refuse = () => {
+    throw new ConnectError(message, Code.Aborted);
+  };
+
+  it.each(["application/grpc", "application/grpc-web+proto"])(
+    "is encoded only where gRPC asks for it over %s",
+    async (type) => {
+      expect((await call(type, refuse)).header.get("grpc-message")).toBe(
+        '%20Of pet 7, 12 are available: "50%25" of 24 (%C3%A9, %F0%9F%90%88);%0A~.%09%20',
+      );
+    },
+  );
+
+  it("is not encoded over Connect", async () => {
+    expect(JSON.parse((await call("application/json", refuse)).text).message).toBe(message);
+  });
+});
+
 it("tells an implementation its timeout in whole milliseconds", async () => {
   let left: number | undefined;
   const note = (_message: Shape, context: HandlerContext) => {

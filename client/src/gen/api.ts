@@ -1482,7 +1482,8 @@ export const Reason = {
   CURSOR_EXPIRED: "CURSOR_EXPIRED",
 
   /**
-   * The entry has another version than those that the request names: it was written since. Nothing was changed.
+   * The entry has another version than those that the request names: it was written since, or all tags are weak.
+   * Nothing was changed.
    *
    * Read the entry again, decide again, and send its new tag.
    */

@@ -261,7 +261,8 @@ export const ErrorReason = {
   CURSOR_EXPIRED: 25,
 
   /**
-   * The entry has another version than those that the request names: it was written since. Nothing was changed.
+   * The entry has another version than those that the request names: it was written since, or all tags are weak. Nothing
+   * was changed.
    *
    * Read the entry again, decide again, and send its new tag.
    *

@@ -74,6 +74,10 @@ export class Http1Connection {
   #isParsing = false;
   /** Whether no further request is taken. */
   #isReadEnded = false;
+  /** Why nothing more is read. It is answered behind the owed answers. */
+  #fault: ParseFault | undefined;
+  /** Whether the client has ended its side of the connection. */
+  #isClientEnded = false;
   #isEnding = false;
   #isClosed = false;
   #hasAsked = false;
@@ -104,7 +108,7 @@ export class Http1Connection {
 
   /** Whether this is the last request: none waits behind it, and no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
-    return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
+    return (this.#isEnding || this.#isReadEnded) && this.#fault === undefined && this.#owed.at(-1) === exchange;
   }
 
   /**
@@ -171,7 +175,10 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
+    const isNoneOwed = this.#owed.length === 0;
+    if (isNoneOwed && this.#fault !== undefined && !isLast) {
+      this.#answerFault(this.#fault);
+    } else if (isLast || (isNoneOwed && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
     } else {
@@ -231,7 +238,12 @@ export class Http1Connection {
     if (this.#rest !== undefined) {
       this.#parse();
     }
-    if (this.#mayRead()) {
+    if (!this.#mayRead()) {
+      return;
+    }
+    if (this.#isClientEnded) {
+      this.#endRequests();
+    } else {
       this.#socket.resume();
     }
   }
@@ -354,24 +366,33 @@ export class Http1Connection {
     }
   }
 
-  /**
-   * Handles the end of the client's side. Usually the client has gone away, so it gets no further answer. An incomplete
-   * request is the exception: the client may wait for the error.
-   */
+  /** Handles the end of the client's side. The client may still wait for its answers. */
   #endReading(): void {
-    const isBroken = this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded);
-    if (isBroken) {
+    this.#isClientEnded = true;
+    this.#endStream();
+    this.#resume();
+  }
+
+  /** Ends the stream of a client that has ended its side: it has usually gone away, and would keep its place. */
+  #endStream(): void {
+    const [exchange] = this.#owed;
+    if (this.#isClientEnded && exchange?.isAnswerBegun === true && exchange.record.isStream) {
+      this.#socket.destroy();
+    }
+  }
+
+  /** Takes note that the client has sent its last request, and that all complete ones are parsed. */
+  #endRequests(): void {
+    if (this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded)) {
       this.#fail("malformed");
     }
-    if (!isBroken || this.#owed.length > 0) {
+    this.#isReadEnded = true;
+    if (this.#owed.length === 0 && this.#fault === undefined) {
       this.#socket.destroySoon();
     }
   }
 
-  /**
-   * Reads no further. If complete requests wait for their answers, those are sent, and the fault gets no answer: the
-   * client would take it for one of theirs.
-   */
+  /** Reads no further. The fault is answered behind the complete requests that wait for their answers. */
   #fail(fault: ParseFault): void {
     this.#isReadEnded = true;
     this.#rest = undefined;
@@ -381,18 +402,28 @@ export class Http1Connection {
       this.#socket.destroy();
       return;
     }
+    this.#fault = fault;
     if (broken !== undefined) {
       // The broken request is the last one.
       this.#giveUp(this.#owed.length - 1);
     }
     if (this.#owed.length === 0) {
-      this.#options.handleFault(fault, this.#socket);
+      this.#answerFault(fault);
     }
+  }
+
+  /** Answers a fault, once the client has taken the answers before it. The answer to the broken request waits no more. */
+  #answerFault(fault: ParseFault): void {
+    this.#tellDrained();
+    this.output.flushAll();
+    void this.drained().then(() => this.#options.handleFault(fault, this.#socket));
   }
 
   /** Is called once a second. */
   tick(): void {
     this.#waitedSeconds += 1;
+    // A stream may have begun after the client has ended its side.
+    this.#endStream();
     // While the socket is paused, Node does not report that the client has gone away.
     const isHeldBack = this.#owed.length > 0 && !this.#mayRead();
     if (this.#socket.writableLength > 0 || isHeldBack) {

@@ -90,6 +90,8 @@ export class Http1Exchange extends Exchange {
       return;
     }
     this.#isLast = this.#connection.isLast(this);
+    // An invalid trailer is refused before the head. The trailer of a stream is complete only when its body has ended.
+    const wholeTrailer = isStream(body) ? undefined : trailerLines(trailer);
     const isWhole = !isStream(body) && trailer === undefined;
     const bytes = isWhole ? byteLength(body) : 0;
     const head = this.#beginAnswer(status, this.rawHeader(header), isWhole ? bytes : undefined);
@@ -98,7 +100,7 @@ export class Http1Exchange extends Exchange {
     } else if (isWhole && bytes <= pieceBytes) {
       this.#writeWhole(head, body, bytes);
     } else {
-      await this.#sendInPieces(head, body, trailer);
+      await this.#sendInPieces(head, body, () => wholeTrailer ?? trailerLines(trailer));
     }
     if (!this.incoming.isEnded) {
       drainBody(this.incoming.stream, () => this.abort());
@@ -141,7 +143,7 @@ export class Http1Exchange extends Exchange {
   }
 
   /** Pulls the body no faster than the client reads. */
-  async #sendInPieces(head: string, body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+  async #sendInPieces(head: string, body: Answer["body"], makeTrailer: () => string): Promise<void> {
     // The head is sent before the first piece is ready.
     this.#connection.output.writeMessage(head, undefined, 0);
     let bytes = 0;
@@ -155,7 +157,7 @@ export class Http1Exchange extends Exchange {
         await this.#connection.drained();
       }
       if (!this.isAbandoned) {
-        this.#writeEnd(trailer);
+        this.#writeEnd(makeTrailer());
       }
     } catch {
       // A part of the answer has been sent, so only a closed connection can report the failure.
@@ -177,9 +179,9 @@ export class Http1Exchange extends Exchange {
     output.schedule();
   }
 
-  #writeEnd(trailer: Headers | undefined): void {
+  #writeEnd(trailer: string): void {
     if (this.#isChunked) {
-      this.#connection.output.writeLatin1(`0\r\n${fieldLines([...(trailer ?? [])].flat())}\r\n`);
+      this.#connection.output.writeLatin1(`0\r\n${trailer}\r\n`);
     }
     this.#connection.output.schedule();
     this.#end();
@@ -216,6 +218,11 @@ function fieldLines(raw: readonly string[]): string {
     lines += `${name}: ${value}\r\n`;
   }
   return lines;
+}
+
+/** Formats a trailer. Throws if a name or a value is invalid. */
+function trailerLines(trailer: Headers | undefined): string {
+  return trailer === undefined ? "" : fieldLines([...trailer].flat());
 }
 
 /** Whether a name is valid. Remembers it if it is. */

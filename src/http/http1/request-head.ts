@@ -25,14 +25,11 @@ const text = "[\\t\\x20-\\x7e\\x80-\\xff]*";
 const grammar = new RegExp(`^${token} [\\x21-\\x7e\\x80-\\xff]+ HTTP/1\\.[01](?:\\r\\n${token}:${text})*$`);
 
 /**
- * The `Transfer-Encoding` of a chunked body: `chunked` occurs once, as the last coding. Two parsers could frame
+ * The `Transfer-Encoding` of a body: `chunked` alone. No other coding is decoded here, and two parsers could frame
  * anything else in different ways.
  * Source: RFC 9112, section 6.3
  */
-const chunkedLast = new RegExp(
-  `\\r\\ntransfer-encoding:[\\t ]*(?:(?!chunked[\\t ]*,)${token}[\\t ]*,[\\t ]*)*chunked(?:\\r\\n|$)`,
-  "i",
-);
+const chunkedAlone = /\r\ntransfer-encoding:[\t ]*chunked(?:\r\n|$)/i;
 
 const digits = /^\d{1,15}$/;
 
@@ -51,7 +48,7 @@ export function parseHead(head: string): Http1Head | undefined {
   const version = first.endsWith("1") ? "1.1" : "1.0";
   const rawHeaders = readFields(head, lineEnd);
   const framing = readFraming(rawHeaders, version);
-  if (framing === undefined || (framing.contentLength === undefined && !chunkedLast.test(head))) {
+  if (framing === undefined || (framing.contentLength === undefined && !chunkedAlone.test(head))) {
     return undefined;
   }
   return {

@@ -16,7 +16,7 @@ import {
 } from "./frames.ts";
 import { HeaderDecoder } from "./header-decoder.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
-import { areTrailers, readRequestHead } from "./request-head.ts";
+import { areTrailers, maxHeaderListBytes, readRequestHead } from "./request-head.ts";
 import { Http2Stream } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
@@ -27,9 +27,6 @@ const maxStreams = 128;
  * How many streams a connection may open in one turn of the event loop. None of them can be answered within that turn.
  */
 const maxStreamsByTurn = 2 * maxStreams;
-
-/** The largest header list, in bytes. */
-const maxHeaderListBytes = 64 * 1024;
 
 /**
  * How many written bytes a client may leave unread before its connection ends. DATA stops much earlier: it waits while
@@ -466,9 +463,8 @@ export class Http2Connection {
     this.#encoder.assertValid(raw);
   }
 
-  /** Writes a header block; `status` is undefined for a trailer. Throws, before it writes, if a header is invalid. */
+  /** Writes a header block; `status` is undefined for a trailer. The caller has checked that the fields are valid. */
   writeHeaders(id: number, flags: number, status: number | undefined, raw: readonly string[]): void {
-    this.#encoder.assertValid(raw);
     this.#endIfUnread();
     this.#output.begin(FrameType.headers, flags | Flag.endHeaders, id);
     this.#encoder.encode(this.#output, status, raw);

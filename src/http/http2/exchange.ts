@@ -47,6 +47,9 @@ export class Http2Exchange extends Exchange {
     if (body !== undefined && !isStreamed && trailer === undefined) {
       raw.push("content-length", String(bytes));
     }
+    // An invalid trailer is refused before the head. The trailer of a stream is complete only when its body has ended.
+    const wholeTrailer = isStreamed ? undefined : fieldsOf(trailer);
+    stream.connection.assertValid(wholeTrailer ?? []);
     if (body === undefined || this.method === "HEAD") {
       this.#respondWithoutBody(status, raw, trailer);
     } else {
@@ -54,7 +57,7 @@ export class Http2Exchange extends Exchange {
       if (isStreamed || bytes > pieceBytes) {
         await this.#sendInPieces(body, trailer);
       } else {
-        stream.endWith(body, bytes, fieldsOf(trailer));
+        stream.endWith(body, bytes, wholeTrailer);
         if (stream.isAnswerEnded || !stream.isClosed) {
           this.#noteSent(bytes, true);
         }

@@ -31,14 +31,15 @@ export class HeaderDecoder {
   #block = noBlock;
   #at = 0;
 
-  /** `maxListBytes` is the largest size of a list, each field's overhead included. */
+  /** `maxListBytes` is the largest size of a list that is returned whole, each field's overhead included. */
   constructor(maxListBytes: number) {
     this.#maxListBytes = maxListBytes;
   }
 
   /**
-   * Decodes a complete block. Throws a `ConnectionError` if it is invalid. After that, the decoder cannot be used any
-   * more.
+   * Decodes a complete block. A list that is too large ends with the field that exceeds the limit. The later fields are
+   * decoded, too, because they change the table. Throws a `ConnectionError` if the block is invalid. After that, the
+   * decoder cannot be used any more.
    */
   decode(block: Buffer): Field[] {
     this.#block = block;
@@ -47,12 +48,9 @@ export class HeaderDecoder {
     let bytes = 0;
     while (this.#at < block.length) {
       const field = this.#next(fields.length === 0);
-      if (field !== undefined) {
+      if (field !== undefined && bytes <= this.#maxListBytes) {
         fields.push(field);
         bytes += field.size;
-        if (bytes > this.#maxListBytes) {
-          throw new ConnectionError(ErrorCode.enhanceYourCalm, "the headers are too large");
-        }
       }
     }
     this.#block = noBlock;

@@ -1,7 +1,13 @@
 import type { RequestHead } from "../exchange.ts";
-import { spacedValue } from "../protocol-error.ts";
+import { headersTooLarge, spacedValue } from "../protocol-error.ts";
 import { isSameAuthority } from "../target.ts";
-import { type Field, FieldKind } from "./field.ts";
+import { type Field, FieldKind, fieldOverhead } from "./field.ts";
+
+/** The largest headers of a request, in bytes: their names and values. Source: docs/contract.md#http */
+const maxHeaderBytes = 16 * 1024;
+
+/** The largest header list, in bytes: each field counts `fieldOverhead` more. */
+export const maxHeaderListBytes = 64 * 1024;
 
 /** The head of a request over HTTP/2. Its headers include the pseudo-header fields. The target is empty for CONNECT. */
 export interface Http2Head extends RequestHead {
@@ -10,8 +16,8 @@ export interface Http2Head extends RequestHead {
 }
 
 /**
- * Reads the fields of a request. Returns undefined if the request is malformed. Spaces around a value are an exception:
- * `fault` reports them, so that the answer can name them.
+ * Reads the fields of a request. Returns undefined if the request is malformed. `fault` reports what the answer can
+ * name: spaces around a value, and headers that are too large.
  * Source: RFC 9113, sections 8.2 and 8.3.1
  */
 export function readRequestHead(fields: readonly Field[]): Http2Head | undefined {
@@ -20,8 +26,10 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
   const values: (string | undefined)[] = [];
   let isRegular = false;
   let isSpaced = false;
-  for (const { name, value, kind } of fields) {
+  let listBytes = 0;
+  for (const { name, value, size, kind } of fields) {
     rawHeaders.push(name, value);
+    listBytes += size;
     const isPseudo = kind >= FieldKind.method && kind !== FieldKind.spaced;
     if (kind === FieldKind.malformed || (isPseudo && isRegular)) {
       return undefined;
@@ -56,10 +64,14 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
     method,
     target: path ?? "",
     rawHeaders,
-    fault: isSpaced ? spacedValue() : undefined,
+    fault: isTooLarge(listBytes, fields.length) ? headersTooLarge() : isSpaced ? spacedValue() : undefined,
     authority,
     contentLength: contentLength === undefined ? undefined : Number(contentLength),
   };
+}
+
+function isTooLarge(listBytes: number, count: number): boolean {
+  return listBytes > maxHeaderListBytes || listBytes - count * fieldOverhead > maxHeaderBytes;
 }
 
 function isPath(path: string | undefined, method: string | undefined): boolean {

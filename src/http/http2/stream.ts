@@ -119,6 +119,7 @@ export class Http2Stream {
     if (this.#isAnswerBegun) {
       throw new Error("The stream has an answer already.");
     }
+    this.connection.assertValid(raw);
     this.connection.writeHeaders(this.id, isLast ? Flag.endStream : 0, status, raw);
     this.#isAnswerBegun = true;
     if (isLast) {
@@ -141,13 +142,17 @@ export class Http2Stream {
   end(trailer?: readonly string[]): void {
     if (!this.#isClosed) {
       this.connection.assertValid(trailer ?? []);
-      this.#trailer = trailer;
-      this.#isEnding = true;
-      this.#sendQueued();
+      this.#endQueue(trailer);
     }
   }
 
-  /** Writes all of the body, and ends the answer. Throws if a field of the trailer is invalid, as `end` does. */
+  #endQueue(trailer: readonly string[] | undefined): void {
+    this.#trailer = trailer;
+    this.#isEnding = true;
+    this.#sendQueued();
+  }
+
+  /** Writes all of the body, and ends the answer. The caller has checked that the trailer is valid. */
   endWith(body: string | Uint8Array, byteLength: number, trailer?: readonly string[]): void {
     const { connection } = this;
     if (this.#isClosed) {
@@ -155,10 +160,9 @@ export class Http2Stream {
     }
     if (byteLength === 0 || byteLength > this.#sendWindow || !connection.canSendAtOnce(byteLength)) {
       this.write(typeof body === "string" ? Buffer.from(body) : body);
-      this.end(trailer);
+      this.#endQueue(trailer);
       return;
     }
-    connection.assertValid(trailer ?? []);
     this.#sendWindow -= byteLength;
     connection.writeData(this.id, trailer === undefined ? Flag.endStream : 0, body, byteLength);
     this.#writeEnd(trailer);

@@ -58,6 +58,11 @@ describe.each(protocols)("over $name", (protocol) => {
     const { hold } = await stock.get(protocol, "createHold", { petId: 4n, quantity: 4n });
     expect((await adjust(4n, { delta: -9n })).failure?.message).toMatch(/^Of pet 4, 8 are available\. /);
     await stock.get(protocol, "adjustInventory", { petId: 4n, adjustment: { delta: -8n } });
+    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(/^Of pet 4, none are available\. /);
+    await stock.set(4n, 1n);
+    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(
+      /^Of pet 4, none are available: the available stock is -3\. /,
+    );
     await stock.get(protocol, "releaseHold", { holdId: hold?.holdId as string });
   });
 

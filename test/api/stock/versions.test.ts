@@ -110,6 +110,12 @@ describe.each(protocols)("over $name", (protocol) => {
     },
   );
 
+  it("a weak tag is refused with what is wrong with it", async () => {
+    const etag = `W/${await tagOf(protocol, 7n)}`;
+    const outcome = await stock.call(protocol, "updateInventory", { petId: 7n, update: { quantity: 5n }, etag });
+    expect(outcome.failure?.message).toMatch(/^A weak tag, such as W\/"a", matches no version\. /);
+  });
+
   it("an unknown pet is 404, whatever the tag", async () => {
     const input: Input<"updateInventory"> = { petId: 404n, update: { quantity: 5n }, etag: '"a"' };
     expectFailure(await stock.call(protocol, "updateInventory", input), "PET_NOT_FOUND");

@@ -216,17 +216,13 @@ describe("pieces of bodies that are waited for", () => {
 });
 
 describe("an answer with a trailer that HTTP does not allow", () => {
-  const trailer = ["x-trailer", "a\r\nb"];
-
-  it.each([
-    ["can be sent at once", 10],
-    ["waits for the client", 100_000],
-  ])("is refused where it %s, and gets no second head", async (_when, bytes) => {
+  it("is refused behind its body, and gets no second head", async () => {
     const client = await open(requestFrame({ ":path": "/" }));
     await until(async () => streams.length === 1, 1_000);
     const [first] = streams as [Http2Stream];
     first.respond(200, [], false);
-    expect(() => first.endWith(Buffer.alloc(bytes), bytes, trailer)).toThrow(TypeError);
+    first.write(Buffer.alloc(100_000));
+    expect(() => first.end(["x-trailer", "a\r\nb"])).toThrow(TypeError);
     expect(() => first.respond(500, [], true)).toThrow("already");
     client.write(widened(1_000_000));
     await areRead(client);

@@ -75,12 +75,10 @@ function unary<O extends Operation>(channel: Client, operation: O, input: Input<
   });
 }
 
-/** grpc-js takes the status and message out of the trailers, and leaves the details in them. */
-export function toFailure({ code, details }: ServiceError, metadata: Headers) {
-  const trailers = new Headers(metadata);
-  trailers.set("grpc-status", String(code));
-  trailers.set("grpc-message", encodeURIComponent(details));
-  return failureFromConnectError(findTrailerError(trailers) ?? new ConnectError(details, code as number as Code));
+/** grpc-js decodes the message that users see. It leaves the details, which have the message once more, in the trailers. */
+export function toFailure({ code, details: message }: ServiceError, metadata: Headers) {
+  const error = findTrailerError(metadata) ?? new ConnectError(message, code as number as Code);
+  return { ...failureFromConnectError(error), message };
 }
 
 function toMetadata(headers: Record<string, string>): Metadata {

@@ -208,9 +208,15 @@ function kindOf(command: StockCommand): number {
 /*
  * code = the status's place in `petStatuses` for a command that is done, else one of these
  */
-const refusalCodes = { unknown_pet: -1, version_mismatch: -2, out_of_range: -3, insufficient: -4 } as const;
+const refusalCodes = {
+  unknown_pet: -1,
+  version_mismatch: -2,
+  out_of_range: -3,
+  insufficient: -4,
+  weak_tags: -5,
+} as const;
 
-const inMessageCode = -5;
+const inMessageCode = -6;
 
 /**
  * Stands in the queue for an outcome that does not fit there, such as a replay or an error. The group's message has
@@ -250,6 +256,8 @@ export function outcomeFromAnswer(
       return { outcome: "unknown_pet" };
     case refusalCodes.version_mismatch:
       return { outcome: "version_mismatch" };
+    case refusalCodes.weak_tags:
+      return { outcome: "weak_tags" };
     case refusalCodes.out_of_range:
       return { outcome: "out_of_range" };
     case refusalCodes.insufficient:
