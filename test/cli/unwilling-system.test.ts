@@ -96,8 +96,8 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
     ["write the store", "serve --port 0 --ops-port 0", `${store}: ${unwritable}`, allow(store, 0o400)],
     ["see the folder", "export", `${store}: ${denied}`, allow("data", 0o000)],
     ["see the folder", "check", `${store}: ${denied}`, allow("data", 0o000)],
-    ["write to the folder", "restore backup.db", `${store}.lock: ${denied}`, allow("data", 0o500)],
-    ["write to the folder", "serve --port 0", `${store}.lock: ${denied}`, allow("data", 0o500)],
+    ["write to the folder", "restore backup.db", `${store}.start.lock: ${denied}`, allow("data", 0o500)],
+    ["write to the folder", "serve --port 0", `${store}.start.lock: ${denied}`, allow("data", 0o500)],
     ["read the backup", "restore backup.db", `backup.db: ${unreadable}`, allow("backup.db", 0o000)],
     [
       "write to its folder",

@@ -144,6 +144,11 @@ export function lockFileOf(path: string): string {
   return `${path}.lock`;
 }
 
+/** The lock file that lets processes take the lock of the server one after another. It is a database, too. */
+export function startLockFileOf(path: string): string {
+  return `${path}.start.lock`;
+}
+
 /** The name under which a restore keeps the store that it replaces. */
 export function keptFileOf(path: string): string {
   return `${path}.before-restore`;
@@ -151,7 +156,7 @@ export function keptFileOf(path: string): string {
 
 /** Whether a name leads to the store at a real path, or to a file that may be made beside it. */
 export function belongsToStore(name: string, path: string): boolean {
-  const files = [path, lockFileOf(path), keptFileOf(path)];
+  const files = [path, lockFileOf(path), startLockFileOf(path), keptFileOf(path)];
   return files.flatMap((file) => [file, ...sqliteSuffixes.map((end) => file + end)]).includes(truePathOf(name));
 }
 
