@@ -12,9 +12,9 @@ export function formatByteSize(bytes: number): string {
 
 const unitSeconds = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
-/** A moment in UTC, to the minute, such as `2026-06-01 12:00Z`. */
-export function formatMinute(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 16).replace("T", " ")}Z`;
+/** A moment in UTC, to the second, such as `2026-06-01 12:00:00Z`. */
+export function formatTime(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
 /** A moment for programs, in ISO 8601; null if there is none. */
