@@ -86,7 +86,7 @@ const canBeOrdinary = spawnSync("sh", ["-c", `${asOrdinaryUser.join(" ")} true`]
 describe.skipIf(!canBeOrdinary)("without the right to", () => {
   const unreadable = "cannot be opened; see that whoever runs this may read and write it, and its folder";
   const unwritable = "cannot be written; see that whoever runs this may write to it, and to its folder";
-  const denied = "EACCES: permission denied";
+  const denied = "permission denied; see that whoever runs this may read and write it, and its folder";
   const store = "data/petstore.db";
 
   it.for<Row>([

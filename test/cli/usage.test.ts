@@ -178,7 +178,7 @@ describe("a command that fails", () => {
     ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],
     [
       "serve --tls-cert text.pem --tls-key text.pem",
-      "cannot use text.pem with text.pem for TLS: error:0480006C:PEM routines::no start line",
+      "cannot use text.pem for TLS: no private key in PEM",
     ],
   ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, line));
 });

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
@@ -162,10 +163,28 @@ function readTls({ tlsCert: certFile, tlsKey: keyFile }: SettingValues, command:
     throw usageFailure(`${kind === "file" ? `${place}: ` : ""}--tls-cert and --tls-key go together`);
   }
   const tls = { cert: readSmallFile(certFile), key: readSmallFile(keyFile) };
+  const key = parsePem(() => createPrivateKey(tls.key), `${keyFile} for TLS: ${describeBadKey(tls.key)}`);
+  const certificate = parsePem(() => new X509Certificate(tls.cert), `${certFile} for TLS: no certificate in PEM`);
+  if (!certificate.checkPrivateKey(key)) {
+    throw new Failure(`cannot use ${certFile} with ${keyFile} for TLS: the key is not that of the certificate`);
+  }
   try {
     createSecureContext(tls);
   } catch (error) {
     throw systemFailure(`use ${certFile} with ${keyFile} for TLS`, error);
   }
   return tls;
+}
+
+/** Throws a `Failure` in place of OpenSSL's errors, most of which name what failed within OpenSSL. */
+function parsePem<T>(parse: () => T, failure: string): T {
+  try {
+    return parse();
+  } catch {
+    throw new Failure(`cannot use ${failure}`);
+  }
+}
+
+function describeBadKey(pem: string): string {
+  return /\bENCRYPTED\b/.test(pem) ? "the key is encrypted; give one without a passphrase" : "no private key in PEM";
 }

@@ -11,8 +11,9 @@ export function toStoreFileError(error: unknown, file: string): StoreFileError {
   return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
 }
 
-/** Plainer than SQLite's own messages. Source: https://sqlite.org/rescode.html */
+/** Plainer than SQLite's own messages, and Node's. Source: https://sqlite.org/rescode.html */
 const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission denied; see that whoever runs this may read and write it, and its folder",
   SQLITE_NOTADB: "not a SQLite database",
   SQLITE_CANTOPEN: "cannot be opened; see that whoever runs this may read and write it, and its folder",
   SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
@@ -20,7 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   const { code = "", message } = error as Error & { readonly code?: string };
-  const [primary = ""] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
+  const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
   return reasons[primary] ?? message;
 }
 
