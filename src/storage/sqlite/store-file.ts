@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /** Why a file cannot be used as the store. The message is one line for the operator. */
@@ -8,7 +19,7 @@ export class StoreFileError extends Error {
 
 /** Wraps any other error in a `StoreFileError` that names the file and the reason. */
 export function toStoreFileError(error: unknown, file: string): StoreFileError {
-  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
+  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error, file)}`, { cause: error });
 }
 
 /** Plainer than SQLite's own messages, and Node's. Source: https://sqlite.org/rescode.html */
@@ -19,10 +30,23 @@ const reasons: Readonly<Record<string, string>> = {
   SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
 };
 
-function reasonOf(error: unknown): string {
+const readOnlyMedia =
+  "on read-only media, and a store needs files beside it that can be written; copy it, and the file that ends in -wal if there is one, to another folder, and name the copy";
+
+function reasonOf(error: unknown, file: string): string {
   const { code = "", message } = error as Error & { readonly code?: string };
   const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
-  return reasons[primary] ?? message;
+  const mayBeReadOnly = ["EROFS", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(primary);
+  return mayBeReadOnly && isOnReadOnlyMedia(file) ? readOnlyMedia : (reasons[primary] ?? message);
+}
+
+function isOnReadOnlyMedia(file: string): boolean {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS";
+  }
 }
 
 /**
