@@ -54,10 +54,16 @@ export async function run(args: readonly string[], signals: ServerSignals): Prom
   }
 }
 
-/** Turns `help keys create` into `keys create --help`: commander's own `help` takes the name of one command only. */
+/**
+ * Turns `help keys create` into `keys create --help`, because commander's own `help` takes the name of one command only.
+ * For an unknown command that would show the general help, so `help fly` becomes `fly`, which is refused.
+ */
 function helpAsFlag(args: readonly string[]): string[] {
   const [first, ...names] = args;
-  return first === "help" && names.length > 1 ? [...names, "--help"] : [...args];
+  if (first !== "help" || names[0] === undefined) {
+    return [...args];
+  }
+  return Object.hasOwn(commands, names[0]) ? [...names, "--help"] : names;
 }
 
 /**

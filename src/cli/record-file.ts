@@ -38,7 +38,10 @@ export interface RecordFile<T extends { readonly id: bigint }> {
 export function openRecordFile<T extends { readonly id: bigint }>(
   path: string,
   format: RecordFormat<T>,
-  { format: statedFormat, interrupted }: { readonly format?: FileFormat | undefined; readonly interrupted: AbortSignal },
+  {
+    format: statedFormat,
+    interrupted,
+  }: { readonly format?: FileFormat | undefined; readonly interrupted: AbortSignal },
 ): RecordFile<T> {
   const fileFormat = statedFormat ?? defaultFormat(path);
   const hint = path === "-" && statedFormat === undefined ? "; without --format, stdin is read as JSON Lines" : "";

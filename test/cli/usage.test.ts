@@ -25,6 +25,7 @@ const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 describe("wrong usage", () => {
   it.for<[string, string]>([
     ["fly", "unknown command 'fly'"],
+    ["help fly", "unknown command 'fly'"],
     ...["backup ", "restore ", "import "].map((command): [string, string] => [
       command,
       "command-argument value '' is invalid for argument 'file'. It must be the name of a file.",
@@ -176,10 +177,7 @@ describe("a command that fails", () => {
     ["keys list --db text.pem", "text.pem: not a SQLite database"],
     ["import pets.csv", "cannot read pets.csv: no such file or directory"],
     ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],
-    [
-      "serve --tls-cert text.pem --tls-key text.pem",
-      "cannot use text.pem for TLS: no private key in PEM",
-    ],
+    ["serve --tls-cert text.pem --tls-key text.pem", "cannot use text.pem for TLS: no private key in PEM"],
   ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, line));
 });
 

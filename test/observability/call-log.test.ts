@@ -42,25 +42,27 @@ describe("while the store is away", () => {
   afterEach(() => void vi.useRealTimers());
 
   /** Logs calls that fail, and returns a function that takes the requests and counts of the lines since it was called. */
-  const logs: Record<string, () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[] }> =
-    {
-      "the calls": () => {
-        const [logger, take] = createLogger();
-        const log = createCallLog(logger, () => undefined);
-        return {
-          take,
-          fail(requestId, code) {
-            const record = Object.assign(new CallRecord(), { isWhole: true, code });
-            log({ record, requestId, clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
-          },
-        };
-      },
-      "their reasons": () => {
-        const [logger, take] = createLogger();
-        const report = createFailureReport(logger);
-        return { take, fail: (requestId, code) => report({ code, cause: new Error("gone"), requestId }) };
-      },
-    };
+  const logs: Record<
+    string,
+    () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[] }
+  > = {
+    "the calls": () => {
+      const [logger, take] = createLogger();
+      const log = createCallLog(logger, () => undefined);
+      return {
+        take,
+        fail(requestId, code) {
+          const record = Object.assign(new CallRecord(), { isWhole: true, code });
+          log({ record, requestId, clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
+        },
+      };
+    },
+    "their reasons": () => {
+      const [logger, take] = createLogger();
+      const report = createFailureReport(logger);
+      return { take, fail: (requestId, code) => report({ code, cause: new Error("gone"), requestId }) };
+    },
+  };
 
   function createLogger() {
     const lines: string[] = [];

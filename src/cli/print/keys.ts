@@ -1,7 +1,7 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
-import { formatAgo, formatCount, formatTime, formatRemaining, formatRoughRemaining, timeToJson } from "./number.ts";
+import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
 import {
   formatLabelledLines,
   formatTable,

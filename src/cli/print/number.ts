@@ -7,7 +7,9 @@ export function formatCount(count: number): string {
 export function formatByteSize(bytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1_024 ** power).toFixed(1)} ${units[power]}`;
+  return power === 0
+    ? `${bytes} ${bytes === 1 ? "byte" : "bytes"}`
+    : `${(bytes / 1_024 ** power).toFixed(1)} ${units[power]}`;
 }
 
 const unitSeconds = { d: 86_400, h: 3_600, m: 60, s: 1 };

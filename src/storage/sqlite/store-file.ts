@@ -19,7 +19,9 @@ export class StoreFileError extends Error {
 
 /** Wraps any other error in a `StoreFileError` that names the file and the reason. */
 export function toStoreFileError(error: unknown, file: string): StoreFileError {
-  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error, file)}`, { cause: error });
+  return error instanceof StoreFileError
+    ? error
+    : new StoreFileError(`${file}: ${reasonOf(error, file)}`, { cause: error });
 }
 
 /** Plainer than SQLite's own messages, and Node's. Source: https://sqlite.org/rescode.html */

@@ -70,7 +70,7 @@ it.each<[string, ServerStatus["db"], string[]]>([
   [
     "that was never backed up",
     { path: "a", fileBytes: 1, walBytes: 2, freeBytes: 3_221_225_472, lastBackupAt: null },
-    ["a, 1 bytes, log 2 bytes, 3.0 GiB free on its disk", "none yet"],
+    ["a, 1 byte, log 2 bytes, 3.0 GiB free on its disk", "none yet"],
   ],
   [
     "that does not answer",
