@@ -117,11 +117,10 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
   });
 });
 
+const mountReadOnly = 'mount --bind data data && mount -o remount,ro,bind data && exec "$0" "$@"';
+
 /** Runs a command where the folder `data` is on read-only media. */
-const withReadOnlyData = [
-  ...["unshare", "--map-root-user", "--mount", "sh", "-c"],
-  'mount --bind data data && mount -o remount,ro,bind data && exec "$0" "$@"',
-];
+const withReadOnlyData = ["unshare", "--map-root-user", "--mount", "sh", "-c", mountReadOnly];
 
 function canMount(): boolean {
   using folder = mkdtempDisposableSync(join(tmpdir(), "petstore-mount-"));

@@ -41,7 +41,7 @@ describe("while the store is away", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** Logs calls that fail, and returns a function that takes the requests and counts of the lines since it was called. */
+  /** Logs of calls that fail. `take` returns the requests and the counts of the lines since it was last called. */
   const logs: Record<
     string,
     () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[] }
@@ -76,22 +76,22 @@ describe("while the store is away", () => {
   }
 
   it.each(Object.keys(logs))("a line in ten seconds tells of %s, and how many others there were", (name) => {
-    const { fail, take } = (logs[name] as NonNullable<(typeof logs)[string]>)();
+    const log = (logs[name] as NonNullable<(typeof logs)[string]>)();
     for (const requestId of ["a", "b", "c", "d"]) {
-      fail(requestId, "UNAVAILABLE");
+      log.fail(requestId, "UNAVAILABLE");
     }
-    expect(take()).toEqual(["a"]);
-    fail("e", "INTERNAL");
-    expect(take()).toEqual(["e"]);
+    expect(log.take()).toEqual(["a"]);
+    log.fail("e", "INTERNAL");
+    expect(log.take()).toEqual(["e"]);
     vi.advanceTimersByTime(9_999);
-    expect(take()).toEqual([]);
+    expect(log.take()).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(take()).toEqual(["d, 2 unlogged"]);
-    fail("f", "UNAVAILABLE");
+    expect(log.take()).toEqual(["d, 2 unlogged"]);
+    log.fail("f", "UNAVAILABLE");
     vi.advanceTimersByTime(10_000);
-    expect(take()).toEqual(["f"]);
+    expect(log.take()).toEqual(["f"]);
     vi.advanceTimersByTime(60_000);
-    fail("g", "UNAVAILABLE");
-    expect(take()).toEqual(["g"]);
+    log.fail("g", "UNAVAILABLE");
+    expect(log.take()).toEqual(["g"]);
   });
 });

@@ -155,7 +155,7 @@ function findBrokenTexts(connection: Connection): string[] {
 
 /** Texts that are plain ASCII, as most are, stay within SQLite. GLOB reads a text up to its first NUL. */
 function* brokenTextsIn(connection: Connection, { name, column, id }: TextColumn): Iterable<string> {
-  const rows = connection.iterate<{ id: Value; bytes: Uint8Array }>(
+  const rows = connection.iterate<{ id: bigint | string; bytes: Uint8Array }>(
     `SELECT "${id}" AS id, CAST("${column}" AS BLOB) AS bytes FROM "${name}"
      WHERE "${column}" GLOB ? OR instr(CAST("${column}" AS BLOB), x'00')`,
     "*[^\u0001-\u007f]*",
