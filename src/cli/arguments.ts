@@ -225,6 +225,8 @@ function fill(bytes: Buffer, file: string): number {
       closeSync(descriptor);
     }
   } catch (error) {
-    throw systemFailure(`read ${file}`, error);
+    throw (error as NodeJS.ErrnoException).code === "EISDIR"
+      ? new Failure(`cannot read ${file}: it is a folder`)
+      : systemFailure(`read ${file}`, error);
   }
 }

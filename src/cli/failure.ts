@@ -34,7 +34,9 @@ export function listenFailure(error: unknown): Failure | undefined {
   const { syscall, address, port, hostname } = error as ListenError;
   if (syscall === "listen") {
     // Node names no port when any free one would do.
-    return systemFailure(`listen on ${address}${port === undefined ? "" : ` port ${port}`}`, error);
+    const failure = systemFailure(`listen on ${address}${port === undefined ? "" : ` port ${port}`}`, error);
+    const isReserved = (error as ListenError).code === "EACCES" && port !== undefined && port < 1_024;
+    return isReserved ? new Failure(`${failure.message}; ${reservedPorts}`) : failure;
   }
   if (syscall === "getaddrinfo") {
     return new Failure(`cannot listen on ${hostname}: there is no such host`);
@@ -42,8 +44,11 @@ export function listenFailure(error: unknown): Failure | undefined {
   return undefined;
 }
 
+const reservedPorts = "ports below 1024 need root or CAP_NET_BIND_SERVICE, so name a higher one with --port";
+
 /** The fields of Node's errors about addresses. */
 interface ListenError extends Error {
+  readonly code?: string;
   readonly syscall?: string;
   readonly address?: string;
   readonly port?: number;
@@ -63,7 +68,13 @@ export function describeError(error: unknown): string {
 }
 
 function describeSystemError(error: unknown): string {
-  return isSystemError(error) ? getSystemErrorMessage(error.errno) : reason(error);
+  return isSystemError(error) ? getSystemErrorMessage(error.errno) : (openSslReason(error) ?? reason(error));
+}
+
+/** OpenSSL's reason alone, because its messages have hexadecimal codes. Undefined for any other error. */
+function openSslReason(error: unknown): string | undefined {
+  const { code, reason: text } = error as { readonly code?: unknown; readonly reason?: unknown };
+  return String(code).startsWith("ERR_OSSL_") && typeof text === "string" ? text : undefined;
 }
 
 function reason(error: unknown): string {

@@ -48,24 +48,30 @@ type Guard = (report: ReportProgress) => ReportProgress;
 
 /**
  * Lets a signal end long work without leaving it half-done. The next progress report of the work throws, and the work
- * cleans up as after any other error. The exit code is 128 plus the number of the signal, as in a shell. A second signal
- * of the same kind ends the process at once.
+ * cleans up as after any other error. Work that waits for input uses `interrupted`, which aborts. The exit code is 128
+ * plus the number of the signal, as in a shell. A second signal of the same kind ends the process at once.
  */
-export async function interruptibly<R>(work: (guard: Guard) => Promise<R>): Promise<R> {
+export async function interruptibly<R>(work: (guard: Guard, interrupted: AbortSignal) => Promise<R>): Promise<R> {
   let received: NodeJS.Signals | undefined;
+  const interruption = new AbortController();
   const listener = (signal: NodeJS.Signals) => {
     received = signal;
+    interruption.abort();
   };
   for (const signal of signals) {
     process.once(signal, listener);
   }
   try {
-    return await work((report) => (done, total) => {
-      if (received !== undefined) {
-        throw new Failure(`ended by ${received}, with nothing changed`, 128 + constants.signals[received]);
-      }
+    const guard: Guard = (report) => (done, total) => {
+      interruption.signal.throwIfAborted();
       report(done, total);
-    });
+    };
+    return await work(guard, interruption.signal);
+  } catch (error) {
+    if (received !== undefined && (error as Error).name === "AbortError") {
+      throw new Failure(`ended by ${received}, with nothing changed`, 128 + constants.signals[received]);
+    }
+    throw error;
   } finally {
     for (const signal of signals) {
       process.off(signal, listener);

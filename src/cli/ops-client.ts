@@ -73,6 +73,8 @@ export interface StoreStatus {
   readonly path: string;
   readonly fileBytes?: number;
   readonly walBytes?: number;
+  /** What is free on the disk of the files. */
+  readonly freeBytes?: number;
   /** RFC 3339; null when there was no backup. */
   readonly lastBackupAt?: string | null;
   /** Why the store does not answer; absent while it does. */

@@ -43,7 +43,7 @@ export async function run(args: readonly string[], signals: ServerSignals): Prom
     for (const addCommand of await loadCommands(args)) {
       addCommand(program, signals);
     }
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(helpAsFlag(args), { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -52,6 +52,18 @@ export async function run(args: readonly string[], signals: ServerSignals): Prom
     process.stderr.write(`petstore: ${describeError(error)}\n`);
     return error instanceof Failure ? error.exitCode : 1;
   }
+}
+
+/**
+ * Turns `help keys create` into `keys create --help`, because commander's own `help` takes the name of one command only.
+ * For an unknown command that would show the general help, so `help fly` becomes `fly`, which is refused.
+ */
+function helpAsFlag(args: readonly string[]): string[] {
+  const [first, ...names] = args;
+  if (first !== "help" || names[0] === undefined) {
+    return [...args];
+  }
+  return Object.hasOwn(commands, names[0]) ? [...names, "--help"] : names;
 }
 
 /**

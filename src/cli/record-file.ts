@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, createReadStream, fstatSync, openSync, type Stats, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
+import { addAbortSignal } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import type { RecordChange } from "../domain/import.ts";
 import { RecordError } from "../records/record-error.ts";
 import type { RecordFormat } from "../records/record-format.ts";
@@ -30,26 +32,41 @@ export interface RecordFile<T extends { readonly id: bigint }> {
 
 /**
  * Opens a file, or stdin for `-`. The default format is that of the file's extension; for stdin it is JSON Lines. Throws
- * a `Failure` for a file that cannot be read, or an unknown extension.
+ * a `Failure` for a file that cannot be read, or an unknown extension. Once `interrupted` has aborted, reading throws an
+ * `AbortError`, even behind the last record.
  */
 export function openRecordFile<T extends { readonly id: bigint }>(
   path: string,
   format: RecordFormat<T>,
-  statedFormat: FileFormat | undefined,
+  {
+    format: statedFormat,
+    interrupted,
+  }: { readonly format?: FileFormat | undefined; readonly interrupted: AbortSignal },
 ): RecordFile<T> {
   const fileFormat = statedFormat ?? defaultFormat(path);
   const hint = path === "-" && statedFormat === undefined ? "; without --format, stdin is read as JSON Lines" : "";
-  const { name, source } = path === "-" ? standardInput() : fileInput(path);
+  const { name, source } = path === "-" ? standardInput(interrupted) : fileInput(path, interrupted);
   let firstLines = new FirstLines();
   return {
     format,
     read: (label) => {
       const chunks = showProgress(source.read(), { label, totalBytes: source.totalBytes });
       firstLines = new FirstLines();
-      return withFailures(readRecords(chunks, fileFormat, format, firstLines), { name, hint });
+      const records = readRecords(chunks, fileFormat, format, firstLines);
+      return withFailures(untilInterrupted(records, interrupted), { name, hint });
     },
     failureAt: (id, message) => new Failure(`${name}:${firstLines.get(id)}: ${message}`),
   };
+}
+
+/**
+ * Ctrl-C also ends the program that writes to stdin. So the end of the input may come in the same turn of the event loop
+ * as the signal.
+ */
+async function* untilInterrupted<T>(records: AsyncIterable<T>, interrupted: AbortSignal): AsyncGenerator<T, void> {
+  yield* records;
+  await setImmediate();
+  interrupted.throwIfAborted();
 }
 
 /** Bytes that can be read several times. */
@@ -64,18 +81,18 @@ interface Input {
   readonly source: Source;
 }
 
-function standardInput(): Input {
-  const source = readOnce(process.stdin, fstatSync(process.stdin.fd));
+function standardInput(interrupted: AbortSignal): Input {
+  const source = readOnce(addAbortSignal(interrupted, process.stdin), fstatSync(process.stdin.fd));
   return { name: "stdin", source };
 }
 
-function fileInput(path: string): Input {
+function fileInput(path: string, signal: AbortSignal): Input {
   const fd = open(path);
   const stats = fstatSync(fd);
   if (stats.isDirectory()) {
     throw new Failure(`cannot read ${path}: it is a folder`);
   }
-  const options = { fd, autoClose: false };
+  const options = { fd, autoClose: false, signal };
   // A named pipe can be read only once.
   const source = stats.isFile()
     ? { totalBytes: stats.size, read: () => createReadStream(path, { ...options, start: 0 }) }

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { shownPath } from "../domain/masking.ts";
 import type { CallRecord } from "../http/exchange.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
+import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
 
 /** A call that has ended: it was answered, or its client went away. */
 export interface EndedCall {
@@ -80,8 +81,13 @@ const slowMs = 1_000;
  * took more than a second and is no stream, otherwise at `debug`. Of what a client has sent, a line has only the
  * request's id, and the path if it is no RPC: neither keys nor bodies. `traceId` returns the id of the current trace, if
  * there is one.
+ *
+ * While calls fail with `UNAVAILABLE`, only one line in ten seconds tells of them: `unlogged` counts the others.
  */
 export function createCallLog(logger: Logger, traceId: () => string | undefined): CallListener {
+  const logUnavailable = throttleAndCount(failureReportMs, (line: object, others) =>
+    logger.warn(others === 0 ? line : { ...line, unlogged: others }, "call"),
+  );
   return (call, { code, isFailure }) => {
     const { durationMs, isStream } = call.record;
     const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";
@@ -91,8 +97,13 @@ export function createCallLog(logger: Logger, traceId: () => string | undefined)
       const { protocol, method, status, caller, requestBytes, responseBytes } = call.record;
       const shown = isRpc(method) || path === undefined ? undefined : shownPath(path);
       const who = { keyId: caller, clientAddress };
-      const line = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
-      logger[level]({ ...line, durationMs: round(durationMs), requestBytes, responseBytes }, "call");
+      const what = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
+      const line = { ...what, durationMs: round(durationMs), requestBytes, responseBytes };
+      if (isFailure && code === "UNAVAILABLE") {
+        logUnavailable(line);
+      } else {
+        logger[level](line, "call");
+      }
     }
   };
 }

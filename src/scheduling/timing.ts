@@ -9,6 +9,9 @@ export async function settlesWithin(ms: number, promise: Promise<unknown>): Prom
   }
 }
 
+/** How often a failure that repeats is logged at most, in milliseconds. */
+export const failureReportMs = 10_000;
+
 /** Wraps `take` so that it is called at most once in `ms` milliseconds. Further values within that time are dropped. */
 export function throttle<T>(ms: number, take: (value: T) => void): (value: T) => void {
   let lastMs = -Infinity;
@@ -17,6 +20,37 @@ export function throttle<T>(ms: number, take: (value: T) => void): (value: T) =>
     if (nowMs - lastMs >= ms) {
       lastMs = nowMs;
       take(value);
+    }
+  };
+}
+
+/**
+ * As `throttle`, but loses no count: when the time is over, it calls `take` with the last of the values that came
+ * meanwhile, and the number of the others. The timer keeps no process alive.
+ */
+export function throttleAndCount<T>(ms: number, take: (value: T, others: number) => void): (value: T) => void {
+  let waiting: { readonly last: T; readonly others: number } | undefined;
+  let isOpen = true;
+
+  function pass(value: T, others: number): void {
+    isOpen = false;
+    setTimeout(end, ms).unref();
+    take(value, others);
+  }
+
+  function end(): void {
+    const ended = waiting;
+    [waiting, isOpen] = [undefined, true];
+    if (ended !== undefined) {
+      pass(ended.last, ended.others);
+    }
+  }
+
+  return (value) => {
+    if (isOpen) {
+      pass(value, 0);
+    } else {
+      waiting = { last: value, others: waiting === undefined ? 0 : waiting.others + 1 };
     }
   };
 }

@@ -4,7 +4,7 @@ import { createRequestIdReader, type Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
-import { throttle } from "../scheduling/timing.ts";
+import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { healthService } from "../services/health.ts";
 import { apiServices, createApi } from "./api.ts";
 import type { Backend } from "./backend.ts";
@@ -12,7 +12,7 @@ import type { ServerConfig } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createRouter, respondToFault } from "./router.ts";
 import type { ServerLife } from "./server-life.ts";
-import { failureReportMs, portUrl, type Telemetry } from "./telemetry.ts";
+import { portUrl, type Telemetry } from "./telemetry.ts";
 import { createConnectServices, createHealthCalls } from "./tool-services.ts";
 
 /** The port that serves the API, its reference, and the tools of gRPC. */

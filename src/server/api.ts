@@ -15,7 +15,7 @@ import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { authInterceptor, callerKey, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
 import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
-import { createErrorReporter, errorStatuses, errorToRest } from "../interceptors/errors.ts";
+import { createErrorReporter, errorStatuses, errorToRest, type Failure } from "../interceptors/errors.ts";
 import { idempotencyInterceptor, idempotencyKey } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
 import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts";
@@ -24,6 +24,7 @@ import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
+import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
 import { StockFeed } from "../services/history.ts";
 import { holdService } from "../services/holds.ts";
 import { inventoryService } from "../services/inventory.ts";
@@ -81,12 +82,21 @@ export interface Api {
   prepare(): Promise<unknown>;
 }
 
+/**
+ * Logs why calls fail. While they fail with `UNAVAILABLE`, most of them for the same reason, only one line in ten seconds
+ * tells of them: `unlogged` counts the others.
+ */
+export function createFailureReport(logger: Logger): (failure: Failure) => void {
+  const log = ({ code, cause, requestId }: Failure, others: number) =>
+    logger.error({ err: cause, code, requestId, ...(others > 0 && { unlogged: others }) }, "a call failed");
+  const logUnavailable = throttleAndCount(failureReportMs, log);
+  return (failure) => (failure.code === "UNAVAILABLE" ? logUnavailable(failure) : log(failure, 0));
+}
+
 /** Makes the API of a store. */
 export function createApi(options: ApiOptions): Api {
   const { store, logger, maxBodyBytes } = options;
-  const toError = createErrorReporter(({ code, cause, requestId }) =>
-    logger.error({ err: cause, code, requestId }, "a call failed"),
-  );
+  const toError = createErrorReporter(createFailureReport(logger));
   const { interceptors, streams, validation } = createInterceptors(options);
   const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 

@@ -7,7 +7,7 @@ import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
 import type { SharedLimitsOptions } from "../rate-limit/redis/shared-limits.ts";
-import { throttle } from "../scheduling/timing.ts";
+import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { type ExternalChangeWatcher, watchExternalChanges } from "../storage/external-changes.ts";
 import { startHousekeeping } from "../storage/housekeeping.ts";
 import { createKeyCache } from "../storage/key-cache.ts";
@@ -15,7 +15,7 @@ import { acquireServerLock } from "../storage/sqlite/server-lock.ts";
 import { openSqliteStore } from "../storage/sqlite/store.ts";
 import { inMemory, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
-import { failureReportMs, type Telemetry } from "./telemetry.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** The store of a server, and what the server keeps of it in memory. */
 export interface Backend extends Limits {

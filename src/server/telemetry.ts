@@ -6,14 +6,11 @@ import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
-import { throttle } from "../scheduling/timing.ts";
+import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { apiServices } from "./api.ts";
 import type { LogLevel, ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
 import { toolServices } from "./tool-services.ts";
-
-/** How often a failure that repeats is logged at most, in milliseconds. */
-export const failureReportMs = 10_000;
 
 /** What a server tells operators. */
 export interface Telemetry {

@@ -2,7 +2,7 @@ import { create, createRegistry } from "@bufbuild/protobuf";
 import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
 import { keptSinceMs, type StockChange } from "../domain/history.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
-import { throttle } from "../scheduling/timing.ts";
+import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/history.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { sendPost } from "../webhooks/post.ts";
@@ -12,7 +12,7 @@ import type { Backend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
 import { restJson } from "./rest-json.ts";
 import type { ServerLife } from "./server-life.ts";
-import { failureReportMs, type Telemetry } from "./telemetry.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is closed. */
 export function startWebhooks(

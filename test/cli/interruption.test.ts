@@ -39,3 +39,16 @@ it.for<[args: string, signal: NodeJS.Signals, code: number]>([
       .sort(),
   ).toEqual(["backup.db", "data", "data/petstore.db"]);
 });
+
+it.for<[signal: NodeJS.Signals, code: number]>([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+])("changes nothing when an import that waits for input is ended by %s", async ([signal, code]) => {
+  const cwd = createFolder();
+  const command = startPetstore(["import", "-", "--format", "csv"], { cwd });
+  // More than a pipe holds.
+  await command.write(`id,name,category,photoUrls,tags,status,quantity\n${"\n".repeat(4_000_000)}`);
+  expect(await command.end(signal)).toBe(code);
+  expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing changed\n`);
+  expect(namesIn(cwd)).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -71,7 +72,7 @@ describe.skipIf(process.platform === "win32")("on a disk that is full", () => {
     ["restore backup.db", ".restore: disk I/O error", 200],
     ["import - --db small.db", "small.db: disk I/O error", 8],
     ["keys create --plan free", "data/petstore.db: disk I/O error", 0],
-    ["serve --port 0 --ops-port 0", "petstore.db.lock: disk I/O error", 0],
+    ["serve --port 0 --ops-port 0", "petstore.db.start.lock: disk I/O error", 0],
   ])("fails in one line: petstore %s", async ([args, line, blocks]) => {
     await check({ args, line, by: withBlocks(blocks) });
   });
@@ -86,7 +87,7 @@ const canBeOrdinary = spawnSync("sh", ["-c", `${asOrdinaryUser.join(" ")} true`]
 describe.skipIf(!canBeOrdinary)("without the right to", () => {
   const unreadable = "cannot be opened; see that whoever runs this may read and write it, and its folder";
   const unwritable = "cannot be written; see that whoever runs this may write to it, and to its folder";
-  const denied = "EACCES: permission denied";
+  const denied = "permission denied; see that whoever runs this may read and write it, and its folder";
   const store = "data/petstore.db";
 
   it.for<Row>([
@@ -96,8 +97,8 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
     ["write the store", "serve --port 0 --ops-port 0", `${store}: ${unwritable}`, allow(store, 0o400)],
     ["see the folder", "export", `${store}: ${denied}`, allow("data", 0o000)],
     ["see the folder", "check", `${store}: ${denied}`, allow("data", 0o000)],
-    ["write to the folder", "restore backup.db", `${store}.lock: ${denied}`, allow("data", 0o500)],
-    ["write to the folder", "serve --port 0", `${store}.lock: ${denied}`, allow("data", 0o500)],
+    ["write to the folder", "restore backup.db", `${store}.start.lock: ${denied}`, allow("data", 0o500)],
+    ["write to the folder", "serve --port 0", `${store}.start.lock: ${denied}`, allow("data", 0o500)],
     ["read the backup", "restore backup.db", `backup.db: ${unreadable}`, allow("backup.db", 0o000)],
     [
       "write to its folder",
@@ -114,6 +115,28 @@ describe.skipIf(!canBeOrdinary)("without the right to", () => {
   ])("%s: petstore %s", async ([, args, line, prepare]) => {
     await check({ args, line, prepare, by: asOrdinaryUser });
   });
+});
+
+const mountReadOnly = 'mount --bind data data && mount -o remount,ro,bind data && exec "$0" "$@"';
+
+/** Runs a command where the folder `data` is on read-only media. */
+const withReadOnlyData = ["unshare", "--map-root-user", "--mount", "sh", "-c", mountReadOnly];
+
+function canMount(): boolean {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "petstore-mount-"));
+  mkdirSync(join(folder.path, "data"));
+  const [program = "", ...args] = withReadOnlyData;
+  return spawnSync(program, [...args, "true"], { cwd: folder.path }).status === 0;
+}
+
+describe.skipIf(!canMount())("on read-only media (skipped where nothing can be mounted)", () => {
+  it.for(["export", "check", "keys create --plan free", "serve --port 0 --ops-port 0", "backup copy.db"])(
+    "a store is refused with what to do: petstore %s",
+    async (args) => {
+      const line = ": on read-only media, and a store needs files beside it that can be written; copy it, ";
+      await check({ args, line, by: withReadOnlyData });
+    },
+  );
 });
 
 describe.skipIf(process.platform !== "linux")("a file that cannot be read on", () => {

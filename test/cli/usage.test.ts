@@ -25,9 +25,14 @@ const scopes = "inventory:read, inventory:write, pets:read, orders:read";
 describe("wrong usage", () => {
   it.for<[string, string]>([
     ["fly", "unknown command 'fly'"],
+    ["help fly", "unknown command 'fly'"],
     ...["backup ", "restore ", "import "].map((command): [string, string] => [
       command,
       "command-argument value '' is invalid for argument 'file'. It must be the name of a file.",
+    ]),
+    ...["backup -", "restore -"].map((command): [string, string] => [
+      command,
+      "command-argument value '-' is invalid for argument 'file'. It must be the name of a file, and not stdin or stdout.",
     ]),
     ["serve --prot 1", "unknown option '--prot' (Did you mean --port?)"],
     ["serve now", "too many arguments for 'serve'. Expected 0 arguments but got 1: now."],
@@ -40,10 +45,10 @@ describe("wrong usage", () => {
     ["serve --request-timeout 5", `option '--request-timeout <duration>' argument '5' is invalid. ${timeoutForm}`],
     ["serve --request-timeout 0s", `option '--request-timeout <duration>' argument '0s' is invalid. ${timeoutForm}`],
     ["serve --request-timeout 25d", `option '--request-timeout <duration>' argument '25d' is invalid. ${timeoutForm}`],
-    [
-      "serve --history-retention ever",
-      "option '--history-retention <duration>' argument 'ever' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, or forever.",
-    ],
+    ...["ever", "0s"].map((text): [string, string] => [
+      `serve --history-retention ${text}`,
+      `option '--history-retention <duration>' argument '${text}' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most, and not zero, or forever.`,
+    ]),
     [
       "keys rotate key_1 --grace 1y",
       "option '--grace <duration>' argument '1y' is invalid. It must be a duration such as 30s, 15m, 24h or 30d, of a century at most.",
@@ -172,10 +177,7 @@ describe("a command that fails", () => {
     ["keys list --db text.pem", "text.pem: not a SQLite database"],
     ["import pets.csv", "cannot read pets.csv: no such file or directory"],
     ["serve --tls-cert no.pem --tls-key no.pem", "cannot read no.pem: no such file or directory"],
-    [
-      "serve --tls-cert text.pem --tls-key text.pem",
-      "cannot use text.pem with text.pem for TLS: error:0480006C:PEM routines::no start line",
-    ],
+    ["serve --tls-cert text.pem --tls-key text.pem", "cannot use text.pem for TLS: no private key in PEM"],
   ])("exits with 1: petstore %s", ([args, line]) => check(args, 1, line));
 });
 
@@ -209,4 +211,11 @@ it("every command has help, in 80 columns", async () => {
     expect(stdout).toContain("PETSTORE_DB");
     expect({ command, wide: stdout.split("\n").filter((line) => line.length > 80) }).toEqual({ command, wide: [] });
   }
+});
+
+it.for(["keys create", "webhooks list"])("help of %s is the same in both forms", async (command) => {
+  const names = command.split(" ");
+  expect(await petstoreHere(["help", ...names], { cwd: "/" })).toEqual(
+    await petstoreHere([...names, "--help"], { cwd: "/" }),
+  );
 });

@@ -1,7 +1,8 @@
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CallRecord } from "../../src/http/exchange.ts";
 import { createCallLog, outcomeOf } from "../../src/observability/call-observer.ts";
+import { createFailureReport } from "../../src/server/api.ts";
 
 /** The levels of the lines that a call leaves in a log of this level. */
 function levelsOf(level: string, noted: Partial<CallRecord>): number[] {
@@ -33,5 +34,64 @@ describe("a call", () => {
     expect(levelsOf("info", noted)).toEqual([level].filter((value) => (value as number) >= (info as number)));
     expect(levelsOf("warn", noted)).toEqual([level].filter((value) => (value as number) >= (warn as number)));
     expect(levelsOf("silent", noted)).toEqual([]);
+  });
+});
+
+describe("while the store is away", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** Logs of calls that fail. `take` returns the requests and the counts of the lines since it was last called. */
+  const logs: Record<
+    string,
+    () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[] }
+  > = {
+    "the calls": () => {
+      const [logger, take] = createLogger();
+      const log = createCallLog(logger, () => undefined);
+      return {
+        take,
+        fail(requestId, code) {
+          const record = Object.assign(new CallRecord(), { isWhole: true, code });
+          log({ record, requestId, clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
+        },
+      };
+    },
+    "their reasons": () => {
+      const [logger, take] = createLogger();
+      const report = createFailureReport(logger);
+      return { take, fail: (requestId, code) => report({ code, cause: new Error("gone"), requestId }) };
+    },
+  };
+
+  function createLogger() {
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+    const take = () =>
+      lines.splice(0).map((line) => {
+        const { requestId, unlogged } = JSON.parse(line) as { requestId: string; unlogged?: number };
+        return unlogged === undefined ? requestId : `${requestId}, ${unlogged} unlogged`;
+      });
+    return [logger, take] as const;
+  }
+
+  it.each(Object.keys(logs))("a line in ten seconds tells of %s, and how many others there were", (name) => {
+    const log = (logs[name] as NonNullable<(typeof logs)[string]>)();
+    for (const requestId of ["a", "b", "c", "d"]) {
+      log.fail(requestId, "UNAVAILABLE");
+    }
+    expect(log.take()).toEqual(["a"]);
+    log.fail("e", "INTERNAL");
+    expect(log.take()).toEqual(["e"]);
+    vi.advanceTimersByTime(9_999);
+    expect(log.take()).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(log.take()).toEqual(["d, 2 unlogged"]);
+    log.fail("f", "UNAVAILABLE");
+    vi.advanceTimersByTime(10_000);
+    expect(log.take()).toEqual(["f"]);
+    vi.advanceTimersByTime(60_000);
+    log.fail("g", "UNAVAILABLE");
+    expect(log.take()).toEqual(["g"]);
   });
 });

@@ -140,6 +140,16 @@ const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_
 describe("a broken rule", () => {
   it.each<[name: string, sql: string, faults: string[]]>([
     [
+      "texts that are not UTF-8, if only behind a NUL",
+      `UPDATE pets SET name = CAST(x'6180' AS TEXT) WHERE id = 1; UPDATE pets SET name = CAST(x'6100ff' AS TEXT) WHERE id = 2;
+       UPDATE pets SET name = 'Zoë, 猫' || char(0) WHERE id = 3; UPDATE keys SET name = CAST(x'c3' AS TEXT)`,
+      [
+        "keys: the name of key_a is not valid UTF-8",
+        "pets: the name of 1 is not valid UTF-8",
+        "pets: the name of 2 is not valid UTF-8",
+      ],
+    ],
+    [
       "lists",
       `UPDATE pets SET tags = '["a",1]' WHERE id = 3`,
       ["pet 3: its photoUrls and tags must be lists of texts"],

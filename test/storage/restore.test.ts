@@ -91,6 +91,7 @@ describe("a restore", () => {
       "petstore.db",
       "petstore.db.before-restore",
       "petstore.db.lock",
+      "petstore.db.start.lock",
     ]);
     expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 2n]);
   });
@@ -142,14 +143,18 @@ describe("a restore", () => {
     writeFileSync(`${fresh}-journal`, "journal");
     writeFileSync(`${fresh}-wal`, "log");
     await restoreDatabase(backup, fresh);
-    expect(readdirSync(folder).filter((name) => name.startsWith("fresh.db"))).toEqual(["fresh.db", "fresh.db.lock"]);
+    expect(readdirSync(folder).filter((name) => name.startsWith("fresh.db"))).toEqual([
+      "fresh.db",
+      "fresh.db.lock",
+      "fresh.db.start.lock",
+    ]);
   });
 
   it("makes a store where there was none", async () => {
     const fresh = join(folder, "new", "petstore.db");
     expect(await restoreDatabase(backup, fresh)).toBeUndefined();
     expect(await quantityIn(fresh)).toBe(1n);
-    expect(readdirSync(join(folder, "new"))).toEqual(["petstore.db", "petstore.db.lock"]);
+    expect(readdirSync(join(folder, "new"))).toEqual(["petstore.db", "petstore.db.lock", "petstore.db.start.lock"]);
   });
 
   it("leaves no store where there was none, when it fails", async () => {

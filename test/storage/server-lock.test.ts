@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acquireServerLock, StoreHeldError } from "../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../support/folder.ts";
@@ -98,5 +100,21 @@ describe("the lock of a server", () => {
     expect(holders.length).toBe(1);
     const pid = String(holders[0]?.child.pid);
     expect(answers.filter(({ says }) => says === pid).length).toBe(4);
+  });
+
+  it("is never said to be held by an earlier holder, however long another process takes to start", async () => {
+    const file = join(folder, "petstore.db");
+    await kill((await spawnHolder(file)).child);
+    const [start, lock] = ["petstore.db.start.lock", "petstore.db.lock"].map((name) => new Sqlite(join(folder, name)));
+    start?.exec("BEGIN IMMEDIATE");
+    lock?.exec("BEGIN IMMEDIATE");
+    const refused = spawnHolder(file);
+    // Long enough for a process that does not wait. One that waits passes, however late it is.
+    await Promise.race([refused, setTimeout(1_000)]);
+    lock?.prepare("UPDATE holder SET pid = ?, token = 'other'").run(process.pid);
+    lock?.exec("COMMIT; BEGIN IMMEDIATE");
+    start?.close();
+    expect((await refused).says).toBe(String(process.pid));
+    lock?.close();
   });
 });

@@ -327,6 +327,7 @@ describe("a backup", () => {
     "petstore.db-journal",
     "petstore.db.lock",
     "petstore.db.lock-journal",
+    "petstore.db.start.lock",
     "petstore.db.before-restore",
     "petstore.db.before-restore-wal",
   ])("is refused where the store has files of its own, by whatever path: %s", async (name) => {

@@ -59,6 +59,8 @@ export interface Running {
   readonly pid: number;
   /** The next line of stdout; undefined when there are no more. */
   nextLine(): Promise<string | undefined>;
+  /** Writes to stdin, and resolves once all but what a pipe holds is read. */
+  write(text: string): Promise<void>;
   /** The stderr so far. */
   log(): string;
   /** Sends signals one after the other, and waits for the end. */
@@ -78,6 +80,7 @@ export function startPetstore(args: readonly string[], surroundings: Surrounding
   return {
     pid: child.pid ?? -1,
     nextLine: async () => (await lines.next()).value as string | undefined,
+    write: (text) => new Promise((resolve) => child.stdin.write(text, () => resolve())),
     log: () => log,
     end: (...signals) => {
       for (const signal of signals) {

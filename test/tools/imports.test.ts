@@ -16,7 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateway: ["exact-json", "http", "rpc"],
   http: ["scheduling"],
   interceptors: ["domain", "http", "rpc"],
-  observability: ["domain", "http", "interceptors", "rpc", "services"],
+  observability: ["domain", "http", "interceptors", "rpc", "scheduling", "services"],
   "rate-limit": ["domain"],
   records: ["domain", "exact-json"],
   reference: ["domain", "gateway", "http", "interceptors"],

@@ -15,8 +15,11 @@ export function addConfig(program: Command): void {
     .addHelpText("after", help)
     .action((_options, command: Command) => {
       const shown = settingKeys.map((key) => show(command, key));
+      const unused = nameOf(settingValue(command, "database") === undefined ? "database" : "db");
       process.stdout.write(
-        command.opts<{ json?: true }>().json ? `${printableJson(settingsToJson(shown))}\n` : formatSettings(shown),
+        command.opts<{ json?: true }>().json
+          ? `${printableJson(settingsToJson(shown))}\n`
+          : formatSettings(shown.filter(({ name }) => name !== unused)),
       );
     });
   addServerSettings(config);

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { maskCredentials } from "../../domain/masking.ts";
 import { usageFailure } from "../failure.ts";
 import { interruptibly, withProgress } from "../long-work.ts";
-import { printable } from "../print/terminal.ts";
+import { printable, terminalWidth, wrapWords } from "../print/terminal.ts";
 import { locationOf } from "../settings/resolve.ts";
 import { databaseUrl } from "../settings/value-type.ts";
 import { type CopiedCounts, copyStore } from "../store-file.ts";
@@ -42,7 +42,7 @@ async function copy(from: string, to: string): Promise<void> {
     withProgress("copying", (report) => copyStore(locationOf(from), locationOf(to), guard(report))),
   );
   const line = `copied ${maskCredentials(from)} to ${maskCredentials(to)}: ${describe(counts)}; both are the same`;
-  process.stdout.write(`${printable(line)}\n`);
+  process.stdout.write(`${wrapWords(printable(line), terminalWidth())}\n`);
 }
 
 /** The tables whose rows are counted in the output, with the words for one row and for several. */

@@ -4,6 +4,7 @@ import { issueCursor, type StockChange } from "../../domain/history.ts";
 import type { Store } from "../../domain/store.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
+import { formatTime } from "../print/number.ts";
 import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widthOf } from "../print/terminal.ts";
 import { withExistingStore } from "../store-file.ts";
 
@@ -159,7 +160,7 @@ export class ChangeTable {
 function toCells(change: StockChange, keyNames: ReadonlyMap<string, string>): string[] {
   const { petId, before, after, kind, keyId, reason, reference, occurredAtMs } = change;
   return [
-    `${new Date(occurredAtMs).toISOString().slice(0, 19).replace("T", " ")}Z`,
+    formatTime(occurredAtMs),
     String(petId),
     before === undefined ? "-" : String(before),
     String(after),

@@ -5,6 +5,7 @@ import type { StockedPet } from "../../domain/pet.ts";
 import { columnNames, formatCount, isWhole, orderRecord, petRecord } from "../../records/record-format.ts";
 import { type FileFormat, fileFormats } from "../../records/records.ts";
 import { usageFailure } from "../failure.ts";
+import { interruptibly } from "../long-work.ts";
 import { openRecordFile, type RecordFile } from "../record-file.ts";
 import { fileName } from "../settings/value-type.ts";
 import { type IfMissing, previewImport, withStore } from "../store-file.ts";
@@ -26,7 +27,7 @@ export function addImport(program: Command): void {
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<ImportOptions>();
-      await importFiles(options, openFiles(pets, options));
+      await interruptibly((_guard, interrupted) => importFiles(options, openFiles(pets, options, interrupted)));
     });
 }
 
@@ -42,7 +43,8 @@ interface Files {
   readonly orders: RecordFile<Order> | undefined;
 }
 
-function openFiles(pets: string | undefined, { orders, format }: ImportOptions): Files {
+function openFiles(pets: string | undefined, options: ImportOptions, interrupted: AbortSignal): Files {
+  const { orders, format } = options;
   if (pets === undefined && orders === undefined) {
     throw usageFailure("name a file of pets, or --orders FILE");
   }
@@ -50,8 +52,8 @@ function openFiles(pets: string | undefined, { orders, format }: ImportOptions):
     throw usageFailure("pets and orders cannot both come from stdin");
   }
   return {
-    pets: pets === undefined ? undefined : openRecordFile(pets, petRecord, format),
-    orders: orders === undefined ? undefined : openRecordFile(orders, orderRecord, format),
+    pets: pets === undefined ? undefined : openRecordFile(pets, petRecord, { format, interrupted }),
+    orders: orders === undefined ? undefined : openRecordFile(orders, orderRecord, { format, interrupted }),
   };
 }
 

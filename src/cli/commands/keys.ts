@@ -26,7 +26,7 @@ import {
   loadKeyStatus,
   printSecret,
 } from "../print/keys.ts";
-import { formatMinute } from "../print/number.ts";
+import { formatTime } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
 import { withExistingStore, withStore } from "../store-file.ts";
 
@@ -377,7 +377,7 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   printSecret(key, secret, options);
   if (!options.json) {
     const endMs = Math.min(Date.now() + options.grace, key.expiresAtMs ?? Number.POSITIVE_INFINITY);
-    const until = new Date(endMs).toISOString();
+    const until = formatTime(endMs);
     process.stdout.write(options.grace === 0 ? "Old secrets no longer work.\n" : `Old secrets work until ${until}.\n`);
   }
 }
@@ -402,7 +402,7 @@ function addKeysRevoke(keys: Command): void {
         id,
       );
       const text =
-        outcome === "done" ? `revoked ${id}` : `${id} was already revoked, on ${formatMinute(key.revokedAtMs ?? 0)}`;
+        outcome === "done" ? `revoked ${id}` : `${id} was already revoked, on ${formatTime(key.revokedAtMs ?? 0)}`;
       process.stdout.write(`${printable(text)}\n`);
     });
 }
@@ -451,7 +451,7 @@ function requireKnown(outcome: KeyOutcome, id: string): Exclude<KeyOutcome, { ou
 
 /** The failure of a change to a revoked key. `advice` says what to do instead. */
 function revokedFailure({ id, revokedAtMs = 0 }: Key, advice: string): Failure {
-  return new Failure(`${id} was revoked on ${formatMinute(revokedAtMs)}, for good: ${advice}`);
+  return new Failure(`${id} was revoked on ${formatTime(revokedAtMs)}, for good: ${advice}`);
 }
 
 /** The failure of a creation that an earlier attempt has already completed, although it seemed to fail. */

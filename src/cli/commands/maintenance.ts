@@ -8,7 +8,7 @@ import { describeError, Failure, isSystemError, systemFailure } from "../failure
 import { interruptibly, withProgress } from "../long-work.ts";
 import { formatByteSize } from "../print/number.ts";
 import { printable } from "../print/terminal.ts";
-import { fileName } from "../settings/value-type.ts";
+import { nameOfRealFile } from "../settings/value-type.ts";
 import { checkStore, maintenanceOf, withExistingStore } from "../store-file.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
@@ -17,7 +17,7 @@ export function addBackup(program: Command): void {
     .command("backup")
     .summary("copy the store while it is in use")
     .description("Copies the whole store, including keys, to a new file. Servers may go on reading and writing.")
-    .argument("<file>", "the copy; it must not exist yet", fileName.parse)
+    .argument("<file>", "the copy; it must not exist yet", nameOfRealFile.parse)
     .addHelpText("after", "\nExample:\n  $ petstore backup petstore-2026-06-01.db")
     .action(async (file: string, _options, command: Command) => {
       await backUp(command.optsWithGlobals<{ db: string }>().db, file);
@@ -32,7 +32,7 @@ export function addRestore(program: Command): void {
     .description(
       "Copies a backup, checks the copy, and replaces the store with it. The former store is kept beside it.",
     )
-    .argument("<file>", "the backup, as 'petstore backup' wrote it", fileName.parse)
+    .argument("<file>", "the backup, as 'petstore backup' wrote it", nameOfRealFile.parse)
     .addHelpText("after", restoreHelp)
     .action(async (file: string, _options, command: Command) => {
       await restore(file, command.optsWithGlobals<{ db: string }>().db);

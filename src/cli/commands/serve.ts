@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
@@ -8,7 +9,7 @@ import { readSmallFile } from "../arguments.ts";
 import { prepareDemo } from "../demo/demo.ts";
 import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.ts";
 import type { ServerSignals } from "../server-signals.ts";
-import { addServerSettings, settingValues } from "../settings/resolve.ts";
+import { addServerSettings, settingValues, sourceOf } from "../settings/resolve.ts";
 import type { SettingValues } from "../settings/settings.ts";
 import { showMigration } from "../store-file.ts";
 import { preventUndiciLoad } from "../undici-by-import.ts";
@@ -22,7 +23,7 @@ export function addServe(program: Command, signals: ServerSignals): void {
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const values = settingValues(command);
-      const config = readServerConfig(values);
+      const config = readServerConfig(values, command);
       await (values.demo ? serveDemo(config, signals) : serveStore(config, signals));
     });
   addServerSettings(serve);
@@ -128,14 +129,14 @@ Examples:
   $ PETSTORE_PORT=80 PETSTORE_TRUSTED_PROXY=10.0.0.0/8 petstore serve`;
 
 /** Creates the configuration of the server from the settings. Throws a `Failure` for a bad certificate or key. */
-function readServerConfig(values: SettingValues): ServerConfig {
+function readServerConfig(values: SettingValues, command: Command): ServerConfig {
   return {
     db: values.db,
     host: values.host,
     port: values.port,
     opsHost: values.opsHost,
     opsPort: values.opsPort,
-    tls: readTls(values.tlsCert, values.tlsKey),
+    tls: readTls(values, command),
     reflection: !values.noReflection,
     baseUrls: { production: values.baseUrl, staging: values.stagingBaseUrl },
     corsOrigins: values.corsOrigin,
@@ -153,18 +154,37 @@ function readServerConfig(values: SettingValues): ServerConfig {
   };
 }
 
-function readTls(certFile: string | undefined, keyFile: string | undefined): ServerConfig["tls"] {
+function readTls({ tlsCert: certFile, tlsKey: keyFile }: SettingValues, command: Command): ServerConfig["tls"] {
   if (certFile === undefined && keyFile === undefined) {
     return undefined;
   }
   if (certFile === undefined || keyFile === undefined) {
-    throw usageFailure("--tls-cert and --tls-key go together");
+    const { kind, place } = sourceOf(command, certFile === undefined ? "tlsKey" : "tlsCert");
+    throw usageFailure(`${kind === "file" ? `${place}: ` : ""}--tls-cert and --tls-key go together`);
   }
   const tls = { cert: readSmallFile(certFile), key: readSmallFile(keyFile) };
+  const key = parsePem(() => createPrivateKey(tls.key), `${keyFile} for TLS: ${describeBadKey(tls.key)}`);
+  const certificate = parsePem(() => new X509Certificate(tls.cert), `${certFile} for TLS: no certificate in PEM`);
+  if (!certificate.checkPrivateKey(key)) {
+    throw new Failure(`cannot use ${certFile} with ${keyFile} for TLS: the key is not that of the certificate`);
+  }
   try {
     createSecureContext(tls);
   } catch (error) {
     throw systemFailure(`use ${certFile} with ${keyFile} for TLS`, error);
   }
   return tls;
+}
+
+/** Throws a `Failure` in place of OpenSSL's errors, most of which name what failed within OpenSSL. */
+function parsePem<T>(parse: () => T, failure: string): T {
+  try {
+    return parse();
+  } catch {
+    throw new Failure(`cannot use ${failure}`);
+  }
+}
+
+function describeBadKey(pem: string): string {
+  return /\bENCRYPTED\b/.test(pem) ? "the key is encrypted; give one without a passphrase" : "no private key in PEM";
 }

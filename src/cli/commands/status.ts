@@ -9,7 +9,7 @@ import {
   type StreamsStatus,
   type WebhooksStatus,
 } from "../ops-client.ts";
-import { formatAgo, formatByteSize, formatCount, formatElapsed, formatMinute } from "../print/number.ts";
+import { formatAgo, formatByteSize, formatCount, formatElapsed, formatTime } from "../print/number.ts";
 import { formatLabelledLines, formatTable, printableJson } from "../print/terminal.ts";
 import { addSettings, type Source, settingValue, sourceOf } from "../settings/resolve.ts";
 
@@ -97,7 +97,7 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
     ...(limits.shared === undefined ? [] : [["counted by", describeShared(limits.shared, nowMs)] as const]),
     ...(streams === undefined ? [] : [["streams", describeStreams(streams)] as const]),
     ...(webhooks === undefined ? [] : [["webhooks", describeWebhooks(webhooks)] as const]),
-    ["keys", plans.join(", ") || "none"],
+    ["keys", plans.join(", ") || (db.error === undefined ? "none" : "not known")],
     ...(servers ?? []).map((server): [string, string] => ["server", describeServer(server, nowMs)]),
     ["log level", logLevel],
   ]);
@@ -111,7 +111,7 @@ export function formatServers(servers: readonly ServerLine[], nowMs: number): st
   const rows = servers.map(({ id, version, startedAt, lastSeenAt }) => [
     id,
     version,
-    formatMinute(Date.parse(startedAt)),
+    formatTime(Date.parse(startedAt)),
     formatAgo(Date.parse(lastSeenAt), nowMs),
   ]);
   return formatTable([["ID", "VERSION", "STARTED", "LAST SEEN"], ...rows]);
@@ -138,10 +138,11 @@ function describeServer({ id, version, startedAt, lastSeenAt }: ServerLine, nowM
   return `${id}, ${version}, up ${up}, seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
 }
 
-function describeStore({ path, fileBytes, walBytes, error }: StoreStatus): string {
+function describeStore({ path, fileBytes, walBytes, freeBytes, error }: StoreStatus): string {
   const size = fileBytes === undefined ? [] : [formatByteSize(fileBytes)];
   const log = walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`];
-  return [path, ...size, ...log, ...(error === undefined ? [] : [error])].join(", ");
+  const free = freeBytes === undefined ? [] : [`${formatByteSize(freeBytes)} free on its disk`];
+  return [path, ...size, ...log, ...free, ...(error === undefined ? [] : [error])].join(", ");
 }
 
 function describeStreams({ open, most, keysAtMost, refused }: StreamsStatus): string {
@@ -159,7 +160,7 @@ function describeBackup({ lastBackupAt }: StoreStatus, nowMs: number): string {
     return lastBackupAt === null ? "none yet" : "unknown";
   }
   const takenAtMs = Date.parse(lastBackupAt);
-  return Number.isNaN(takenAtMs) ? "unknown" : `${formatMinute(takenAtMs)}, ${formatAgo(takenAtMs, nowMs)}`;
+  return Number.isNaN(takenAtMs) ? "unknown" : `${formatTime(takenAtMs)}, ${formatAgo(takenAtMs, nowMs)}`;
 }
 
 const help = `

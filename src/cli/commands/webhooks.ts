@@ -16,7 +16,7 @@ import { sendPost } from "../../webhooks/post.ts";
 import { isSealed, SecretBox } from "../../webhooks/secret-box.ts";
 import { argument, parsePetIds, parseQuantity, parseWebhookUrl } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
-import { formatMinute } from "../print/number.ts";
+import { formatTime } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
 import { attemptToJson, formatAttempts, formatWebhooks, printSigningSecret, webhookToJson } from "../print/webhooks.ts";
 import { addSettings } from "../settings/resolve.ts";
@@ -267,7 +267,7 @@ function addWebhooksPause(webhooks: Command): void {
       const nowMs = Date.now();
       const { paused } = requireWebhook(await store.pauseWebhook(id, "operator", nowMs), id);
       const atMs = paused?.atMs ?? nowMs;
-      return atMs === nowMs ? `paused ${id}` : `${id} was already paused, on ${formatMinute(atMs)}`;
+      return atMs === nowMs ? `paused ${id}` : `${id} was already paused, on ${formatTime(atMs)}`;
     },
   });
 }

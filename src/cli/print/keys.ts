@@ -1,15 +1,17 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
-import { formatAgo, formatCount, formatMinute, formatRemaining, formatRoughRemaining, timeToJson } from "./number.ts";
+import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
 import {
   formatLabelledLines,
   formatTable,
   type LabelledLine,
   printable,
   printableJsonLine,
+  terminalWidth,
   truncate,
   widthOf,
+  wrapWords,
 } from "./terminal.ts";
 
 /** A key, what it has used of its limits, and the deprecated operations that it calls. */
@@ -77,10 +79,11 @@ function windowToJson({ limit, remaining, resetAtMs }: WindowState): object {
 
 /** Prints a key's new secret: as JSON for programs, or with a warning for people. */
 export function printSecret(key: Key, secret: string, { json }: { readonly json?: true }): void {
+  const advice = `This is the ${key.plan} key ${printable(key.id)}. Keep it now: it is shown only once.`;
   process.stdout.write(
     json
       ? `${printableJsonLine({ id: key.id, key: secret, plan: key.plan })}\n`
-      : `${secret}\n\nThis is the ${key.plan} key ${printable(key.id)}. Keep it now: it is shown only once.\n`,
+      : `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`,
   );
 }
 
@@ -102,7 +105,7 @@ export function formatKey(status: KeyStatus, oldSecretEnds: readonly number[], n
     ["state", describeState(status, nowMs)],
     ["plan", describePlan(key)],
     ["scopes", describeScopes(key)],
-    ["created", formatMinute(key.createdAtMs)],
+    ["created", formatTime(key.createdAtMs)],
     ["expires", describeEnd(key)],
     ...oldSecretEnds.map((endMs): LabelledLine => ["old secret", `works until ${describeEndOf(endMs, nowMs)}`]),
     ["last used", lastUsedAtMs === undefined ? "never" : describeMoment(lastUsedAtMs, nowMs)],
@@ -136,7 +139,7 @@ function describeScopes(key: Pick<KeySettings, "scopes">): string {
 }
 
 function describeEnd({ expiresAtMs }: Pick<KeySettings, "expiresAtMs">): string {
-  return expiresAtMs === undefined ? "never" : formatMinute(expiresAtMs);
+  return expiresAtMs === undefined ? "never" : formatTime(expiresAtMs);
 }
 
 /** Such as `12 of 60, resets in 41s`. */
@@ -149,13 +152,13 @@ function describeBan({ limits: { ban } }: KeyStatus, nowMs: number): string {
   return ban === undefined ? "none" : `until ${describeEndOf(ban.endsAtMs, nowMs)}; step ${ban.step}`;
 }
 
-/** Such as `2026-06-01 12:00Z, in 3h 12m`. */
+/** Such as `2026-06-01 12:00:00Z, in 3h 12m`. */
 function describeEndOf(endMs: number, nowMs: number): string {
-  return `${formatMinute(endMs)}, in ${formatRemaining(endMs - nowMs)}`;
+  return `${formatTime(endMs)}, in ${formatRemaining(endMs - nowMs)}`;
 }
 
 function describeMoment(timeMs: number, nowMs: number): string {
-  return `${formatMinute(timeMs)}, ${formatAgo(timeMs, nowMs)}`;
+  return `${formatTime(timeMs)}, ${formatAgo(timeMs, nowMs)}`;
 }
 
 /** How to write a table of keys. */
@@ -179,8 +182,8 @@ const lastUsed: Column = {
   toCell: ({ key: { lastUsedAtMs } }, nowMs) => (lastUsedAtMs === undefined ? "-" : formatAgo(lastUsedAtMs, nowMs)),
 };
 const minute: Column = { title: "MINUTE", toCell: ({ limits }) => formatUse(limits.minute) };
-const expires: Column = { title: "EXPIRES", toCell: ({ key }) => formatTime(key.expiresAtMs) };
-const created: Column = { title: "CREATED", toCell: ({ key }) => formatTime(key.createdAtMs) };
+const expires: Column = { title: "EXPIRES", toCell: ({ key }) => formatTimeIfAny(key.expiresAtMs) };
+const created: Column = { title: "CREATED", toCell: ({ key }) => formatTimeIfAny(key.createdAtMs) };
 const scope: Column = {
   title: "SCOPES",
   toCell: ({ key }) => (key.scopes.length === scopes.length ? "all" : key.scopes.join(",")),
@@ -261,8 +264,8 @@ function formatLimit(limit: number): string {
   return limit % 1_000 === 0 ? `${limit / 1_000}k` : String(limit);
 }
 
-function formatTime(timeMs: number | undefined): string {
-  return timeMs === undefined ? "-" : formatMinute(timeMs);
+function formatTimeIfAny(timeMs: number | undefined): string {
+  return timeMs === undefined ? "-" : formatTime(timeMs);
 }
 
 const nameColumn = columns.indexOf(name);

@@ -7,14 +7,16 @@ export function formatCount(count: number): string {
 export function formatByteSize(bytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1_024 ** power).toFixed(1)} ${units[power]}`;
+  return power === 0
+    ? `${bytes} ${bytes === 1 ? "byte" : "bytes"}`
+    : `${(bytes / 1_024 ** power).toFixed(1)} ${units[power]}`;
 }
 
 const unitSeconds = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
-/** A moment in UTC, to the minute, such as `2026-06-01 12:00Z`. */
-export function formatMinute(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 16).replace("T", " ")}Z`;
+/** A moment in UTC, to the second, such as `2026-06-01 12:00:00Z`. */
+export function formatTime(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
 /** A moment for programs, in ISO 8601; null if there is none. */

@@ -35,6 +35,20 @@ export function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns : undefined;
 }
 
+/** Breaks a text between words into lines of at most `width` columns. A longer word has a line of its own. */
+export function wrapWords(text: string, width = Infinity): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) {
+      lines[lines.length - 1] = `${line} ${word}`;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines.join("\n");
+}
+
 /** A line about one thing: its name, and the text. */
 export type LabelledLine = readonly [label: string, text: string];
 

@@ -1,7 +1,7 @@
 import { type DeliveryAttempt, stateOfWebhook, type Webhook } from "../../domain/webhook.ts";
 import { rawJson } from "../../exact-json/parse.ts";
-import { formatAgo, timeToJson } from "./number.ts";
-import { formatTable, printable, printableJsonLine } from "./terminal.ts";
+import { formatAgo, formatTime, timeToJson } from "./number.ts";
+import { formatTable, printable, printableJsonLine, terminalWidth, wrapWords } from "./terminal.ts";
 
 /** A webhook with its secret, which is shown once. */
 interface NewSecret {
@@ -12,10 +12,9 @@ interface NewSecret {
 
 /** Prints a webhook's new secret: as JSON for programs, or with a warning for people. */
 export function printSigningSecret({ id, url, secret }: NewSecret, { json }: { readonly json?: true }): void {
+  const advice = `This signs the requests of ${printable(id)}. Keep it now: it is shown only once.`;
   process.stdout.write(
-    json
-      ? `${printableJsonLine({ id, url, secret })}\n`
-      : `${secret}\n\nThis signs the requests of ${printable(id)}. Keep it now: it is shown only once.\n`,
+    json ? `${printableJsonLine({ id, url, secret })}\n` : `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`,
   );
 }
 
@@ -81,7 +80,7 @@ export function formatAttempts(attempts: readonly DeliveryAttempt[], width: numb
     return "Nothing was delivered yet.\n";
   }
   const rows = attempts.map(({ atMs, changes, durationMs, fault, status }) => [
-    `${new Date(atMs).toISOString().slice(0, 19).replace("T", " ")}Z`,
+    formatTime(atMs),
     String(changes),
     formatDuration(durationMs),
     fault ?? `delivered, ${status}`,

@@ -216,6 +216,10 @@ export function chooseStore(program: Command): void {
   }
   const [ofFile, ofUrl] = [rankOf(program, "db"), rankOf(program, "database")];
   if (ofFile === ofUrl) {
+    const [file, url] = [sourceOf(program, "db"), sourceOf(program, "database")];
+    if (url.kind === "file") {
+      throw usageFailure(`${url.place}: 'database' and 'db' (${file.place}) both name the store: give one of them`);
+    }
     throw usageFailure(
       "--db is short for --database sqlite:FILE: give one of them, also by PETSTORE_DB and PETSTORE_DATABASE",
     );

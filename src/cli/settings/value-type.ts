@@ -60,6 +60,17 @@ export const fileName: ValueType<string> = {
   parse: argument((given) => (given.includes("\0") ? undefined : given || undefined), "the name of a file"),
 };
 
+/** A file that cannot be stdin or stdout, which `-` stands for in other commands. */
+export const nameOfRealFile: ValueType<string> = {
+  ...fileName,
+  parse: (given, former) => {
+    if (given === "-") {
+      throw new InvalidArgumentError("It must be the name of a file, and not stdin or stdout.");
+    }
+    return fileName.parse(given, former);
+  },
+};
+
 /** The bytes of a key for AES-256, written in base64. */
 export const secretKey: ValueType<Uint8Array> = {
   placeholder: "<key>",
@@ -93,7 +104,10 @@ export const timeout = duration(
 /** How long something is kept, in milliseconds; infinity for ever. */
 export const retention: ValueType<number> = {
   ...duration(
-    argument((given) => (given === "forever" ? Infinity : parseDuration(given)), `${durationForm}, or forever`),
+    argument(
+      (given) => (given === "forever" ? Infinity : parseDuration(given) || undefined),
+      `${durationForm}, and not zero, or forever`,
+    ),
   ),
   write: (value) => (value === Infinity ? "forever" : writeDuration(value)),
 };

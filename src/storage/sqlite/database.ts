@@ -26,7 +26,9 @@ export function prepareDatabase(file: string, options: DatabaseOptions = {}): st
     const path = resolveStore(file, options.ifMissing ?? "create");
     const connection = new Connection(path, options);
     try {
-      assertUsable(connection, file);
+      if (assertUsable(connection, file) === "empty" && options.ifMissing === "refuse") {
+        throw new StoreFileError(`${file}: empty, and no store yet`);
+      }
       connection.pragma("journal_mode = WAL");
       migrateUnserved(connection, file, options);
     } finally {

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { Connection, isBusy } from "./connection.ts";
-import { lockFileOf, resolveDatabase, resolveStore, StoreFileError, toStoreFileError } from "./store-file.ts";
+import { Connection, type ConnectionOptions, isBusy } from "./connection.ts";
+import {
+  lockFileOf,
+  resolveDatabase,
+  resolveStore,
+  StoreFileError,
+  startLockFileOf,
+  toStoreFileError,
+} from "./store-file.ts";
 
 /** Another process serves this store. */
 export class StoreHeldError extends Error {
@@ -24,15 +31,17 @@ export interface ServerLock {
  * happens. Throws `StoreHeldError` and `StoreFileError`.
  *
  * The lock is an open write transaction on a small database beside the store, which is never removed. The process first
- * commits its id there, since others see only what is committed. Another process may commit its own id in between. So
- * the two steps repeat until the transaction is open and the id is the process's own.
+ * commits its id there, since others see only what is committed. A second lock, on another such database, lets processes
+ * take both steps one after another. So the id that a refused process reads is that of the holder.
  */
 export function acquireServerLock(file: string): ServerLock {
-  const path = resolveDatabase(lockFileOf(resolveStore(file, "create")), "create");
+  const store = resolveStore(file, "create");
+  const turn = openLockFile(startLockFileOf(store), (connection) => connection.run("BEGIN IMMEDIATE"));
   try {
-    return lock(path, file);
-  } catch (error) {
-    throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
+    const connection = openLockFile(lockFileOf(store), (each) => hold(each, file), { busyTimeoutMs: 100 });
+    return { release: () => connection.close() };
+  } finally {
+    turn.close();
   }
 }
 
@@ -50,29 +59,29 @@ export function lockUnserved(file: string, ending: string): ServerLock {
   }
 }
 
-function lock(path: string, file: string): ServerLock {
-  const connection = new Connection(path, { busyTimeoutMs: 100 });
+/** Opens a lock file, which is created if it is missing, and takes its lock. Throws `StoreHeldError`, `StoreFileError`. */
+function openLockFile(file: string, take: (connection: Connection) => void, options?: ConnectionOptions): Connection {
+  const path = resolveDatabase(file, "create");
+  let connection: Connection | undefined;
   try {
-    hold(connection, file);
+    connection = new Connection(path, options);
+    take(connection);
+    return connection;
   } catch (error) {
-    connection.close();
-    throw error;
+    connection?.close();
+    throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
   }
-  return { release: () => connection.close() };
 }
 
+/** The steps repeat because a process of an earlier version does not wait for its turn, and may commit its own id. */
 function hold(connection: Connection, file: string): void {
   const token = randomUUID();
-  let suspected: string | undefined;
   for (;;) {
     if (!begin(connection)) {
       const holder = readHolder(connection);
-      // A process that is about to commit its id has the transaction open, too. The file then names an earlier process.
-      // So the lock counts as held only when two reads in a row find the same holder.
-      if (holder !== undefined && holder.token !== token && holder.token === suspected) {
+      if (holder !== undefined && holder.token !== token) {
         throw new StoreHeldError(file, Number(holder.pid));
       }
-      suspected = holder?.token;
     } else if (readHolder(connection)?.token === token) {
       return;
     } else {

@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /** Why a file cannot be used as the store. The message is one line for the operator. */
@@ -8,20 +19,36 @@ export class StoreFileError extends Error {
 
 /** Wraps any other error in a `StoreFileError` that names the file and the reason. */
 export function toStoreFileError(error: unknown, file: string): StoreFileError {
-  return error instanceof StoreFileError ? error : new StoreFileError(`${file}: ${reasonOf(error)}`, { cause: error });
+  return error instanceof StoreFileError
+    ? error
+    : new StoreFileError(`${file}: ${reasonOf(error, file)}`, { cause: error });
 }
 
-/** Plainer than SQLite's own messages. Source: https://sqlite.org/rescode.html */
+/** Plainer than SQLite's own messages, and Node's. Source: https://sqlite.org/rescode.html */
 const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission denied; see that whoever runs this may read and write it, and its folder",
   SQLITE_NOTADB: "not a SQLite database",
   SQLITE_CANTOPEN: "cannot be opened; see that whoever runs this may read and write it, and its folder",
   SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
 };
 
-function reasonOf(error: unknown): string {
+const readOnlyMedia =
+  "on read-only media, and a store needs files beside it that can be written; copy it, and the file that ends in -wal if there is one, to another folder, and name the copy";
+
+function reasonOf(error: unknown, file: string): string {
   const { code = "", message } = error as Error & { readonly code?: string };
-  const [primary = ""] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
-  return reasons[primary] ?? message;
+  const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
+  const mayBeReadOnly = ["EROFS", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(primary);
+  return mayBeReadOnly && isOnReadOnlyMedia(file) ? readOnlyMedia : (reasons[primary] ?? message);
+}
+
+function isOnReadOnlyMedia(file: string): boolean {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS";
+  }
 }
 
 /**
@@ -144,6 +171,11 @@ export function lockFileOf(path: string): string {
   return `${path}.lock`;
 }
 
+/** The lock file that lets processes take the lock of the server one after another. It is a database, too. */
+export function startLockFileOf(path: string): string {
+  return `${path}.start.lock`;
+}
+
 /** The name under which a restore keeps the store that it replaces. */
 export function keptFileOf(path: string): string {
   return `${path}.before-restore`;
@@ -151,7 +183,7 @@ export function keptFileOf(path: string): string {
 
 /** Whether a name leads to the store at a real path, or to a file that may be made beside it. */
 export function belongsToStore(name: string, path: string): boolean {
-  const files = [path, lockFileOf(path), keptFileOf(path)];
+  const files = [path, lockFileOf(path), startLockFileOf(path), keptFileOf(path)];
   return files.flatMap((file) => [file, ...sqliteSuffixes.map((end) => file + end)]).includes(truePathOf(name));
 }
 

@@ -112,8 +112,37 @@ describe.concurrent("a setting", () => {
     expect(stdout).toMatch(/^SETTING +FROM +VALUE\ndb +default +data\/petstore\.db\n/);
     expect(stdout).toMatch(/^tls-key +petstore\.yaml:1 +\*{8}$/m);
     expect(stdout).toMatch(/^log-level +--log-level +warn$/m);
-    expect(stdout.trim().split("\n").length).toBe(settingKeys.length + 1);
+    expect(stdout.trim().split("\n").length).toBe(settingKeys.length);
     expect(stdout).not.toContain("a.pem");
+  });
+});
+
+it.concurrent.for<[flag: string, value: string]>([
+  ["--db", "a.db"],
+  ["--database", "sqlite:a.db"],
+  ["--database", "postgres://db.example/petstore"],
+])("the store has one row: %s %s", async ([flag, value]) => {
+  using folder = createFolder();
+  const { stdout } = await petstore(["config", flag, value], { cwd: folder.path });
+  const rows = stdout.split("\n").filter((line) => /^(db|database) /.test(line));
+  expect(rows.map((row) => row.split(/ +/))).toEqual([[flag.slice(2), flag, value]]);
+});
+
+it.concurrent.for<[text: string, line: string]>([
+  [
+    "host: a\ndb: a.db\ndatabase: sqlite:b.db",
+    "3: 'database' and 'db' (a.yaml:2) both name the store: give one of them",
+  ],
+  ["host: a\ntls-cert: a.pem", "2: --tls-cert and --tls-key go together"],
+  ["tls-key: a.pem", "1: --tls-cert and --tls-key go together"],
+])("settings of a file that do not go together are reported with their place: %j", async ([text, line]) => {
+  using folder = createFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, "a.yaml"), `${text}\n`);
+  expect(await petstore(["serve", "--config", "a.yaml"], { cwd })).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `petstore: a.yaml:${line}\n`,
   });
 });
 

@@ -155,7 +155,7 @@ describe("petstore copy refuses, in one line", () => {
     const by = ["sh", "-c", `ulimit -f 1000; exec "$0" "$@"`];
     const full = await petstore(["copy", "--from", toUrl(from), "--to", toUrl(to)], { by });
     expectRefused(full, /b\.db: (database or disk is full|disk I\/O error)/);
-    expect(readdirSync(folder)).toEqual(["b.db.lock"]);
+    expect(readdirSync(folder)).toEqual(["b.db.lock", "b.db.start.lock"]);
   });
 });
 

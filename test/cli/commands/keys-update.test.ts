@@ -87,7 +87,7 @@ describe("an update of a key", () => {
       "lets it end never",
       { expiresAtMs: Date.UTC(2026, 5, 1, 12) },
       "--no-expiry",
-      "expires never (was 2026-06-01 12:00Z)",
+      "expires never (was 2026-06-01 12:00:00Z)",
       { expiresAtMs: undefined },
     ],
   ])("%s", async ([, former, flags, says, changed]) => {
@@ -101,7 +101,7 @@ describe("an update of a key", () => {
     const cwd = await createStore({ expiresAtMs: Date.now() - 5_000 });
     const beforeMs = Date.now();
     const { stdout } = await update(cwd, "--expires-in 30d");
-    expect(stdout).toMatch(/^updated key_\w+: expires \S+ \d\d:\d\dZ \(was \S+ \d\d:\d\dZ\)\n$/);
+    expect(stdout).toMatch(/^updated key_\w+: expires \S+ \d\d:\d\d:\d\dZ \(was \S+ \d\d:\d\d:\d\dZ\)\n$/);
     const setAtMs = Number((await readKey(cwd))?.expiresAtMs) - 30 * 86_400_000;
     expect(setAtMs).toBeGreaterThanOrEqual(beforeMs);
     expect(setAtMs).toBeLessThanOrEqual(Date.now());
@@ -166,7 +166,7 @@ describe("an update of a key that cannot be", () => {
 
   it("is refused for a revoked key", async () => {
     const cwd = await createStore({ revokedAtMs: Date.UTC(2026, 5, 1, 12) });
-    const line = `${id} was revoked on 2026-06-01 12:00Z, for good: create a new key`;
+    const line = `${id} was revoked on 2026-06-01 12:00:00Z, for good: create a new key`;
     expect(await update(cwd, "--name New")).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
     expect(await readKey(cwd)).toMatchObject({ name: "Old" });
   });

@@ -86,12 +86,10 @@ it("revokes a key for good, and says when it was revoked already", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
   const outcome = (stdout: string) => ({ code: 0, stdout, stderr: "" });
-  const time = () => `${new Date().toISOString().slice(0, 16).replace("T", " ")}Z`;
-  const before = time();
   expect(await petstore(["keys", "revoke", id], { cwd })).toEqual(outcome(`revoked ${id}\n`));
-  const revokedOn = `(${RegExp.escape(before)}|${RegExp.escape(time())})`;
   const [{ revokedAt } = {}] = await listKeys(cwd, "--all");
   expect(revokedAt).toEqual(expect.any(String));
+  const revokedOn = `${String(revokedAt).slice(0, 19).replace("T", " ")}Z`;
   const again = await petstore(["keys", "revoke", id], { cwd });
   expect(again).toEqual(outcome(expect.stringMatching(`^${id} was already revoked, on ${revokedOn}\n$`)));
   expect((await listKeys(cwd, "--all"))[0]?.revokedAt).toBe(revokedAt);
@@ -111,9 +109,9 @@ it("says how long the old secrets of a rotated key work", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
   const later = await petstore(["keys", "rotate", id, "--grace", "1h"], { cwd });
-  expect(later.stdout).toMatch(/\nOld secrets work until \d{4}-\d\d-\d\dT[\d:.]+Z\.\n$/);
+  expect(later.stdout).toMatch(/\nOld secrets work until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\.\n$/);
   const shown = await petstore(["keys", "show", id], { cwd });
-  expect(shown.stdout).toMatch(/\nold secret {2}works until \d{4}-\d\d-\d\d \d\d:\d\dZ, in (1h|59m \d+s)\n/);
+  expect(shown.stdout).toMatch(/\nold secret {2}works until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, in (1h|59m \d+s)\n/);
   const json = JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
   expect(json.oldSecrets).toEqual([{ expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }]);
   const now = await petstore(["keys", "rotate", id, "--grace", "0s"], { cwd });
@@ -126,7 +124,7 @@ it("names no end of an old secret that is later than the key's own, and none of 
   const { id } = await createKey(cwd, "--plan", "free", "--expires-in", "1h");
   const [{ expiresAt } = {}] = await listKeys(cwd);
   const rotation = await petstore(["keys", "rotate", id, "--grace", "24h"], { cwd });
-  expect(rotation.stdout).toMatch(`\nOld secrets work until ${expiresAt}.\n`);
+  expect(rotation.stdout).toMatch(`\nOld secrets work until ${String(expiresAt).slice(0, 19).replace("T", " ")}Z.\n`);
   const show = async () => JSON.parse((await petstore(["keys", "show", id, "--json"], { cwd })).stdout);
   expect(await show()).toMatchObject({ oldSecrets: [{ expiresAt }] });
   await petstore(["keys", "revoke", id], { cwd });
@@ -307,7 +305,7 @@ it("shows all columns in its wide form", async () => {
   await createKey(cwd, "--plan", "free", "--scope", "pets:read", "--expires-in", "30d");
   const { stdout } = await petstore(["keys", "list", "--wide"], { cwd });
   expect(stdout).toMatch(/^ID +NAME +PLAN +SCOPES +CREATED +EXPIRES +MINUTE +DAY +LAST USED +STATE\n/);
-  expect(stdout).toMatch(/ pets:read +\S+ \d\d:\d\dZ +\S+ \d\d:\d\dZ +0\/60 .* ends in \d\dd\n$/);
+  expect(stdout).toMatch(/ pets:read +\S+ \d\d:\d\d:\d\dZ +\S+ \d\d:\d\d:\d\dZ +0\/60 .* ends in \d\dd\n$/);
 });
 
 it("shows all of one key", async () => {
@@ -325,7 +323,7 @@ it("shows all of one key", async () => {
   await store.saveUsage(firstSave({ keyId: id, usage, lastUsedAtMs: nowMs, deprecatedCalls }));
   await store.close();
   const { stdout } = await petstore(["keys", "show", id], { cwd });
-  const time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ";
+  const time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ";
   const lines = [
     `id          ${id}`,
     "name        Till 3",

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Sqlite from "better-sqlite3";
@@ -84,9 +84,14 @@ it.for<[args: string, stderr: string]>([
   ["serve --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
   ["keys list --db backup.db", "backup.db: written by a newer version of petstore; use that one"],
   ["check --db none.db", "none.db: there is no such store"],
+  ...["check", "export", "keys list", "backup copy.db"].map((command): [string, string] => [
+    `${command} --db data/empty.db`,
+    "data/empty.db: empty, and no store yet",
+  ]),
 ])("refuses an unusable file in one line: petstore %s", async ([args, line]) => {
   const cwd = await createStore();
   tamper(join(cwd, "backup.db"), "PRAGMA user_version = 99");
+  writeFileSync(join(cwd, "data/empty.db"), "");
   const before = readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"));
   expect(await petstore(args.split(" "), { cwd })).toEqual({ code: 1, stdout: "", stderr: `petstore: ${line}\n` });
   expect(readdirSync(join(cwd, "data")).filter((name) => !name.endsWith(".lock"))).toEqual(before);

@@ -1,6 +1,10 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
+import { createCertificate } from "../../support/certificate.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, type Running, type Surroundings, startPetstore } from "../../support/petstore.ts";
 
@@ -24,6 +28,29 @@ it("says where it listens, and ends with 0 on SIGTERM", async () => {
   expect(operatorLine).toMatch(/^petstore operator port on http:\/\/127\.0\.0\.1:\d+$/);
   expect((await fetch(`${operatorLine.split(" ").at(-1)}/readyz`)).status).toBe(200);
   expect(await server.end("SIGTERM")).toBe(0);
+});
+
+it.for<[cert: string, key: string, failure: string]>([
+  ["empty.pem", "key.pem", "use empty.pem for TLS: no certificate in PEM"],
+  ["key.pem", "key.pem", "use key.pem for TLS: no certificate in PEM"],
+  ["cert.pem", "cert.pem", "use cert.pem for TLS: no private key in PEM"],
+  ["cert.pem", "other.pem", "use cert.pem with other.pem for TLS: the key is not that of the certificate"],
+  ["cert.pem", "locked.pem", "use locked.pem for TLS: the key is encrypted; give one without a passphrase"],
+  ["folder", "key.pem", "read folder: it is a folder"],
+])("refuses the certificate %s with the key %s", async ([cert, key, failure]) => {
+  const cwd = createFolder();
+  createCertificate(cwd);
+  const encoding = { type: "pkcs8", format: "pem" } as const;
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  writeFileSync(join(cwd, "empty.pem"), "");
+  writeFileSync(join(cwd, "other.pem"), privateKey.export(encoding));
+  writeFileSync(join(cwd, "locked.pem"), privateKey.export({ ...encoding, cipher: "aes-256-cbc", passphrase: "a" }));
+  mkdirSync(join(cwd, "folder"));
+  expect(await petstore(["serve", ...freePorts, "--tls-cert", cert, "--tls-key", key], { cwd })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `petstore: cannot ${failure}\n`,
+  });
 });
 
 it("counts a signal that comes twice at once, as through npm, as one", async () => {

@@ -50,7 +50,7 @@ it("shows a server at a glance", () => {
 api        http://127.0.0.1:8080
 operator   http://127.0.0.1:9090
 store      /data/petstore.db, 12.0 MiB, log 0 bytes
-backup     2026-05-31 22:30Z, 4h ago
+backup     2026-05-31 22:30:00Z, 4h ago
 calls      12,345, 3.3/s in the last minute, 2 failed
 limits     12,000 admitted, 40 refused, 5 banned
 streams    1,042 of 8,192 open, 2 keys have all they may, 7 refused
@@ -69,8 +69,8 @@ it("shows an older server, which tells of no streams and webhooks", () => {
 it.each<[string, ServerStatus["db"], string[]]>([
   [
     "that was never backed up",
-    { path: "a", fileBytes: 1, walBytes: 2, lastBackupAt: null },
-    ["a, 1 bytes, log 2 bytes", "none yet"],
+    { path: "a", fileBytes: 1, walBytes: 2, freeBytes: 3_221_225_472, lastBackupAt: null },
+    ["a, 1 byte, log 2 bytes, 3.0 GiB free on its disk", "none yet"],
   ],
   [
     "that does not answer",
@@ -83,15 +83,23 @@ it.each<[string, ServerStatus["db"], string[]]>([
   expect(lines.slice(3, 5)).toEqual([`store      ${store}`, `backup     ${backup}`]);
 });
 
+it.each<[what: string, error: string | undefined, shown: string]>([
+  ["none, where there are none", undefined, "none"],
+  ["not known, while the store does not answer", "the store does not answer", "not known"],
+])("shows the keys as %s", (_what, error, shown) => {
+  const db = { path: "a", ...(error !== undefined && { error }) };
+  expect(formatStatus({ ...status, db, keys: { byPlan: {} } }, 0)).toMatch(new RegExp(`^keys +${shown}$`, "m"));
+});
+
 it("shows the servers that share a database", () => {
   const servers = [
     { id: "a", version: "0.4.0", startedAt: "2026-06-01T00:00:00.000Z", lastSeenAt: "2026-06-01T03:12:06.000Z" },
     { id: "b", version: "0.10.0", startedAt: "2026-05-30T23:59:00.000Z", lastSeenAt: "2026-06-01T02:12:06.000Z" },
   ];
   expect(formatServers(servers, Date.parse("2026-06-01T03:12:07.000Z"))).toBe(
-    `ID  VERSION  STARTED            LAST SEEN
-a   0.4.0    2026-06-01 00:00Z  1s ago
-b   0.10.0   2026-05-30 23:59Z  1h ago
+    `ID  VERSION  STARTED               LAST SEEN
+a   0.4.0    2026-06-01 00:00:00Z  1s ago
+b   0.10.0   2026-05-30 23:59:00Z  1h ago
 `,
   );
   expect(formatServers([], 0)).toBe("There are no servers.\n");

@@ -246,7 +246,7 @@ describe("webhooks pause, resume, rotate-secret and delete", () => {
     const { id, secret } = await create(db);
     const stdoutOf = async (...args: string[]) => (await run(db, ...args)).stdout;
     expect(await stdoutOf("pause", id)).toBe(`paused ${id}\n`);
-    expect(await stdoutOf("pause", id)).toMatch(/^whk_\w+ was already paused, on \d{4}-\d\d-\d\d \d\d:\d\dZ\n$/);
+    expect(await stdoutOf("pause", id)).toMatch(/^whk_\w+ was already paused, on \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\n$/);
     expect(JSON.parse(await stdoutOf("list", "--json"))).toMatchObject([
       { state: "paused", paused: { reason: "operator", at: time } },
     ]);

@@ -50,5 +50,11 @@ it("writes how long ago a moment was in one unit", () => {
 });
 
 it("writes a size for people", () => {
-  expect([0, 1_023, 1_536, 12_582_912].map(formatByteSize)).toEqual(["0 bytes", "1023 bytes", "1.5 KiB", "12.0 MiB"]);
+  expect([0, 1, 1_023, 1_536, 12_582_912].map(formatByteSize)).toEqual([
+    "0 bytes",
+    "1 byte",
+    "1023 bytes",
+    "1.5 KiB",
+    "12.0 MiB",
+  ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { printable, printableJson, printableJsonLine } from "../../../src/cli/print/terminal.ts";
+import { printable, printableJson, printableJsonLine, wrapWords } from "../../../src/cli/print/terminal.ts";
 
 describe("a text on a terminal", () => {
   it.each<[name: string, text: string, expected: string]>([
@@ -11,6 +11,14 @@ describe("a text on a terminal", () => {
   ])("%s", (_name, text, expected) => {
     expect(printable(text)).toBe(expected);
   });
+});
+
+it.each<[what: string, width: number | undefined, expected: string]>([
+  ["on one line without a width", undefined, "one 猫猫 three-and-more four"],
+  ["between words", 14, "one 猫猫\nthree-and-more\nfour"],
+  ["never within a word", 6, "one\n猫猫\nthree-and-more\nfour"],
+])("breaks a text %s", (_what, width, expected) => {
+  expect(wrapWords("one 猫猫 three-and-more four", width)).toBe(expected);
 });
 
 describe("JSON on a terminal", () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { scopes } from "../../../domain/key.ts";
@@ -71,6 +72,7 @@ function stepsOf(depth: CheckDepth): readonly Step[] {
     { subject: "the pages", findFaults: (connection) => findPageFaults(connection, pragma) },
     { subject: "the schema", findFaults: (connection) => findSchemaFaults(connection).slice(0, maxFaults) },
     { subject: "the references", findFaults: findBrokenReferences },
+    { subject: "the texts", findFaults: findBrokenTexts },
     ...invariants.map(stepOf),
   ];
 }
@@ -130,6 +132,44 @@ interface BrokenReference {
 function findBrokenReferences(connection: Connection): string[] {
   const rows = connection.all<BrokenReference>("PRAGMA foreign_key_check");
   return rows.slice(0, maxFaults).map(({ table, parent }) => `${table}: a row is of nothing that ${parent} has`);
+}
+
+interface TextColumn {
+  readonly name: string;
+  readonly column: string;
+  /** The column that names the table's rows: `id`, or else the first one. */
+  readonly id: string;
+}
+
+/** SQLite stores any bytes as a text, and reads those that are not UTF-8 as other characters. */
+function findBrokenTexts(connection: Connection): string[] {
+  const columns = connection.all<TextColumn>(
+    `SELECT tables.name, columns.name AS "column", ids.name AS id FROM sqlite_schema AS tables
+     JOIN pragma_table_info(tables.name) AS columns ON columns.type = 'TEXT'
+     JOIN pragma_table_info(tables.name) AS ids ON ids.cid =
+       (SELECT cid FROM pragma_table_info(tables.name) ORDER BY name = 'id' DESC, cid LIMIT 1)
+     WHERE tables.type = 'table'`,
+  );
+  return columns.flatMap((column) => [...brokenTextsIn(connection, column)]).slice(0, maxFaults);
+}
+
+/** Texts that are plain ASCII, as most are, stay within SQLite. GLOB reads a text up to its first NUL. */
+function* brokenTextsIn(connection: Connection, { name, column, id }: TextColumn): Iterable<string> {
+  const rows = connection.iterate<{ id: bigint | string; bytes: Uint8Array }>(
+    `SELECT "${id}" AS id, CAST("${column}" AS BLOB) AS bytes FROM "${name}"
+     WHERE "${column}" GLOB ? OR instr(CAST("${column}" AS BLOB), x'00')`,
+    "*[^\u0001-\u007f]*",
+  );
+  let found = 0;
+  for (const row of rows) {
+    if (!isUtf8(row.bytes)) {
+      yield `${name}: the ${column} of ${row.id} is not valid UTF-8`;
+      found += 1;
+    }
+    if (found === maxFaults) {
+      return;
+    }
+  }
 }
 
 /** A rule for rows that the schema cannot express. */
