@@ -1,6 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { parseBaseUrl } from "./base-url.ts";
 import type { CallOptions } from "./call-options.ts";
+import { fieldValues } from "./field-values.ts";
 import type {
   Hold,
   HoldClient,
@@ -128,6 +129,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     baseUrl: baseUrl.href,
     // From the outermost to the innermost.
     interceptors: [
+      fieldValues,
       idempotencyKeys,
       createRetryInterceptor(policy, timing),
       createLimitsInterceptor((told) => {
