@@ -131,7 +131,12 @@ describe.each(transports)("over $name", ({ transport }) => {
     ["pageToken", (client, pageToken) => client.inventory.listInventory({ pageToken }), 5, "expected string, got 5"],
     ["status", filteredList, PetStatus.SOLD, "expected an array"],
     ["status[1]", filteredList, [1, "sold"], 'expected enum petstore.v1.PetStatus, got "sold"'],
-    ["petId", (client, petId) => client.inventory.getInventory({ petId }), "x", "expected bigint (int64): x out of range"],
+    [
+      "petId",
+      (client, petId) => client.inventory.getInventory({ petId }),
+      "x",
+      "expected bigint (int64): x out of range",
+    ],
     ["update.quantity", update, { quantity: 2n ** 63n }, "expected bigint (int64): 9223372036854775808 out of range"],
     ["update", update, 5n, "expected an object"],
     ["ttl.seconds", hold, { seconds: 1.5 }, "expected bigint (int64): 1.5 out of range"],

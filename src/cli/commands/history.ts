@@ -169,7 +169,7 @@ function toCells(change: StockChange, keyNames: ReadonlyMap<string, string>): st
     before === undefined ? "-" : String(before),
     String(after),
     kind,
-    keyId === undefined ? "a command" : (keyNames.get(keyId) || keyId),
+    keyId === undefined ? "a command" : keyNames.get(keyId) || keyId,
     [reason, reference].filter((text) => text !== undefined).join(", ") || "-",
   ];
 }

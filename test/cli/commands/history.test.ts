@@ -87,7 +87,10 @@ describe("petstore history", () => {
     onTestFinished(async () => void (await following.end("SIGKILL")));
     expect(await following.nextLine()).toMatch(/^WHEN /);
     const late = await mintKey(db, ["--name", "Till 4"]);
-    for (const { key, name } of [{ ...early, name: "Till 3" }, { ...late, name: "Till 4" }]) {
+    for (const { key, name } of [
+      { ...early, name: "Till 3" },
+      { ...late, name: "Till 4" },
+    ]) {
       const petstore = createPetstoreClient({ baseUrl: server.origin, apiKey: key });
       await petstore.inventory.updateInventory({ petId: 7n, update: { quantity: 5n } });
       expect(await following.nextLine()).toMatch(` ${name} `);
