@@ -17,7 +17,7 @@ rmSync(output, { recursive: true, force: true });
 compile();
 nameCompiledFiles();
 writeFileSync(join(output, "package.json"), `${JSON.stringify(publishedManifest(), undefined, 2)}\n`);
-copyFileSync(join(folder, "README.md"), join(output, "README.md"));
+writeFileSync(join(output, "README.md"), withoutRepositoryLinks(readFileSync(join(folder, "README.md"), "utf8")));
 copyFileSync(join(folder, "..", "LICENSE"), join(output, "LICENSE"));
 
 function compile() {
@@ -36,6 +36,11 @@ function nameCompiledFiles() {
     const file = join(output, name);
     writeFileSync(file, readFileSync(file, "utf8").replace(/(from "\..*)\.ts"/g, '$1.js"'));
   }
+}
+
+/** Replaces the links to files of the repository by their texts: the package has none of these files. */
+function withoutRepositoryLinks(text) {
+  return text.replace(/\[([^\]]+)\]\((?!https?:|#)[^)\s]+\)/g, "$1");
 }
 
 function publishedManifest() {

@@ -5,7 +5,7 @@ const restVersion = /\/v1\/?$/;
 
 /**
  * The address that RPC paths are appended to. Takes the published base addresses as they are, their `/v1` included.
- * Throws a `TypeError` for what is no http or https address, or holds a user or password.
+ * Throws a `TypeError` for what is no http or https address, or has a user, a password, a query or a fragment.
  */
 export function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -14,6 +14,9 @@ export function parseBaseUrl(text: string): URL {
   }
   if (url.username !== "" || url.password !== "") {
     throw new TypeError("baseUrl: leave user and password out; the key goes into apiKey.");
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw new TypeError("baseUrl: leave the query and the fragment out; no request would have them.");
   }
   return new URL(url.pathname.replace(restVersion, "/"), url.origin);
 }

@@ -1,6 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { parseBaseUrl } from "./base-url.ts";
 import type { CallOptions } from "./call-options.ts";
+import { fieldValues } from "./field-values.ts";
 import type {
   Hold,
   HoldClient,
@@ -24,6 +25,7 @@ import { StoreService } from "./gen/petstore/v1/store_service_pb.ts";
 import { idempotencyKeys } from "./idempotency.ts";
 import type { ApiKey } from "./key.ts";
 import { createKeyInterceptor } from "./key-interceptor.ts";
+import { openLeavableStream } from "./leavable-stream.ts";
 import type { Limits } from "./limits.ts";
 import { createLimitsInterceptor } from "./limits-interceptor.ts";
 import { networkErrors } from "./network-errors.ts";
@@ -127,6 +129,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     baseUrl: baseUrl.href,
     // From the outermost to the innermost.
     interceptors: [
+      fieldValues,
       idempotencyKeys,
       createRetryInterceptor(policy, timing),
       createLimitsInterceptor((told) => {
@@ -137,11 +140,18 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
       networkErrors,
     ],
   });
-  const inventory: InventoryClient = createClient(InventoryService, transport);
+  const connectInventory: InventoryClient = createClient(InventoryService, transport);
+  const inventory: InventoryClient = {
+    ...connectInventory,
+    watchStockChanges: (request, call) =>
+      openLeavableStream((linked) => connectInventory.watchStockChanges(request, linked), call),
+  };
   const store: StoreClient = createClient(StoreService, transport);
   const holds: HoldClient = createClient(HoldService, transport);
-  const following = { inventory, policy, timing };
+  // Watches end their streams themselves.
+  const following = { inventory: connectInventory, policy, timing };
   return {
+    ...createLists({ inventory, store, holds }),
     inventory,
     holds,
     pets: createClient(PetService, transport),
@@ -150,6 +160,16 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
     get limits() {
       return limits;
     },
+    watchStockChanges: (watch = {}) => new ReconnectingWatch(following, watch),
+    mirrorInventory: (mirror = {}) => mirrorInventory(following, mirror),
+  };
+}
+
+type Lists = Pick<PetstoreClient, "listInventory" | "listOrders" | "listHolds" | "listStockChanges">;
+
+/** Creates the lists that follow their pages. */
+function createLists({ inventory, store, holds }: Pick<PetstoreClient, "inventory" | "store" | "holds">): Lists {
+  return {
     listInventory: (request = {}, call = {}) =>
       followPages(
         request,
@@ -174,7 +194,5 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
         (page) => inventory.listStockChanges(page, call),
         ({ changes }) => changes,
       ),
-    watchStockChanges: (watch = {}) => new ReconnectingWatch(following, watch),
-    mirrorInventory: (mirror = {}) => mirrorInventory(following, mirror),
   };
 }

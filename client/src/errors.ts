@@ -1,3 +1,4 @@
+import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import { ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import type { Reason } from "./gen/api.ts";
@@ -28,9 +29,9 @@ export type CanonicalCode =
   | "data_loss"
   | "unauthenticated";
 
-/** A field of the request that the service refused. */
+/** A field of the request that is wrong. */
 export interface FieldViolation {
-  /** Its path, such as `update.quantity`. */
+  /** Its path, as requests name it, such as `changes[1].petId`. */
   readonly field: string;
   /** What is wrong with it. */
   readonly description: string;
@@ -53,10 +54,12 @@ export function codeOf(error: unknown): CanonicalCode | undefined {
   return error instanceof ConnectError ? (codeToString(error.code) as CanonicalCode) : undefined;
 }
 
-/** The wrong fields of the request, as the service names them; empty when it names none. */
+/** The wrong fields of the request, as requests name them; empty when the error names none. */
 export function fieldViolationsOf(error: unknown): FieldViolation[] {
   const details = error instanceof ConnectError ? error.findDetails(BadRequestSchema) : [];
-  return details.flatMap(({ fieldViolations }) => fieldViolations);
+  const violations = details.flatMap(({ fieldViolations }) => fieldViolations);
+  // The service names them as its protos do: `changes[1].pet_id`.
+  return violations.map(({ field, description }) => ({ field: protoCamelCase(field), description }));
 }
 
 /**

@@ -40,9 +40,12 @@ function badge(kind: string, text: string): string {
   return `<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A block of code, which can be scrolled by keyboard. `assets/copy.js` adds a button that copies it. */
+/**
+ * A block of code, which can be scrolled by keyboard. Its language is a class. `assets/copy.js` adds a button that copies
+ * it.
+ */
 export function codeBlock(code: string, language: string): string {
-  return `<div class="code"><pre tabindex="0"><code>${highlight(code, language)}</code></pre></div>`;
+  return `<div class="${`code ${language}`.trimEnd()}"><pre tabindex="0"><code>${highlight(code, language)}</code></pre></div>`;
 }
 
 /** Blocks of code with captions, in one panel. */

@@ -39,6 +39,34 @@ const overhang = `[...document.querySelectorAll("main *")].filter((element) => {
   return width > 0 && right > innerWidth && !element.closest("pre, .scroll, [role=tablist]");
 }).map((element) => element.outerHTML.slice(0, 120))`;
 
+/**
+ * Elements whose content is cut at their edge. Programs and commands scroll, and so do the tabs of their languages. The
+ * class `unseen` is for screen readers.
+ */
+const cut = `[...document.querySelectorAll("body *")].filter((element) => {
+  const { clientWidth, scrollWidth } = element;
+  const scrolls = element.matches(".code:not(.json, .http) > pre, [role=tablist], .unseen");
+  return clientWidth > 0 && scrollWidth > clientWidth && getComputedStyle(element).overflowX !== "visible" && !scrolls;
+}).map((element) => element.outerHTML.slice(0, 120))`;
+
+/** Words of tables and of the search's results that are broken in two. */
+const brokenWords = `[...document.querySelectorAll(".scroll td, .scroll th, dialog.search li")].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (texts.nextNode()) {
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      // A wrapped line begins with an empty rectangle at the end of the one before.
+      if ([...range.getClientRects()].filter(({ width }) => width > 0).length > 1) {
+        broken.push(word);
+      }
+    }
+  }
+  return broken;
+})`;
+
 describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
   it.each(schemes)("is accessible, and fits every width, in %s colours", async (colorScheme) => {
     const { page } = await visit(await stage.createReader({ colorScheme }), stage.docs);
@@ -52,6 +80,13 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
       expect([width, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([width, width]);
       expect([width, await page.evaluate(overhang)]).toEqual([width, []]);
     }
+  });
+
+  it.each(widths)("cuts nothing, and breaks no word, at %d pixels", async (width) => {
+    const { page } = await visit(await stage.createReader({ viewport: { width, height: 900 } }), stage.docs);
+    await page.getByRole("button", { name: "Search" }).click();
+    expect(await page.evaluate(cut)).toEqual([]);
+    expect(await page.evaluate(brokenWords)).toEqual([]);
   });
 
   it.each(schemes)("is accessible with its dialogs open, in %s colours", async (colorScheme) => {

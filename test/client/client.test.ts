@@ -55,6 +55,14 @@ async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
   return error as ConnectError;
 }
 
+// Calls with a value of any type, as JavaScript may make them.
+const sizedList = (client: PetstoreClient, pageSize: never) => client.inventory.listInventory({ pageSize });
+const filteredList = (client: PetstoreClient, status: never) => client.inventory.listInventory({ status });
+const update = (client: PetstoreClient, value: never) => client.inventory.updateInventory({ petId: 7n, update: value });
+const hold = (client: PetstoreClient, ttl: never) => client.holds.createHold({ petId: 7n, quantity: 1n, ttl });
+const batch = (client: PetstoreClient, changes: never) => client.inventory.batchUpdateInventory({ changes });
+const watch = (client: PetstoreClient, petId: never) => client.watchStockChanges({ petId }).next();
+
 describe.each(transports)("over $name", ({ transport }) => {
   it("lists the inventory page by page", async () => {
     const answers: Limits[] = [];
@@ -107,6 +115,41 @@ describe.each(transports)("over $name", ({ transport }) => {
     const invalid = await failureOf(client.inventory.updateInventory({ petId: 7n, update: {} }));
     expect(reasonOf(invalid)).toBe("INVALID_REQUEST");
     expect(fieldViolationsOf(invalid).map(({ field }) => field)).toEqual(["update.quantity"]);
+  });
+
+  it("names wrong fields as the request does", async () => {
+    const client = open({ transport });
+    const changes = [{ petId: 7n, quantity: 1n }, { quantity: 1n }];
+    const failure = await failureOf(client.inventory.batchUpdateInventory({ changes }));
+    expect(fieldViolationsOf(failure)).toEqual([{ field: "changes[1].petId", description: "value is required" }]);
+  });
+
+  it.each<[string, (client: PetstoreClient, value: never) => Promise<unknown>, unknown, string]>([
+    ["pageSize", sizedList, "5", 'expected number (int32), got "5"'],
+    ["pageSize", sizedList, 1.5, "expected number (int32), got 1.5"],
+    ["pageSize", sizedList, 2 ** 53, "expected number (int32): 9007199254740992 out of range"],
+    ["pageToken", (client, pageToken) => client.inventory.listInventory({ pageToken }), 5, "expected string, got 5"],
+    ["status", filteredList, PetStatus.SOLD, "expected an array"],
+    ["status[1]", filteredList, [1, "sold"], 'expected enum petstore.v1.PetStatus, got "sold"'],
+    [
+      "petId",
+      (client, petId) => client.inventory.getInventory({ petId }),
+      "x",
+      "expected bigint (int64): x out of range",
+    ],
+    ["update.quantity", update, { quantity: 2n ** 63n }, "expected bigint (int64): 9223372036854775808 out of range"],
+    ["update", update, 5n, "expected an object"],
+    ["ttl.seconds", hold, { seconds: 1.5 }, "expected bigint (int64): 1.5 out of range"],
+    ["changes[1].allowNegative", batch, [{ petId: 7n, delta: 1n }, { allowNegative: 1 }], "expected boolean, got 1"],
+    ["petId", watch, 7n, "expected an array"],
+    ["petId[0]", watch, [true], "expected bigint (int64), got true"],
+  ])("names %s, whose value does not fit, and does not ask the service", async (field, call, value, description) => {
+    let answers = 0;
+    const client = open({ transport, onLimits: () => answers++ });
+    const failure = await failureOf(call(client, value as never));
+    expect([codeOf(failure), failure.rawMessage]).toEqual(["invalid_argument", `${field}: ${description}.`]);
+    expect(fieldViolationsOf(failure)).toEqual([{ field, description }]);
+    expect(answers).toBe(0);
   });
 
   it("asks how its key stands, free of charge", async () => {
@@ -262,7 +305,7 @@ describe("the address", () => {
   it.each([
     ["https://shop.example/petstore/v1", "https://shop.example/petstore/"],
     ["https://shop.example/v1/petstore", "https://shop.example/v1/petstore"],
-    ["https://shop.example/v1?x=y#z", "https://shop.example/"],
+    ["https://shop.example/v2", "https://shop.example/v2"],
   ])("%s leads to %s", (baseUrl, expected) => {
     let given = "";
     const transport = (options: TransportOptions) => {
@@ -273,12 +316,16 @@ describe("the address", () => {
     expect(given).toBe(expected);
   });
 
-  it.each(["", "shop.example", "ftp://shop.example", "https://me:secret@shop.example"])(
-    "'%s' is refused",
-    (baseUrl) => {
-      expect(() => open({ transport: createWebTransport, baseUrl })).toThrow(/^baseUrl: (?!.*secret)/);
-    },
-  );
+  it.each([
+    "",
+    "shop.example",
+    "ftp://shop.example",
+    "https://me:secret@shop.example",
+    "https://shop.example/v1?token=secret",
+    "https://shop.example/v1#secret",
+  ])("'%s' is refused", (baseUrl) => {
+    expect(() => open({ transport: createWebTransport, baseUrl })).toThrow(/^baseUrl: (?!.*secret)/);
+  });
 });
 
 it.each(["", " ", "psk_x y", "psk_x\n", "psk_ü"])("the key %j is refused, and not repeated", (apiKey) => {

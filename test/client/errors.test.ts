@@ -11,9 +11,9 @@ describe("an error", () => {
     ["of the limits", overLimit(7), "RATE_LIMIT_EXCEEDED", [], 7_000],
     [
       "of fields",
-      failure(Code.InvalidArgument, { reason: "INVALID_REQUEST", fields: ["a", "b.c"] }),
+      failure(Code.InvalidArgument, { reason: "INVALID_REQUEST", fields: ["a", "b[3].c_d", "Idempotency-Key"] }),
       "INVALID_REQUEST",
-      ["a", "b.c"],
+      ["a", "b[3].cD", "Idempotency-Key"],
       undefined,
     ],
     ["of a newer service", failure(Code.Internal, { reason: "NEWS" }), "NEWS", [], undefined],

@@ -158,6 +158,19 @@ describe.each(transports)("over $name", ({ transport }) => {
     }
   });
 
+  it("a stream without reconnection gives its place back when its loop is left", async () => {
+    const { key: apiKey } = await store.mintQuota(1_000, 1_000);
+    const client = open({ transport, apiKey });
+    const after = await head();
+    const revision = await set(7n, 1n);
+    for (let round = 0; round < 40; round += 1) {
+      for await (const { change } of client.inventory.watchStockChanges({ after })) {
+        expect(change?.revision).toBe(revision);
+        break;
+      }
+    }
+  });
+
   it("a watch ends when its key is revoked, and a mirror fails", async () => {
     const revoked = await store.mintKey();
     const client = open({ transport, apiKey: revoked.key });

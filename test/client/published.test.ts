@@ -52,6 +52,13 @@ describe("the client's npm package", () => {
     expect(names.filter((name) => /(?<!\.d)\.ts$/.test(name))).toEqual([]);
   });
 
+  it("has a README whose links lead to the web, or to its own sections", () => {
+    const text = readFileSync(join(installed, "README.md"), "utf8");
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((link) => !/^(https?:|#)/.test(link))).toEqual([]);
+  });
+
   it("brings three packages, less than 10 MB, and no command", () => {
     const { packages, apparentBytes, diskBytes, commands } = installation;
     expect(packages).toBe(4);

@@ -215,6 +215,25 @@ describe("leaving", () => {
     await expect.poll(() => feed.ended).toEqual([true]);
   });
 
+  it("the loop over the stream itself ends its connection", async () => {
+    const feed = new ScriptedFeed([[1, 2]]);
+    for await (const { change } of feed.client.inventory.watchStockChanges({})) {
+      expect(change?.revision).toBe(1n);
+      break;
+    }
+    await expect.poll(() => feed.ended).toEqual([true]);
+  });
+
+  it("by the caller's signal ends the stream itself with the signal's reason", async () => {
+    const controller = new AbortController();
+    const feed = new ScriptedFeed([[1, "silence"]]);
+    const stream = feed.client.inventory.watchStockChanges({}, { signal: controller.signal })[Symbol.asyncIterator]();
+    await stream.next();
+    const waiting = stream.next();
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toMatchObject({ code: Code.Canceled, rawMessage: "enough" });
+  });
+
   it("before the first change opens no connection", async () => {
     const feed = new ScriptedFeed([[1]]);
     const watch = feed.client.watchStockChanges();

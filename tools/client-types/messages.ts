@@ -35,19 +35,26 @@ function reachable(messages: readonly DescMessage[], found: Set<DescMessage> = n
   return found;
 }
 
-/** What callers write: each field is optional. */
+/** What callers write: each field is optional, and lists may be read-only. */
 function requestType(message: DescMessage): string {
-  return messageType(message, () => true);
+  return messageType(message, { isOptional: () => true, listModifier: "readonly " });
 }
 
 /** What callers read: every field is present, except messages and fields marked optional. */
 function responseType(message: DescMessage): string {
-  return messageType(message, ({ presence }) => presence === FeatureSet_FieldPresence.EXPLICIT);
+  const isOptional = ({ presence }: DescField) => presence === FeatureSet_FieldPresence.EXPLICIT;
+  return messageType(message, { isOptional, listModifier: "" });
 }
 
-function messageType(message: DescMessage, isOptional: (field: DescField) => boolean): string {
+/** How the fields of a message are typed. */
+interface FieldStyle {
+  readonly isOptional: (field: DescField) => boolean;
+  readonly listModifier: "" | "readonly ";
+}
+
+function messageType(message: DescMessage, { isOptional, listModifier }: FieldStyle): string {
   const fields = message.fields.map((field) => {
-    const type = fieldType(field);
+    const type = `${field.fieldKind === "list" ? listModifier : ""}${fieldType(field)}`;
     const member = isOptional(field) ? `${field.localName}?: ${type} | undefined;` : `${field.localName}: ${type};`;
     return `${doc(field, { indent: "  " })}\n  ${member}`;
   });

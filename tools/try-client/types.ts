@@ -14,6 +14,17 @@ const settings = ["--noEmit", ...strictness, "--target", "es2022", "--lib", "es2
 /** What the samples need of Node's types. */
 const nodeTypes = "declare const process: { readonly env: Record<string, string | undefined> };\n";
 
+/** A program that passes lists which it must not change. */
+const readOnlyLists = `import { createPetstoreClient, type InventoryChange, PetStatus } from "petstore-inventory-client";
+
+const petstore = createPetstoreClient({ baseUrl: "https://petstore.example/v1", apiKey: "psk_x" });
+const petId: readonly bigint[] = [7n, 8n];
+const changes: readonly InventoryChange[] = petId.map((petId) => ({ petId, quantity: 5n }));
+petstore.listInventory({ status: [PetStatus.PENDING, PetStatus.SOLD] as const });
+petstore.watchStockChanges({ petId });
+await petstore.inventory.batchUpdateInventory({ changes });
+`;
+
 /** A program with a type error, which TypeScript misses only if it does not find the client's types. */
 const wrong =
   'import { createPetstoreClient } from "petstore-inventory-client";\ncreatePetstoreClient({ baseUrl: 7 });\n';
@@ -26,10 +37,11 @@ export async function checkTypes(project: EmptyProject, typescript: string, modu
   project.write("node.d.ts", nodeTypes);
   project.copy("examples/connect.ts", "connect.mts");
   project.copy("examples/mirror.ts", "mirror.mts");
+  project.write("lists.mts", readOnlyLists);
   project.write("wrong.mts", wrong);
   const check = (...files: string[]) =>
     errorsIn(project, [join(typescript, "bin/tsc"), ...settings, ...module, "node.d.ts", ...files]);
-  const errors = await check("connect.mts", "mirror.mts");
+  const errors = await check("connect.mts", "mirror.mts", "lists.mts");
   if (errors !== "") {
     throw new Error(errors);
   }

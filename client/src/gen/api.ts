@@ -262,7 +262,7 @@ export interface ListHoldsRequest {
   /**
    * Return only the holds in one of these states. Without it, all are returned.
    */
-  state?: HoldState[] | undefined;
+  state?: readonly HoldState[] | undefined;
 }
 
 /**
@@ -326,7 +326,7 @@ export interface ListInventoryRequest {
   /**
    * Return only the entries of pets with one of these statuses. Without it, all are returned.
    */
-  status?: PetStatus[] | undefined;
+  status?: readonly PetStatus[] | undefined;
 }
 
 /**
@@ -445,7 +445,7 @@ export interface BatchUpdateInventoryRequest {
   /**
    * The changes, 1 to 1,000, which are made in this order.
    */
-  changes?: InventoryChange[] | undefined;
+  changes?: readonly InventoryChange[] | undefined;
 
   /**
    * Whether one refused change refuses them all.
@@ -523,7 +523,7 @@ export interface ListStockChangesRequest {
   /**
    * Return only the changes of these pets. Without it, those of all pets are returned.
    */
-  petId?: bigint[] | undefined;
+  petId?: readonly bigint[] | undefined;
 
   /**
    * Return only the changes that take a stock count from above this number to this number or below: one change each
@@ -550,7 +550,7 @@ export interface WatchStockChangesRequest {
   /**
    * Stream only the changes of these pets. Without it, those of all pets are streamed.
    */
-  petId?: bigint[] | undefined;
+  petId?: readonly bigint[] | undefined;
 
   /**
    * Stream only the changes that take a stock count from above this number to this number or below: one change each
@@ -593,7 +593,7 @@ export interface ListOrdersRequest {
   /**
    * Return only the orders with one of these statuses. Without it, all are returned.
    */
-  status?: OrderStatus[] | undefined;
+  status?: readonly OrderStatus[] | undefined;
 }
 
 /**

@@ -50,22 +50,27 @@ async function showHistory(store: Store, { pet: petIds = [], last, follow, json 
   const { lineage, head } = await store.historyBounds(0);
   const print = json
     ? (changes: readonly StockChange[]) => changes.map((change) => `${changeToJsonLine(change, lineage)}\n`).join("")
-    : await tablePrinter(store);
-  await write(print(await lastChanges(store, { petIds, last, head })));
+    : tablePrinter(store);
+  await write(await print(await lastChanges(store, { petIds, last, head })));
   for (let after = head; follow && !process.stdout.destroyed; await setTimeout(followMs)) {
     const page = await store.listChanges({ after, petIds, newestFirst: false, limit: readAtOnce });
-    await write(print(page.changes));
+    await write(await print(page.changes));
     after = page.searchedTo ?? page.changes.at(-1)?.revision ?? after;
   }
 }
 
-async function tablePrinter(store: Store): Promise<(changes: readonly StockChange[]) => string> {
-  const keys = await store.listKeys();
-  const table = new ChangeTable({
-    keyNames: new Map(keys.map(({ id, name }) => [id, name])),
-    width: terminalWidth(),
-  });
-  return (changes) => table.append(changes);
+function tablePrinter(store: Store): (changes: readonly StockChange[]) => Promise<string> {
+  const keyNames = new Map<string, string>();
+  const table = new ChangeTable({ keyNames, width: terminalWidth() });
+  return async (changes) => {
+    // Keys may be created while the command follows, so each is looked up when its first change comes.
+    for (const { keyId } of changes) {
+      if (keyId !== undefined && !keyNames.has(keyId)) {
+        keyNames.set(keyId, (await store.getKey(keyId))?.name ?? "");
+      }
+    }
+    return table.append(changes);
+  };
 }
 
 /** The last changes up to a revision, the newest last. */
@@ -92,8 +97,8 @@ function write(text: string): Promise<void> {
 }
 
 const help = `
-WHO is the name of the API key that made the change, or a command such as an
-import. WHY is the reason and the reference that came with it. BEFORE is '-' for
+WHO is the name of the API key that made the change, the key's id where it has
+no name, or a command such as an import. WHY is the reason and the reference that came with it. BEFORE is '-' for
 a pet that was new. A wide terminal shows longer names and reasons.
 
 Examples:
@@ -103,7 +108,7 @@ Examples:
 
 /** How to write changes for people. */
 interface ChangeTableOptions {
-  /** The names of keys by their ids. */
+  /** The names of keys by their ids; empty for a key without a name. */
   readonly keyNames: ReadonlyMap<string, string>;
   /** The number of columns of the terminal; undefined when the output is not a terminal. */
   readonly width: number | undefined;
@@ -165,7 +170,7 @@ function toCells(change: StockChange, keyNames: ReadonlyMap<string, string>): st
     before === undefined ? "-" : String(before),
     String(after),
     kind,
-    keyId === undefined ? "a command" : (keyNames.get(keyId) ?? keyId),
+    keyId === undefined ? "a command" : keyNames.get(keyId) || keyId,
     [reason, reference].filter((text) => text !== undefined).join(", ") || "-",
   ];
 }

@@ -62,7 +62,7 @@ function createDialog() {
   dialog.setAttribute("aria-label", "Search");
   dialog.innerHTML =
     '<input type="text" role="combobox" aria-label="Search operations, guides and error codes" aria-controls="found"' +
-    ' aria-expanded="true" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search operations, guides, error codes">' +
+    ' aria-expanded="true" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Operations, guides, error codes">' +
     '<ul id="found" role="listbox" aria-label="Results"></ul><p class="none" role="status"></p>';
   document.body.append(dialog);
   return dialog;

@@ -138,7 +138,7 @@ export function writeLength(lengthMs: number): string {
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
-/** A link to an operation by its method and path, as Markdown. */
-export function operationLink(entry: OperationEntry): string {
-  return `[\`${entry.method} ${entry.path}\`](#${entry.id})`;
+/** A link to an operation by its method and path, as HTML. A long path may wrap at its segments. */
+export function operationLink({ method, path, id }: OperationEntry): string {
+  return `<a href="#${id}"><code>${method} ${path.replace(/(?<=.)[/:]/g, "<wbr>$&")}</code></a>`;
 }

@@ -1,13 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createPetstoreClient } from "../../../client/src/index.ts";
 import { ChangeTable, changeToJsonLine } from "../../../src/cli/commands/history.ts";
 import { widthOf } from "../../../src/cli/print/terminal.ts";
 import type { StockChange } from "../../../src/domain/history.ts";
 import { maxInt64, minInt64 } from "../../../src/domain/ranges.ts";
 import { createFolder } from "../../support/folder.ts";
+import { mintKey } from "../../support/keys.ts";
 import { startPetstore } from "../../support/petstore.ts";
 import { petstoreHere } from "../../support/petstore-here.ts";
+import { startServer } from "../../support/server.ts";
 
 const header = "id,name,category,photoUrls,tags,status,quantity\n";
 
@@ -73,6 +76,25 @@ describe("petstore history", () => {
     }
     expect(JSON.parse((await line) ?? "")).toMatchObject({ petId: 2, kind: "import" });
     expect(await following.end("SIGINT")).toBe("SIGINT");
+  });
+
+  it("names a key that was created while it follows", async () => {
+    const server = await startServer();
+    onTestFinished(() => server.stop());
+    const { db, flags } = server.store;
+    const early = await mintKey(db, ["--name", "Till 3"]);
+    const following = startPetstore(["history", "--follow", "--last", "0", ...flags]);
+    onTestFinished(async () => void (await following.end("SIGKILL")));
+    expect(await following.nextLine()).toMatch(/^WHEN /);
+    const late = await mintKey(db, ["--name", "Till 4"]);
+    for (const { key, name } of [
+      { ...early, name: "Till 3" },
+      { ...late, name: "Till 4" },
+    ]) {
+      const petstore = createPetstoreClient({ baseUrl: server.origin, apiKey: key });
+      await petstore.inventory.updateInventory({ petId: 7n, update: { quantity: 5n } });
+      expect(await following.nextLine()).toMatch(` ${name} `);
+    }
   });
 
   it.each([
@@ -162,9 +184,12 @@ describe("a table of changes", () => {
     expect(table.append([change({ keyId: "k", reason: "a\u202eb" })])).not.toMatch(/\p{Cf}|\p{Cc}(?<!\n)/u);
   });
 
-  it("names a key that is no longer listed by its id", () => {
-    const table = new ChangeTable({ keyNames: new Map(), width: undefined });
-    expect(table.append([change({})])).toContain("key_4kD0aT7uLw2QxYzB");
+  it.each([
+    ["is unknown", new Map()],
+    ["has no name", new Map([["key_4kD0aT7uLw2QxYzB", ""]])],
+  ])("names a key that %s by its id", (_which, keyNames) => {
+    const table = new ChangeTable({ keyNames, width: undefined });
+    expect(table.append([change({})])).toContain("adjust  key_4kD0aT7uLw2QxYzB  sale");
   });
 });
 
