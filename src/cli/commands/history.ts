@@ -98,8 +98,9 @@ function write(text: string): Promise<void> {
 
 const help = `
 WHO is the name of the API key that made the change, the key's id where it has
-no name, or a command such as an import. WHY is the reason and the reference that came with it. BEFORE is '-' for
-a pet that was new. A wide terminal shows longer names and reasons.
+no name, or a command such as an import. WHY is the reason and the reference
+that came with it. BEFORE is '-' for a pet that was new. A wide terminal shows
+longer names and reasons.
 
 Examples:
   $ petstore history --pet 7 --last 100
