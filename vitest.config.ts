@@ -99,6 +99,8 @@ export default defineConfig(({ mode }) => ({
     // The tests mostly wait for servers of their own.
     maxWorkers: mode === "long" ? 1 : 3,
     testTimeout: 60_000,
+    // A machine may stand still for a second. Whoever tests how soon something happens names a time.
+    expect: { poll: { timeout: 5_000 } },
     hookTimeout: 120_000,
     reporters: ["default", new SlowestFiles()],
   },
