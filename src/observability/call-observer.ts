@@ -85,9 +85,9 @@ const slowMs = 1_000;
  * While calls fail with `UNAVAILABLE`, only one line in ten seconds tells of them: `unlogged` counts the others.
  */
 export function createCallLog(logger: Logger, traceId: () => string | undefined): CallListener {
-  const logUnavailable = throttleAndCount(failureReportMs, (line: object, others) =>
-    logger.warn(others === 0 ? line : { ...line, unlogged: others }, "call"),
-  );
+  const logFailure = (line: { readonly code: string }, others: number) =>
+    logger.warn(others === 0 ? line : { ...line, unlogged: others }, "call");
+  const logUnavailable = throttleAndCount(failureReportMs, ({ code }) => code, logFailure);
   return (call, { code, isFailure }) => {
     const { durationMs, isStream } = call.record;
     const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";

@@ -25,32 +25,38 @@ export function throttle<T>(ms: number, take: (value: T) => void): (value: T) =>
 }
 
 /**
- * As `throttle`, but loses no count: when the time is over, it calls `take` with the last of the values that came
- * meanwhile, and the number of the others. The timer keeps no process alive.
+ * As `throttle`, by the values' keys, and loses no count: when the time is over, it calls `take` with the last of the
+ * values that came meanwhile, and the number of the others. The timers keep no process alive.
  */
-export function throttleAndCount<T>(ms: number, take: (value: T, others: number) => void): (value: T) => void {
-  let waiting: { readonly last: T; readonly others: number } | undefined;
-  let isOpen = true;
+export function throttleAndCount<T>(
+  ms: number,
+  keyOf: (value: T) => unknown,
+  take: (value: T, others: number) => void,
+): (value: T) => void {
+  /** What came since a value of the key was passed on. */
+  const waiting = new Map<unknown, { readonly last: T; readonly others: number } | undefined>();
 
-  function pass(value: T, others: number): void {
-    isOpen = false;
-    setTimeout(end, ms).unref();
+  function pass(key: unknown, value: T, others: number): void {
+    waiting.set(key, undefined);
+    setTimeout(end, ms, key).unref();
     take(value, others);
   }
 
-  function end(): void {
-    const ended = waiting;
-    [waiting, isOpen] = [undefined, true];
+  function end(key: unknown): void {
+    const ended = waiting.get(key);
+    waiting.delete(key);
     if (ended !== undefined) {
-      pass(ended.last, ended.others);
+      pass(key, ended.last, ended.others);
     }
   }
 
   return (value) => {
-    if (isOpen) {
-      pass(value, 0);
+    const key = keyOf(value);
+    if (waiting.has(key)) {
+      const former = waiting.get(key);
+      waiting.set(key, { last: value, others: former === undefined ? 0 : former.others + 1 });
     } else {
-      waiting = { last: value, others: waiting === undefined ? 0 : waiting.others + 1 };
+      pass(key, value, 0);
     }
   };
 }

@@ -83,13 +83,13 @@ export interface Api {
 }
 
 /**
- * Logs why calls fail. While they fail with `UNAVAILABLE`, most of them for the same reason, only one line in ten seconds
- * tells of them: `unlogged` counts the others.
+ * Logs why calls fail. While they fail with `UNAVAILABLE`, only one line in ten seconds tells of each reason: `unlogged`
+ * counts the others.
  */
 export function createFailureReport(logger: Logger): (failure: Failure) => void {
   const log = ({ code, cause, requestId }: Failure, others: number) =>
     logger.error({ err: cause, code, requestId, ...(others > 0 && { unlogged: others }) }, "a call failed");
-  const logUnavailable = throttleAndCount(failureReportMs, log);
+  const logUnavailable = throttleAndCount(failureReportMs, ({ cause }) => (cause as Error | undefined)?.message, log);
   return (failure) => (failure.code === "UNAVAILABLE" ? logUnavailable(failure) : log(failure, 0));
 }
 

@@ -94,4 +94,18 @@ describe("while the store is away", () => {
     log.fail("g", "UNAVAILABLE");
     expect(log.take()).toEqual(["g"]);
   });
+
+  it("a line in ten seconds tells of each reason", () => {
+    const [logger, take] = createLogger();
+    const report = createFailureReport(logger);
+    for (const requestId of ["a", "b"]) {
+      for (const reason of ["gone", "full"]) {
+        report({ code: "UNAVAILABLE", cause: new Error(reason), requestId: `${requestId}, ${reason}` });
+      }
+    }
+    report({ code: "UNAVAILABLE", cause: undefined, requestId: "c" });
+    expect(take()).toEqual(["a, gone", "a, full", "c"]);
+    vi.advanceTimersByTime(10_000);
+    expect(take()).toEqual(["b, gone", "b, full"]);
+  });
 });
