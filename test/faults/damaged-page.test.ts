@@ -97,7 +97,7 @@ function ruledPart(row: Row): string {
 }
 
 it("finds damage or refuses what is damaged, but for values that somebody might have written", {
-  timeout: amount(60_000, 580_000),
+  timeout: amount(240_000, 580_000),
 }, async () => {
   const beganMs = performance.now();
   const file = await createStore();
