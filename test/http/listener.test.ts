@@ -360,7 +360,7 @@ describe("a body in chunks", () => {
     client.socket.resume();
     await answering;
     const paths = (text: string) => [...text.matchAll(/^(?:x-path: |(?:GET|POST) )(\S*)/gm)].map(([, path]) => path);
-    await until(async () => paths(client.received()).length === requests.length, 5_000);
+    await until(async () => paths(client.received()).length === requests.length, 20_000);
     expect(paths(client.received())).toEqual(paths(requests.join("")));
   });
 
