@@ -153,17 +153,20 @@ describe.skipIf(postgresPrograms === undefined)("a group of plain changes in Pos
         );
       }
     });
-    for (let cut = 0; cut < cuts; cut += 1) {
-      const wanted = made.length + 100;
-      await expect.poll(() => made.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(wanted);
-      const handling = random.pick(["pass", "hold", "mute"] as const);
-      proxy.decide = () => handling;
-      await setTimeout(random.below(10));
-      proxy.decide = () => "pass";
-      proxy.cut({ linger: random.oneIn(2) });
-      proxy.release();
+    try {
+      for (let cut = 0; cut < cuts; cut += 1) {
+        const wanted = made.length + 100;
+        await expect.poll(() => made.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(wanted);
+        const handling = random.pick(["pass", "hold", "mute"] as const);
+        proxy.decide = () => handling;
+        await setTimeout(random.below(10));
+        proxy.decide = () => "pass";
+        proxy.cut({ linger: random.oneIn(2) });
+        proxy.release();
+      }
+    } finally {
+      isOver = true;
     }
-    isOver = true;
     await Promise.all(callers);
     const all = await changesOf(direct);
     expect(all.map(({ revision }) => revision)).toEqual(all.map((_, index) => BigInt(index + 1)));

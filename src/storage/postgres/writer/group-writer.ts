@@ -84,6 +84,7 @@ export class GroupWriter {
   #waiters: Waiter[] = [];
   #waitingWeight = 0;
   #working: Promise<void> | undefined;
+  /** Whom to tell when so many writes wait: see `#untilEnoughWait`. */
   #enoughWaiting: { readonly count: number; readonly resolve: () => void } | undefined;
   /** When the last group that sent a notification began. */
   #notifiedAtMs = -Infinity;
