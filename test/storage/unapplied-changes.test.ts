@@ -17,6 +17,9 @@ import { adjust, set } from "./stocked-pets.ts";
 
 const petCount = 300n;
 
+/** From so many unapplied changes on, groups apply some: fewer than what a server waits for. */
+const mostUnapplied = 16_384;
+
 /** A store in whose file each group of changes is committed in this thread. */
 class Store {
   readonly file = join(createFolder(), "petstore.db");
@@ -56,7 +59,7 @@ class Store {
     const connection = openDatabase(this.file);
     onTestFinished(() => connection.close());
     this.#writing = connection;
-    return new GroupWriter(connection, new FileIdentity(this.file));
+    return new GroupWriter(connection, new FileIdentity(this.file), mostUnapplied);
   }
 
   /** Commits a group that sets quantities no pet has had; with tasks that change nothing. */
@@ -105,9 +108,6 @@ function petsOf(group: number): bigint[] {
 function repeat(petIds: readonly bigint[], times: number): bigint[] {
   return Array.from({ length: times }, () => petIds).flat();
 }
-
-/** From so many unapplied changes on, groups apply some. */
-const mostUnapplied = 16_384;
 
 /** 200 changes. */
 const manyChanges = repeat(petsOf(39), 5);

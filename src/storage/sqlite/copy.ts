@@ -23,8 +23,8 @@ import { assertUsable, openDatabase } from "./database.ts";
 import { hasOlderSchema, migrate } from "./migrations.ts";
 import { lockUnserved, type ServerLock } from "./server-lock.ts";
 import { changesPerMark } from "./stock.ts";
+import { markApplied } from "./stock-cache.ts";
 import { identityOf, resolveStore, StoreFileError, syncFolder, toStoreFileError } from "./store-file.ts";
-import { markApplied } from "./unapplied-changes.ts";
 
 /**
  * Opens the store in a file, to copy it. Until the source is disposed of, no server can begin to use the store, and

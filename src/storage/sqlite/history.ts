@@ -6,7 +6,7 @@ import { type Connection, readEnumText, readInteger, type Value } from "./connec
 import { appliedRevision, findOldest, headOf, oldestRevision } from "./history-bounds.ts";
 import { noteExpired } from "./holds.ts";
 import { changesPerMark, findStock } from "./stock.ts";
-import { applyAll } from "./unapplied-changes.ts";
+import { applyAll } from "./stock-cache.ts";
 
 interface ChangeRow {
   readonly revision: bigint;

@@ -17,7 +17,8 @@ import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/
 import { type HoldRequirement, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { runIdempotently } from "./idempotency.ts";
-import { findStock, StockWrites, type StoredStock } from "./stock.ts";
+import { addHeld, findStock, StockWrites } from "./stock.ts";
+import { type StoredStock, stockCacheOf } from "./stock-cache.ts";
 
 interface HoldRow {
   readonly position: bigint;
@@ -78,7 +79,7 @@ export function createHold(connection: Connection, request: HoldRequest, context
       BigInt(context.nowMs + ttlMs),
       context.keyId,
     );
-    connection.run(`UPDATE stock SET held = held + ? WHERE pet_id = ?`, quantity, petId);
+    addHeld(connection, petId, quantity);
     return getHold(connection, holdId, context.nowMs);
   });
 }
@@ -96,7 +97,9 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
     if (quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
       endHold(connection, hold, "committed", context.nowMs);
-      writes.write(stock, { kind: "hold", quantity, reason, reference }, context);
+      // The end of the hold has changed what is held.
+      const present = writes.find(hold.petId) ?? stock;
+      writes.write(present, { kind: "hold", quantity, reason, reference }, context);
       writes.flush();
     }
     return getHold(connection, ending.holdId, context.nowMs);
@@ -120,7 +123,7 @@ function heldFor(
   stock: StoredStock,
   { nowMs }: WriteContext,
 ): bigint {
-  return findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity }).held;
+  return findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
 }
 
 /** Finds a hold, and stores it as expired if it is over. Throws `HOLD_NOT_FOUND`. */
@@ -134,7 +137,7 @@ function findHoldToEnd(connection: Connection, holdId: string, { nowMs }: WriteC
 
 function endHold(connection: Connection, hold: ListedHold, state: HoldState, atMs: number): void {
   connection.run(`UPDATE holds SET state = ?, ended_at_ms = ? WHERE position = ?`, state, BigInt(atMs), hold.position);
-  connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, hold.quantity, hold.petId);
+  addHeld(connection, hold.petId, -hold.quantity);
 }
 
 /** Throws `HOLD_NOT_FOUND`. */
@@ -203,19 +206,11 @@ function holdFromRow(row: HoldRow): ListedHold {
  * that it stays over when a clock is set back. Here this is called to note a hold.
  */
 
-/** How many of a pet are held, and how many no longer are. */
-interface StillHeld {
-  /** The sum of the holds that are not over. */
-  readonly held: bigint;
-  /** The sum of the holds that were noted now. `held` of the stock was lowered by it. */
-  readonly noted: bigint;
-}
-
 /** How many holds are noted in one step: a few milliseconds' work. */
 const notedPerStep = 500;
 
 /**
- * Finds how many of a pet are held. Notes the oldest holds that are over, in one step. Notes more of them only where
+ * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, in one step. Notes more of them only where
  * the write cannot be granted otherwise. So a large number of holds that expire at once does not keep all writers
  * waiting. To be called in a transaction.
  */
@@ -223,7 +218,7 @@ export function findStillHeld(
   connection: Connection,
   { petId, held }: StoredStock,
   { nowMs, heldAtMost }: HoldRequirement,
-): StillHeld {
+): bigint {
   const over = held === 0n ? 0n : sumExpired(connection, petId, nowMs);
   const isGranted = held - over <= heldAtMost;
   let left = over;
@@ -231,9 +226,9 @@ export function findStillHeld(
     left -= noteOldest(connection, petId, nowMs);
   }
   if (left < over) {
-    connection.run(`UPDATE stock SET held = held - ? WHERE pet_id = ?`, over - left, petId);
+    addHeld(connection, petId, left - over);
   }
-  return { held: held - over, noted: over - left };
+  return held - over;
 }
 
 /** Notes the oldest holds of a pet that are over. Returns their sum. */
@@ -272,6 +267,7 @@ export function noteExpired(connection: Connection, nowMs: number, limit: bigint
     BigInt(nowMs),
     limit,
   );
+  stockCacheOf(connection).forgetRows();
   connection.run(
     `UPDATE holds SET state = 'expired', ended_at_ms = expires_at_ms WHERE position IN (SELECT position FROM (${oldest}))`,
     BigInt(nowMs),

@@ -17,8 +17,8 @@ import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts"
 import { headOf } from "./history-bounds.ts";
 import { migrate } from "./migrations.ts";
 import { changesPerMark } from "./stock.ts";
+import { applyAll, markApplied } from "./stock-cache.ts";
 import { resolveStore, toStoreFileError } from "./store-file.ts";
-import { applyAll, markApplied } from "./unapplied-changes.ts";
 import { countChange } from "./writer/writes.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
   readStringArray,
   type Value,
 } from "./connection.ts";
-import { unappliedOf } from "./unapplied-changes.ts";
+import { stockCacheOf } from "./stock-cache.ts";
 
 interface InventoryRow {
   readonly id: bigint;
@@ -36,11 +36,11 @@ function listRows(connection: Connection, query: InventoryQuery): InventoryRow[]
     ...values,
   );
   assertAscending(rows);
-  const unapplied = unappliedOf(connection);
-  return unapplied.count === 0
+  const cache = stockCacheOf(connection);
+  return cache.unapplied === 0
     ? rows
     : rows.map((row) => {
-        const change = unapplied.find(row.id);
+        const change = cache.findChange(row.id);
         return change !== undefined && change.revision > row.revision
           ? { ...row, quantity: change.quantity, revision: change.revision }
           : row;

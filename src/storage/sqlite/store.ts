@@ -40,6 +40,7 @@ import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.
 import { countOrders, countPets, getPet, iterateOrders, iteratePets, listInventory, listOrders } from "./lists.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { findStock } from "./stock.ts";
+import { stockCacheOf } from "./stock-cache.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
@@ -78,6 +79,7 @@ export class SqliteStore implements Store {
   readonly #reader: Connection;
   readonly #reads: TurnReads;
   readonly #writer: StoreWriter;
+  #stockToken: number | undefined;
   readonly #batches = new Lane({
     width: changesAtOnce,
     most: maxWaitingChanges,
@@ -88,8 +90,7 @@ export class SqliteStore implements Store {
   constructor(path: string, options: SqliteWriterOptions) {
     this.#path = path;
     this.#options = options;
-    this.#reader = openDatabase(path, options);
-    this.#reader.pragma("query_only = ON");
+    this.#reader = openDatabase(path, { ...options, queryOnly: true });
     this.#reads = new TurnReads(this.#reader);
     this.#writer = options.writesDirectly ? new DirectWriter(path, options) : new Writer(path, options);
     this.maintenance = new SqliteMaintenance(path, options, this.#reader);
@@ -314,8 +315,14 @@ export class SqliteStore implements Store {
     return this.#reads.read((connection) => listAttempts(connection, id, limit));
   }
 
-  changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
-    return abortable(() => this.#writer.changeTokens(), options);
+  async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
+    const tokens = await abortable(() => this.#writer.changeTokens(), options);
+    if (tokens.stock !== this.#stockToken) {
+      this.#stockToken = tokens.stock;
+      // The reader may have missed a commit of another program: see `StockCache`.
+      stockCacheOf(this.#reader).forgetRows();
+    }
+    return tokens;
   }
 
   /** Asks both threads: reads and writes may fail independently. */

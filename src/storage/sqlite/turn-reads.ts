@@ -1,6 +1,6 @@
 import { nextTick } from "node:process";
 import { type Connection, fromDriverError } from "./connection.ts";
-import { unappliedOf } from "./unapplied-changes.ts";
+import { stockCacheOf } from "./stock-cache.ts";
 
 /**
  * Runs reads over a connection. Reads of one turn of the event loop share a transaction, because a transaction locks
@@ -40,7 +40,7 @@ export class TurnReads {
   #begin(): void {
     this.#commit();
     this.#connection.run("BEGIN");
-    unappliedOf(this.#connection).expire();
+    stockCacheOf(this.#connection).expire();
     this.#isBegun = true;
     nextTick(() => this.end());
   }

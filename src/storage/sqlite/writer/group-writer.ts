@@ -1,8 +1,8 @@
 import type { Connection } from "../connection.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
+import { type StockCache, stockCacheOf } from "../stock-cache.ts";
 import type { FileIdentity } from "../store-file.ts";
-import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
 import {
   answerDone,
   answerRefused,
@@ -44,14 +44,15 @@ export class GroupWriter {
   readonly #file: FileIdentity;
   readonly #changes: ChangeTracker;
   readonly #applier: StockApplier;
-  readonly #unapplied: UnappliedChanges;
+  readonly #cache: StockCache;
 
-  constructor(connection: Connection, file: FileIdentity) {
+  /** See `StockApplier` for `mostUnapplied`. */
+  constructor(connection: Connection, file: FileIdentity, mostUnapplied?: number) {
     this.#connection = connection;
     this.#file = file;
     this.#changes = new ChangeTracker(connection);
-    this.#applier = new StockApplier(connection);
-    this.#unapplied = unappliedOf(connection);
+    this.#applier = new StockApplier(connection, mostUnapplied);
+    this.#cache = stockCacheOf(connection);
   }
 
   /**
@@ -109,7 +110,7 @@ export class GroupWriter {
   #transact<T>(work: () => T): T {
     try {
       return this.#atomically(() => {
-        this.#unapplied.expire();
+        this.#cache.expire();
         return work();
       });
     } catch (error) {
@@ -121,13 +122,13 @@ export class GroupWriter {
     }
   }
 
-  /** Runs a transaction or a savepoint. A rollback also takes back what was noted of unapplied changes. */
+  /** Runs a transaction or a savepoint. A rollback also takes back what the cache has noted. */
   #atomically<T>(work: () => T): T {
-    const { position } = this.#unapplied;
+    const { position } = this.#cache;
     try {
       return this.#connection.atomically(work);
     } catch (error) {
-      this.#unapplied.goBack(position);
+      this.#cache.goBack(position);
       throw error;
     }
   }
@@ -136,13 +137,13 @@ export class GroupWriter {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
     const done = this.#transact(() => {
-      const former = this.#unapplied.head;
+      const former = this.#cache.head;
       const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
       const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
-      this.#applier.applyInGroup(Number(this.#unapplied.head - former));
+      this.#applier.applyInGroup(Number(this.#cache.head - former));
       workedAtMs = performance.now();
       return { ...toAnswers(results), ...ofTasks };
     });

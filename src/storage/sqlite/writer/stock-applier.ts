@@ -1,11 +1,11 @@
 import type { Connection } from "../connection.ts";
-import { type UnappliedChanges, unappliedOf } from "../unapplied-changes.ts";
+import { type StockCache, stockCacheOf } from "../stock-cache.ts";
 
 /**
- * From this many unapplied changes on, each group applies some. The more there are, the more of them share a page of
- * `stock`. But each connection reads all of them at first, and keeps them in memory.
+ * From this many unapplied changes on, each group applies some. The more there are, the more of them share a pet, or at
+ * least a page of `stock`. But each connection reads all of them at first, and keeps them in memory.
  */
-const mostUnapplied = 16_384;
+const mostUnapplied = 131_072;
 
 /**
  * A group applies the changes of at least this many pets, and of twice as many as it has changes. So the unapplied
@@ -29,16 +29,19 @@ interface Pass {
 /** Applies changes to `stock`, some pets at a time, in the order of ids: neighbours share pages. */
 export class StockApplier {
   readonly #connection: Connection;
-  readonly #unapplied: UnappliedChanges;
+  readonly #cache: StockCache;
+  readonly #mostUnapplied: number;
   #pass: Pass | undefined;
   /**
    * The newest change at the end of the last pass that failed. The next pass begins the usual number of changes later.
    */
   #failedAt = 0n;
 
-  constructor(connection: Connection) {
+  /** A group applies changes from `most` unapplied ones on. */
+  constructor(connection: Connection, most = mostUnapplied) {
     this.#connection = connection;
-    this.#unapplied = unappliedOf(connection);
+    this.#cache = stockCacheOf(connection);
+    this.#mostUnapplied = most;
   }
 
   /**
@@ -46,7 +49,7 @@ export class StockApplier {
    * of changes.
    */
   applyInGroup(changes: number): void {
-    if (changes > 0 && (this.#pass !== undefined || this.#isDue(mostUnapplied))) {
+    if (changes > 0 && (this.#pass !== undefined || this.#isDue(this.#mostUnapplied))) {
       this.#apply(Math.max(leastApplied, 2 * changes));
     }
   }
@@ -67,7 +70,7 @@ export class StockApplier {
   }
 
   #isDue(most: number): boolean {
-    return this.#unapplied.count >= most && this.#unapplied.head - this.#failedAt >= most;
+    return this.#cache.unapplied >= most && this.#cache.head - this.#failedAt >= most;
   }
 
   #apply(most: number): void {
@@ -83,19 +86,19 @@ export class StockApplier {
   }
 
   #begin(): Pass {
-    this.#pass = { petIds: this.#unapplied.petIds(), upTo: this.#unapplied.head, next: 0, hasFailed: false };
+    this.#pass = { petIds: this.#cache.unappliedPetIds(), upTo: this.#cache.head, next: 0, hasFailed: false };
     return this.#pass;
   }
 
   #end({ upTo, hasFailed }: Pass): void {
     this.#pass = undefined;
     if (hasFailed) {
-      this.#failedAt = this.#unapplied.head;
+      this.#failedAt = this.#cache.head;
       return;
     }
     // An import may have gone further meanwhile.
     this.#connection.run(`UPDATE history SET applied_revision = max(applied_revision, ?)`, upTo);
-    this.#unapplied.noteApplied(upTo);
+    this.#cache.noteApplied(upTo);
   }
 
   /**
@@ -119,7 +122,7 @@ export class StockApplier {
   }
 
   #applyChanges(petId: bigint): void {
-    const change = this.#unapplied.find(petId);
+    const change = this.#cache.findChange(petId);
     // Another process may have applied it meanwhile.
     if (change !== undefined) {
       const { quantity, revision, changes } = change;

@@ -13,7 +13,8 @@ import { entryOf } from "../../rows.ts";
 import type { Connection } from "../connection.ts";
 import { findStillHeld } from "../holds.ts";
 import { recall, remember, runIdempotently } from "../idempotency.ts";
-import { StockWrites, type StoredStock } from "../stock.ts";
+import { StockWrites } from "../stock.ts";
+import type { StoredStock } from "../stock-cache.ts";
 
 /** The result of a command. With `replayed`, the command was done before, and `entry` is the result of that time. */
 export type CommandResult =
@@ -75,12 +76,22 @@ export function changeStockInBatch(
   return runIdempotently(connection, context, () => {
     const petIds = commands.map(({ petId }) => petId);
     const setting = { connection, writes: new StockWrites(connection, petIds), context };
-    const outcomes = commands.map((command, index) =>
-      atomic ? carryOutOrThrow(command, setting, index) : toOutcome(carryOut(command, setting)),
-    );
+    const outcomes = atomic
+      ? carryOutAll(commands, setting)
+      : commands.map((each) => toOutcome(carryOut(each, setting)));
     setting.writes.flush();
     return outcomes;
   });
+}
+
+/** Throws the error of the first refusal. */
+function carryOutAll(commands: readonly StockCommand[], setting: CommandSetting): BatchOutcome[] {
+  try {
+    return commands.map((command, index) => carryOutOrThrow(command, setting, index));
+  } catch (error) {
+    setting.writes.discard();
+    throw error;
+  }
 }
 
 function carryOutOrThrow(command: StockCommand, setting: CommandSetting, index: number): BatchOutcome {
@@ -116,12 +127,5 @@ function heldFor({ petId, delta }: AdjustStock, { connection, writes, context }:
   if (stock === undefined) {
     return 0n;
   }
-  const { held, noted } = findStillHeld(connection, stock, {
-    nowMs: context.nowMs,
-    heldAtMost: stock.quantity + delta,
-  });
-  if (noted > 0n) {
-    writes.setHeld(stock, stock.held - noted);
-  }
-  return held;
+  return findStillHeld(connection, stock, { nowMs: context.nowMs, heldAtMost: stock.quantity + delta });
 }

@@ -1,0 +1,337 @@
+import { type PetStatus, petStatuses } from "../../domain/pet.ts";
+import { greaterOf } from "../../domain/ranges.ts";
+import type { StockEntry } from "../../domain/stock.ts";
+import { versionOf } from "../rows.ts";
+import { type Connection, readEnumText, readInteger } from "./connection.ts";
+import { headOf, lineageOf } from "./history-bounds.ts";
+
+/*
+ * A commit appends its changes to the history. It leaves quantity, revision and number of changes in `stock` as they
+ * are: the rows of a group's pets are on different pages, and each page would be written for a few bytes. The writer
+ * thread applies the changes of many groups to `stock` together, in the order of ids. All changes up to
+ * `history.applied_revision` have been applied, and maybe some later ones. So a pet's stock is its row in `stock`, or
+ * its last change after this revision, whichever is newer. `held` and `status` are written at once.
+ *
+ * In SQL the view `current_stock` has the same stock. It reads all unapplied changes, so it is for queries of many
+ * rows.
+ */
+
+/** A pet's stock after its last change. */
+export interface ChangedStock {
+  readonly quantity: bigint;
+  readonly revision: bigint;
+  /** How many changes there have been. */
+  readonly changes: bigint;
+}
+
+/** What a row of `stock` has. Quantity, revision and changes may be behind. */
+export interface StockRow extends ChangedStock {
+  readonly pet_id: bigint;
+  readonly held: bigint;
+  readonly status: string;
+}
+
+/** A pet's stock. The version is made when it is asked for, because most writes need none. */
+export class StoredStock implements ChangedStock, StockEntry {
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  readonly status: PetStatus;
+  /** The revision of the last change; 0 before the first one. */
+  readonly revision: bigint;
+  readonly changes: bigint;
+  /** The sum of the holds that are stored as held, some of which may be over. */
+  readonly held: bigint;
+  readonly lineage: string;
+  /** The age of the cache when the row was read. */
+  readonly readAt: number;
+
+  constructor(values: Omit<StoredStock, "version" | "with">) {
+    this.petId = values.petId;
+    this.quantity = values.quantity;
+    this.status = values.status;
+    this.revision = values.revision;
+    this.changes = values.changes;
+    this.held = values.held;
+    this.lineage = values.lineage;
+    this.readAt = values.readAt;
+  }
+
+  get version(): string {
+    return versionOf(this.lineage, this.revision);
+  }
+
+  /** The stock after a change, or with another sum of holds. */
+  with({
+    quantity = this.quantity,
+    revision = this.revision,
+    changes = this.changes,
+    held = this.held,
+  }: Partial<ChangedStock & Pick<StoredStock, "held">>): StoredStock {
+    const { petId, status, lineage, readAt } = this;
+    return new StoredStock({ petId, quantity, status, revision, changes, held, lineage, readAt });
+  }
+}
+
+/** The most pets that a cache keeps besides those with unapplied changes: some 15 MB. */
+const mostApplied = 65_536;
+
+interface Position {
+  readonly applied: bigint;
+  readonly head: bigint;
+}
+
+/** What tells which commits of others have changed rows of `stock`. */
+interface News extends Position {
+  /** How many writes have changed rows of `stock`, or may have: imports, holds and batches. */
+  readonly rows: bigint;
+  /** How many writes have changed other tables. */
+  readonly others: bigint;
+}
+
+interface ChangedRow extends ChangedStock {
+  readonly pet_id: bigint;
+}
+
+/**
+ * The stock of pets as one connection sees it in its present transaction: of all pets whose changes `stock` may lack,
+ * and of those that were read or written lately. When other connections have committed anything, the changes are read
+ * from the history, and rows are read again where `status` and `held` may have changed.
+ *
+ * A connection that only reads meets the commits of its own store's writer all the time, and takes the stored counters'
+ * word for what they have changed. A commit of another program, which counts nothing, may hide among them:
+ * `SqliteStore.changeTokens` tells of it.
+ */
+export class StockCache {
+  readonly #connection: Connection;
+  readonly #byPet = new Map<number | bigint, ChangedStock | StoredStock>();
+  /** The stock that the changes of this transaction have replaced, in their order. */
+  readonly #replaced: StoredStock[] = [];
+  #isCurrent = false;
+  /** SQLite's `data_version`: it changes when another connection has committed anything. */
+  #version = -1n;
+  #news: News | undefined;
+  /** How often all rows have become out of date. */
+  #age = 0;
+  #applied = 0n;
+  #head = 0n;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The revision of the newest change; 0 before the first one. */
+  get head(): bigint {
+    this.#catchUp();
+    return this.#head;
+  }
+
+  /** How many changes `stock` may lack. */
+  get unapplied(): number {
+    this.#catchUp();
+    return Number(this.#head - this.#applied);
+  }
+
+  /** The pets of these changes, by ascending id. */
+  unappliedPetIds(): BigInt64Array {
+    this.#catchUp();
+    const petIds: bigint[] = [];
+    for (const [key, { revision }] of this.#byPet) {
+      if (revision > this.#applied) {
+        petIds.push(BigInt(key));
+      }
+    }
+    return BigInt64Array.from(petIds).sort();
+  }
+
+  /** The last change of a pet, if `stock` may lack it. */
+  findChange(petId: bigint): ChangedStock | undefined {
+    this.#catchUp();
+    const change = this.#byPet.get(keyOf(petId));
+    return change !== undefined && change.revision > this.#applied ? change : undefined;
+  }
+
+  /** A pet's stock; undefined where its row has to be read. */
+  find(petId: bigint): StoredStock | undefined {
+    this.#catchUp();
+    const stock = this.#byPet.get(keyOf(petId));
+    return stock instanceof StoredStock && stock.readAt === this.#age ? stock : undefined;
+  }
+
+  /** Returns the stock in a row that was read now, with the pet's last change. Throws `DamagedRowError`. */
+  add(row: StockRow): StoredStock {
+    this.#catchUp();
+    const change = this.#byPet.get(keyOf(row.pet_id));
+    const { quantity, revision, changes } = change !== undefined && change.revision > row.revision ? change : row;
+    const stock = new StoredStock({
+      petId: readInteger(row.pet_id),
+      quantity: readInteger(quantity),
+      status: readEnumText(row.status, petStatuses),
+      revision: readInteger(revision),
+      changes: readInteger(changes),
+      held: readInteger(row.held),
+      lineage: lineageOf(this.#connection),
+      readAt: this.#age,
+    });
+    this.#byPet.set(keyOf(stock.petId), stock);
+    this.#limitSize();
+    return stock;
+  }
+
+  /** Notes a change that this transaction makes. */
+  noteChange(before: StoredStock, quantity: bigint): StoredStock {
+    this.#head += 1n;
+    const stock = before.with({ quantity, revision: this.#head, changes: before.changes + 1n });
+    this.#replaced.push(before);
+    this.#byPet.set(keyOf(before.petId), stock);
+    return stock;
+  }
+
+  /** Notes that this transaction has added to what is held of a pet. */
+  noteHeld(petId: bigint, added: bigint): void {
+    const stock = this.find(petId);
+    if (stock !== undefined) {
+      this.#byPet.set(keyOf(petId), stock.with({ held: stock.held + added }));
+    }
+  }
+
+  /** Notes that rows of `stock` may have been written. */
+  forgetRows(): void {
+    this.#age += 1;
+  }
+
+  /** Notes that this transaction has applied all changes up to a revision. */
+  noteApplied(revision: bigint): void {
+    this.#applied = greaterOf(this.#applied, revision);
+    this.#limitSize();
+  }
+
+  /** The position to which `goBack` returns. */
+  get position(): Position {
+    return { applied: this.#applied, head: this.#head };
+  }
+
+  /** To be called when a transaction begins: others may have committed since the last one. */
+  expire(): void {
+    this.#isCurrent = false;
+    this.#replaced.length = 0;
+  }
+
+  /**
+   * To be called after the rollback of a transaction or a savepoint, or when changes are not made after all, with the
+   * position at which they began.
+   */
+  goBack({ applied, head }: Position): void {
+    // Rows that were read or written meanwhile may have changed.
+    this.#age += 1;
+    while (this.#head > head && this.#replaced.length > 0) {
+      const before = this.#replaced.pop() as StoredStock;
+      this.#head -= 1n;
+      this.#byPet.set(keyOf(before.petId), before);
+    }
+    if (this.#applied !== applied) {
+      // The rollback has taken back applied changes, some of which may be missing here. They are read again.
+      this.#byPet.clear();
+      this.#applied = 0n;
+      this.#head = 0n;
+      this.#version = -1n;
+      this.#isCurrent = false;
+    }
+  }
+
+  #catchUp(): void {
+    if (this.#isCurrent) {
+      return;
+    }
+    const version = this.#connection.get<{ data_version: bigint }>(`PRAGMA data_version`)?.data_version ?? -1n;
+    if (version !== this.#version) {
+      this.#readNews();
+      this.#version = version;
+    }
+    this.#isCurrent = true;
+  }
+
+  #readNews(): void {
+    const news = this.#connection.get<News>(
+      `SELECT applied_revision AS applied, (SELECT ifnull(max(revision), 0) FROM changes) AS head,
+         stock + others AS rows, keys + usage + webhooks AS others
+       FROM history, change_counters`,
+    ) as News;
+    const { applied, head } = news;
+    // Changes that have been applied meanwhile are read from the rows.
+    if (!this.#connection.queryOnly || mayHaveChangedRows(news, this.#news) || applied > this.#head) {
+      this.#age += 1;
+    }
+    this.#news = news;
+    if (head > this.#head) {
+      this.#readChanges(greaterOf(this.#head, applied));
+      this.#head = head;
+    }
+    this.noteApplied(applied);
+  }
+
+  #readChanges(after: bigint): void {
+    const rows = this.#connection.all<ChangedRow>(
+      `SELECT pet_id, after AS quantity, revision, number AS changes FROM changes WHERE revision > ? ORDER BY revision`,
+      after,
+    );
+    for (const { pet_id: petId, quantity, revision, changes } of rows) {
+      const stock = this.#byPet.get(keyOf(petId));
+      const change = { quantity, revision, changes };
+      this.#byPet.set(keyOf(petId), stock instanceof StoredStock ? stock.with(change) : change);
+    }
+  }
+
+  #limitSize(): void {
+    if (this.#byPet.size < mostApplied + Number(this.#head - this.#applied)) {
+      return;
+    }
+    for (const [key, { revision }] of this.#byPet) {
+      if (revision <= this.#applied) {
+        this.#byPet.delete(key);
+      }
+    }
+  }
+}
+
+/** The key of a pet in a map, which finds numbers in less than half of the time that it takes for bigints. */
+function keyOf(petId: bigint): number | bigint {
+  const number = Number(petId);
+  return Number.isSafeInteger(number) ? number : petId;
+}
+
+/** Where nothing was counted, another program has committed something. */
+function mayHaveChangedRows(news: News, former: News | undefined): boolean {
+  const isUncounted = news.head === former?.head && news.others === former.others;
+  return news.rows !== former?.rows || isUncounted;
+}
+
+const byConnection = new WeakMap<Connection, StockCache>();
+
+/** The cache of a connection. Its transactions call `expire` when they begin. */
+export function stockCacheOf(connection: Connection): StockCache {
+  let cache = byConnection.get(connection);
+  if (cache === undefined) {
+    cache = new StockCache(connection);
+    byConnection.set(connection, cache);
+  }
+  return cache;
+}
+
+/** Applies all changes to `stock`. To be called in a transaction. */
+export function applyAll(connection: Connection): void {
+  connection.run(
+    `UPDATE stock SET quantity = late.quantity, revision = late.revision, changes = late.changes
+     FROM unapplied_stock AS late WHERE late.pet_id = stock.pet_id AND late.revision > stock.revision`,
+  );
+  markApplied(connection);
+}
+
+/**
+ * Marks all changes as applied. It is for a writer that has written them to `stock` itself. To be called in a
+ * transaction.
+ */
+export function markApplied(connection: Connection): void {
+  const head = headOf(connection);
+  connection.run(`UPDATE history SET applied_revision = ?`, head);
+  stockCacheOf(connection).noteApplied(head);
+}

@@ -1,0 +1,217 @@
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
+import { findStock } from "../../src/storage/sqlite/stock.ts";
+import { stockCacheOf } from "../../src/storage/sqlite/stock-cache.ts";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { FileIdentity } from "../../src/storage/sqlite/store-file.ts";
+import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
+import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
+import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
+import { createFolder } from "../support/folder.ts";
+import { Random } from "../support/random.ts";
+import { createContext, createKey, createPet, hashOf } from "./samples.ts";
+import { adjust, set } from "./stocked-pets.ts";
+
+const petIds = [1n, 2n, 3n, 4n, 5n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 63n)];
+
+async function createStore(): Promise<string> {
+  const file = join(createFolder(), "petstore.db");
+  const store = openSqliteStore(file);
+  await store.importAll({ pets: petIds.map((id) => createPet({ id, quantity: 20n })) }, 0);
+  await store.close();
+  return file;
+}
+
+function closeAtEnd(...connections: Connection[]): void {
+  onTestFinished(() => {
+    for (const connection of connections) {
+      connection.close();
+    }
+  });
+}
+
+/** One process that writes. */
+class Writing {
+  readonly connection: Connection;
+  readonly #groups: GroupWriter;
+
+  constructor(file: string) {
+    this.connection = openDatabase(file);
+    closeAtEnd(this.connection);
+    this.#groups = new GroupWriter(this.connection, new FileIdentity(file), 6);
+  }
+
+  commit(commands: Parameters<GroupWriter["commit"]>[0], tasks: readonly Task[] = []): void {
+    this.#groups.commit(commands, tasks);
+  }
+
+  applyStep(): void {
+    this.#groups.applyStep();
+  }
+
+  find(petId: bigint) {
+    return this.connection.inSnapshot(() => {
+      stockCacheOf(this.connection).expire();
+      return findStock(this.connection, petId);
+    });
+  }
+}
+
+describe("the stock that connections remember", () => {
+  it.each([1, 2, 3, 4])("is what the file has, whoever has written, and whatever was undone: seed %i", async (seed) => {
+    const random = new Random(seed);
+    const file = await createStore();
+    const writers = [new Writing(file), new Writing(file)];
+    const reader = openDatabase(file, { queryOnly: true });
+    const other = openDatabase(file);
+    closeAtEnd(reader, other);
+    const reads = new TurnReads(reader);
+    let made = 0;
+    let nowMs = 1_000;
+    const context = () => createContext({ nowMs });
+    const command = () => {
+      const petId = random.pick(petIds);
+      const isSet = random.pick([true, false]);
+      const change = isSet ? set(petId, BigInt(random.pick([0, 5, 30]))) : adjust(petId, random.pick([-7n, -1n, 2n]));
+      return { command: change, context: context() };
+    };
+    const commands = () => Array.from({ length: random.pick([1, 2, 5]) }, command);
+    const createHold = (): Task => {
+      const [petId, ttlMs] = [random.pick(petIds), random.pick([1, 50])];
+      const request = { holdId: `hold_${made++}`, petId, quantity: random.pick([1n, 4n]), ttlMs, reference: undefined };
+      return { name: "createHold", args: [request, context()] };
+    };
+    const endHold = (name: "commitHold" | "releaseHold"): Task => {
+      return { name, args: [{ holdId: `hold_${random.pick([1, 2, 3, 4, 5].map((back) => made - back))}` }, context()] };
+    };
+    const batch = (isAtomic: boolean): Task => {
+      return { name: "changeStockInBatch", args: [commands().map((each) => each.command), isAtomic, context()] };
+    };
+    const steps: (() => unknown)[] = [
+      () => random.pick(writers).commit(commands()),
+      () => random.pick(writers).commit(commands(), [createHold(), createHold()]),
+      () => random.pick(writers).commit([], [endHold("commitHold"), endHold("releaseHold")]),
+      () => random.pick(writers).commit(commands(), [batch(true), batch(false)]),
+      () => random.pick(writers).commit([], [{ name: "deleteOutdated", args: [0, nowMs] }]),
+      () => random.pick(writers).applyStep(),
+      () => failing(random.pick(writers), onHold, "ABORT", (it) => it.commit(commands(), [createHold(), batch(true)])),
+      () => failing(random.pick(writers), onHold, "ROLLBACK", (it) => it.commit(commands(), [createHold()])),
+      () => failing(random.pick(writers), onApplied, "ROLLBACK", (it) => it.commit(commands())),
+      () => failing(random.pick(writers), onCounted, "ROLLBACK", (it) => it.applyStep()),
+      () => import_(file, random.pick(petIds), random.pick(["sold", "pending", "available"])),
+      () => {
+        other.run(
+          "UPDATE stock SET status = ? WHERE pet_id = ?",
+          random.pick(["sold", "pending"]),
+          random.pick(petIds),
+        );
+        // As the store does once the change tokens tell of it.
+        stockCacheOf(reader).forgetRows();
+      },
+      () => other.run("UPDATE change_counters SET usage = usage + 1"),
+    ];
+    for (let step = 0; step < 400; step++) {
+      await random.pick(steps)();
+      nowMs += random.pick([0, 1, 20]);
+      const stored = storedStock(other);
+      if (step % 40 === 39) {
+        expect(await checkDatabase(file, "quick")).toEqual([]);
+      }
+      const seen = random.pick([[], [reader], writers.map(({ connection }) => connection)]);
+      for (const petId of petIds) {
+        const expected = stored.get(petId);
+        if (seen.includes(reader)) {
+          expect(reads.read((connection) => valuesOf(findStock(connection, petId)))).toEqual(expected);
+        }
+        for (const writing of writers.filter(({ connection }) => seen.includes(connection))) {
+          expect(valuesOf(writing.find(petId))).toEqual(expected);
+        }
+      }
+      reads.end();
+    }
+  });
+
+  it("is read from the file once, and again when others may have changed its row", async () => {
+    const file = await createStore();
+    const reader = openDatabase(file, { queryOnly: true });
+    const [writing, other] = [new Writing(file), openDatabase(file)];
+    closeAtEnd(reader, other);
+    const reads = new TurnReads(reader);
+    const get = vi.spyOn(reader, "get");
+    const rowsRead = () => {
+      get.mockClear();
+      reads.read((connection) => findStock(connection, 1n));
+      reads.end();
+      return get.mock.calls.filter(([sql]) => sql.includes("FROM stock ")).length;
+    };
+    expect([rowsRead(), rowsRead(), rowsRead()]).toEqual([1, 0, 0]);
+    writing.commit([{ command: set(1n, 3n), context: createContext() }]);
+    expect(rowsRead()).toBe(0);
+    expect(reads.read((connection) => findStock(connection, 1n)?.quantity)).toBe(3n);
+    reads.end();
+    other.run("UPDATE change_counters SET usage = usage + 1");
+    expect(rowsRead()).toBe(0);
+    other.run("UPDATE change_counters SET stock = stock + 1");
+    expect(rowsRead()).toBe(1);
+  });
+
+  it("has what another program has written at once, and also where it hides among counted writes", async () => {
+    const file = await createStore();
+    const store = openSqliteStore(file);
+    const other = openDatabase(file);
+    onTestFinished(async () => {
+      other.close();
+      await store.close();
+    });
+    await store.changeTokens();
+    expect(await store.getEntry(1n)).toMatchObject({ status: "available" });
+    other.run("UPDATE stock SET status = 'sold' WHERE pet_id = 1");
+    // Reads of one turn see one moment.
+    await setImmediate();
+    expect(await store.getEntry(1n)).toMatchObject({ status: "sold" });
+    await store.changeTokens();
+    await store.getEntry(1n);
+    other.run("UPDATE stock SET status = 'pending' WHERE pet_id = 1");
+    await store.createKey(createKey({ id: "key_1" }), hashOf("one"));
+    await store.changeTokens();
+    expect(await store.getEntry(1n)).toMatchObject({ status: "pending" });
+  });
+});
+
+/** What SQL alone finds. */
+function storedStock(connection: Connection): Map<bigint, unknown> {
+  const rows = connection.all<{ readonly pet_id: bigint }>(`SELECT * FROM current_stock`);
+  return new Map(rows.map(({ pet_id, ...values }) => [pet_id, values]));
+}
+
+function valuesOf(stock: ReturnType<typeof findStock>): unknown {
+  const { quantity, revision, changes, held, status } = stock ?? {};
+  return { quantity, revision, changes, held, status };
+}
+
+const onHold = "INSERT ON holds";
+const onApplied = "UPDATE ON history";
+const onCounted = "UPDATE ON change_counters";
+
+/** Lets statements fail meanwhile, which undoes the part or, with ROLLBACK, the whole transaction. */
+function failing(writing: Writing, at: string, how: "ABORT" | "ROLLBACK", work: (writing: Writing) => void): void {
+  const { connection } = writing;
+  connection.execute(`CREATE TEMP TRIGGER failing AFTER ${at} BEGIN SELECT raise(${how}, 'no'); END`);
+  try {
+    work(writing);
+  } catch (error) {
+    expect(String(error)).toMatch(/no/);
+  } finally {
+    connection.execute(`DROP TRIGGER failing`);
+  }
+}
+
+async function import_(file: string, id: bigint, status: "sold" | "pending" | "available"): Promise<void> {
+  const store = openSqliteStore(file, { writesDirectly: true });
+  await store.importAll({ pets: [{ id, status }] }, 0);
+  await store.close();
+}
