@@ -7,15 +7,12 @@ export type Value = bigint | number | string | Uint8Array | null;
 export interface ConnectionOptions {
   /** How long to wait for the lock of another process, in milliseconds; 5,000 by default. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Whether the connection refuses to write. */
-  readonly queryOnly?: boolean | undefined;
 }
 
 const defaultBusyTimeoutMs = 5_000;
 
 /** A connection to a SQLite file. Each statement is prepared once. */
 export class Connection {
-  readonly queryOnly: boolean;
   readonly #driver: Sqlite.Database;
   readonly #statements = new Map<string, Sqlite.Statement<Value[]>>();
   readonly #transact: Sqlite.Transaction<(work: () => unknown) => unknown>;
@@ -24,10 +21,6 @@ export class Connection {
   constructor(file: string, options: ConnectionOptions = {}) {
     this.#driver = new Sqlite(file, { fileMustExist: true, timeout: options.busyTimeoutMs ?? defaultBusyTimeoutMs });
     this.#driver.defaultSafeIntegers(true);
-    this.queryOnly = options.queryOnly ?? false;
-    if (this.queryOnly) {
-      this.pragma("query_only = ON");
-    }
     this.#transact = this.#driver.transaction((work) => work());
   }
 

@@ -22,8 +22,7 @@ import {
 import { assertUsable, openDatabase } from "./database.ts";
 import { hasOlderSchema, migrate } from "./migrations.ts";
 import { lockUnserved, type ServerLock } from "./server-lock.ts";
-import { changesPerMark } from "./stock.ts";
-import { markApplied } from "./stock-cache.ts";
+import { changesPerMark, markApplied } from "./stock.ts";
 import { identityOf, resolveStore, StoreFileError, syncFolder, toStoreFileError } from "./store-file.ts";
 
 /**

@@ -5,8 +5,7 @@ import { greaterOf, lesserOf } from "../../domain/ranges.ts";
 import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
 import { appliedRevision, findOldest, headOf, oldestRevision } from "./history-bounds.ts";
 import { noteExpired } from "./holds.ts";
-import { changesPerMark, findStock } from "./stock.ts";
-import { applyAll } from "./stock-cache.ts";
+import { applyAll, changesPerMark, findStock } from "./stock.ts";
 
 interface ChangeRow {
   readonly revision: bigint;

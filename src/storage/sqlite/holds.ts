@@ -17,7 +17,7 @@ import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/
 import { type HoldRequirement, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { runIdempotently } from "./idempotency.ts";
-import { addHeld, findStock, StockWrites } from "./stock.ts";
+import { addHeld, findStock, readStock, StockWrites } from "./stock.ts";
 import { type StoredStock, stockCacheOf } from "./stock-cache.ts";
 
 interface HoldRow {
@@ -37,7 +37,7 @@ type HoldsOfPet = Omit<HoldQuery, "states">;
 /** Undefined when there is no such pet. */
 export function findAvailability(connection: Connection, petId: bigint, nowMs: number): Availability | undefined {
   return connection.inSnapshot(() => {
-    const stock = findStock(connection, petId);
+    const stock = readStock(connection, petId);
     if (stock === undefined) {
       return undefined;
     }
@@ -97,9 +97,7 @@ export function commitHold(connection: Connection, ending: HoldEnding, context: 
     if (quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
       endHold(connection, hold, "committed", context.nowMs);
-      // The end of the hold has changed what is held.
-      const present = writes.find(hold.petId) ?? stock;
-      writes.write(present, { kind: "hold", quantity, reason, reference }, context);
+      writes.write(hold.petId, { kind: "hold", quantity, reason, reference }, context);
       writes.flush();
     }
     return getHold(connection, ending.holdId, context.nowMs);
@@ -210,9 +208,9 @@ function holdFromRow(row: HoldRow): ListedHold {
 const notedPerStep = 500;
 
 /**
- * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, in one step. Notes more of them only where
- * the write cannot be granted otherwise. So a large number of holds that expire at once does not keep all writers
- * waiting. To be called in a transaction.
+ * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, in one step. Notes more of
+ * them only where the write cannot be granted otherwise. So a large number of holds that expire at once does not keep
+ * all writers waiting. To be called in a transaction.
  */
 export function findStillHeld(
   connection: Connection,

@@ -16,8 +16,7 @@ import { Connection, fromDriverError, type Value } from "./connection.ts";
 import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";
 import { headOf } from "./history-bounds.ts";
 import { migrate } from "./migrations.ts";
-import { changesPerMark } from "./stock.ts";
-import { applyAll, markApplied } from "./stock-cache.ts";
+import { applyAll, changesPerMark, markApplied } from "./stock.ts";
 import { resolveStore, toStoreFileError } from "./store-file.ts";
 import { countChange } from "./writer/writes.ts";
 

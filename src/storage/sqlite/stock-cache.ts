@@ -3,7 +3,7 @@ import { greaterOf } from "../../domain/ranges.ts";
 import type { StockEntry } from "../../domain/stock.ts";
 import { versionOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
-import { headOf, lineageOf } from "./history-bounds.ts";
+import { lineageOf } from "./history-bounds.ts";
 
 /*
  * A commit appends its changes to the history. It leaves quantity, revision and number of changes in `stock` as they
@@ -42,7 +42,7 @@ export class StoredStock implements ChangedStock, StockEntry {
   /** The sum of the holds that are stored as held, some of which may be over. */
   readonly held: bigint;
   readonly lineage: string;
-  /** The age of the cache when the row was read. */
+  /** The age of the cache when `status` and `held` were read. */
   readonly readAt: number;
 
   constructor(values: Omit<StoredStock, "version" | "with">) {
@@ -80,26 +80,27 @@ interface Position {
   readonly head: bigint;
 }
 
-/** What tells which commits of others have changed rows of `stock`. */
-interface News extends Position {
-  /** How many writes have changed rows of `stock`, or may have: imports, holds and batches. */
-  readonly rows: bigint;
-  /** How many writes have changed other tables. */
-  readonly others: bigint;
-}
-
 interface ChangedRow extends ChangedStock {
   readonly pet_id: bigint;
 }
 
+/** What tells which commits of others have changed rows of `stock`. */
+interface News extends Position {
+  /** How many imports have changed rows. */
+  readonly imports: bigint;
+  /** How many other writes there have been, besides changes of stock. They change no more of a row than `held`. */
+  readonly others: bigint;
+}
+
 /**
  * The stock of pets as one connection sees it in its present transaction: of all pets whose changes `stock` may lack,
- * and of those that were read or written lately. When other connections have committed anything, the changes are read
- * from the history, and rows are read again where `status` and `held` may have changed.
+ * and of those that were read or written lately. When other connections have committed anything, their changes are read
+ * from the history, and the rows are out of date, because `status` and `held` may have changed.
  *
- * A connection that only reads meets the commits of its own store's writer all the time, and takes the stored counters'
- * word for what they have changed. A commit of another program, which counts nothing, may hide among them:
- * `SqliteStore.changeTokens` tells of it.
+ * A connection that only reads meets the commits of its own store's writer all the time. So it may trust the stored
+ * counters: as long as they tell that no import has written, `status` holds. `held` then may not. A commit of another
+ * program counts nothing, and may hide among counted ones: whoever trusts the counters has to hear of it in another
+ * way.
  */
 export class StockCache {
   readonly #connection: Connection;
@@ -108,12 +109,16 @@ export class StockCache {
   readonly #replaced: StoredStock[] = [];
   #isCurrent = false;
   /** SQLite's `data_version`: it changes when another connection has committed anything. */
-  #version = -1n;
+  #version: bigint | undefined;
   #news: News | undefined;
   /** How often all rows have become out of date. */
   #age = 0;
+  #isTrusting = false;
+  #trustedUntilMs = 0;
   #applied = 0n;
   #head = 0n;
+  /** With so many pets, those that have no unapplied changes are forgotten. */
+  #limit = mostApplied;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -173,17 +178,17 @@ export class StockCache {
       readAt: this.#age,
     });
     this.#byPet.set(keyOf(stock.petId), stock);
-    this.#limitSize();
     return stock;
   }
 
-  /** Notes a change that this transaction makes. */
-  noteChange(before: StoredStock, quantity: bigint): StoredStock {
+  /** Notes a change that this transaction makes of stock that `find` has. Returns the stock before and after it. */
+  noteChange(petId: bigint, quantity: bigint): { readonly before: StoredStock; readonly after: StoredStock } {
+    const before = this.#byPet.get(keyOf(petId)) as StoredStock;
     this.#head += 1n;
-    const stock = before.with({ quantity, revision: this.#head, changes: before.changes + 1n });
+    const after = before.with({ quantity, revision: this.#head, changes: before.changes + 1n });
     this.#replaced.push(before);
-    this.#byPet.set(keyOf(before.petId), stock);
-    return stock;
+    this.#byPet.set(keyOf(petId), after);
+    return { before, after };
   }
 
   /** Notes that this transaction has added to what is held of a pet. */
@@ -199,10 +204,15 @@ export class StockCache {
     this.#age += 1;
   }
 
+  /** Trusts the stored counters for a time: see above. */
+  trustCounters(forMs: number): void {
+    this.#isTrusting = true;
+    this.#trustedUntilMs = performance.now() + forMs;
+  }
+
   /** Notes that this transaction has applied all changes up to a revision. */
   noteApplied(revision: bigint): void {
     this.#applied = greaterOf(this.#applied, revision);
-    this.#limitSize();
   }
 
   /** The position to which `goBack` returns. */
@@ -214,27 +224,28 @@ export class StockCache {
   expire(): void {
     this.#isCurrent = false;
     this.#replaced.length = 0;
+    if (this.#byPet.size >= this.#limit) {
+      this.#forgetApplied();
+    }
   }
 
-  /**
-   * To be called after the rollback of a transaction or a savepoint, or when changes are not made after all, with the
-   * position at which they began.
-   */
-  goBack({ applied, head }: Position): void {
-    // Rows that were read or written meanwhile may have changed.
-    this.#age += 1;
+  /** Takes back changes that were noted, and have not been made: those after a revision. */
+  takeBack(head: bigint): void {
     while (this.#head > head && this.#replaced.length > 0) {
       const before = this.#replaced.pop() as StoredStock;
+      const { held } = this.#byPet.get(keyOf(before.petId)) as StoredStock;
       this.#head -= 1n;
-      this.#byPet.set(keyOf(before.petId), before);
+      this.#byPet.set(keyOf(before.petId), before.with({ held }));
     }
+  }
+
+  /** To be called after the rollback of a transaction or a savepoint, with the position at which it began. */
+  goBack({ applied, head }: Position): void {
+    this.takeBack(head);
+    this.forgetRows();
     if (this.#applied !== applied) {
-      // The rollback has taken back applied changes, some of which may be missing here. They are read again.
-      this.#byPet.clear();
-      this.#applied = 0n;
-      this.#head = 0n;
-      this.#version = -1n;
-      this.#isCurrent = false;
+      // The rollback may have taken back applied changes, some of which may be missing here.
+      this.#forgetAll();
     }
   }
 
@@ -242,7 +253,11 @@ export class StockCache {
     if (this.#isCurrent) {
       return;
     }
-    const version = this.#connection.get<{ data_version: bigint }>(`PRAGMA data_version`)?.data_version ?? -1n;
+    if (this.#isTrusting && performance.now() > this.#trustedUntilMs) {
+      this.#isTrusting = false;
+      this.forgetRows();
+    }
+    const { data_version: version } = this.#connection.get(`PRAGMA data_version`) as { data_version: bigint };
     if (version !== this.#version) {
       this.#readNews();
       this.#version = version;
@@ -253,13 +268,17 @@ export class StockCache {
   #readNews(): void {
     const news = this.#connection.get<News>(
       `SELECT applied_revision AS applied, (SELECT ifnull(max(revision), 0) FROM changes) AS head,
-         stock + others AS rows, keys + usage + webhooks AS others
+         stock AS imports, keys + usage + webhooks + others AS others
        FROM history, change_counters`,
     ) as News;
     const { applied, head } = news;
-    // Changes that have been applied meanwhile are read from the rows.
-    if (!this.#connection.queryOnly || mayHaveChangedRows(news, this.#news) || applied > this.#head) {
-      this.#age += 1;
+    if (head < this.#head) {
+      // Another program has put an older store into the file.
+      this.#forgetAll();
+    }
+    // Changes that others have made and applied are not read from the history.
+    if (!this.#isTrusting || mayHaveChangedRows(news, this.#news) || applied > this.#head) {
+      this.forgetRows();
     }
     this.#news = news;
     if (head > this.#head) {
@@ -274,22 +293,33 @@ export class StockCache {
       `SELECT pet_id, after AS quantity, revision, number AS changes FROM changes WHERE revision > ? ORDER BY revision`,
       after,
     );
-    for (const { pet_id: petId, quantity, revision, changes } of rows) {
-      const stock = this.#byPet.get(keyOf(petId));
-      const change = { quantity, revision, changes };
-      this.#byPet.set(keyOf(petId), stock instanceof StoredStock ? stock.with(change) : change);
+    for (const row of rows) {
+      const key = keyOf(readInteger(row.pet_id));
+      const stock = this.#byPet.get(key);
+      const change = {
+        quantity: readInteger(row.quantity),
+        revision: readInteger(row.revision),
+        changes: readInteger(row.changes),
+      };
+      this.#byPet.set(key, stock instanceof StoredStock ? stock.with(change) : change);
     }
   }
 
-  #limitSize(): void {
-    if (this.#byPet.size < mostApplied + Number(this.#head - this.#applied)) {
-      return;
-    }
+  #forgetApplied(): void {
     for (const [key, { revision }] of this.#byPet) {
       if (revision <= this.#applied) {
         this.#byPet.delete(key);
       }
     }
+    this.#limit = this.#byPet.size + mostApplied;
+  }
+
+  #forgetAll(): void {
+    this.#byPet.clear();
+    this.#applied = 0n;
+    this.#head = 0n;
+    this.#version = undefined;
+    this.#isCurrent = false;
   }
 }
 
@@ -302,7 +332,7 @@ function keyOf(petId: bigint): number | bigint {
 /** Where nothing was counted, another program has committed something. */
 function mayHaveChangedRows(news: News, former: News | undefined): boolean {
   const isUncounted = news.head === former?.head && news.others === former.others;
-  return news.rows !== former?.rows || isUncounted;
+  return news.imports !== former?.imports || isUncounted;
 }
 
 const byConnection = new WeakMap<Connection, StockCache>();
@@ -315,23 +345,4 @@ export function stockCacheOf(connection: Connection): StockCache {
     byConnection.set(connection, cache);
   }
   return cache;
-}
-
-/** Applies all changes to `stock`. To be called in a transaction. */
-export function applyAll(connection: Connection): void {
-  connection.run(
-    `UPDATE stock SET quantity = late.quantity, revision = late.revision, changes = late.changes
-     FROM unapplied_stock AS late WHERE late.pet_id = stock.pet_id AND late.revision > stock.revision`,
-  );
-  markApplied(connection);
-}
-
-/**
- * Marks all changes as applied. It is for a writer that has written them to `stock` itself. To be called in a
- * transaction.
- */
-export function markApplied(connection: Connection): void {
-  const head = headOf(connection);
-  connection.run(`UPDATE history SET applied_revision = ?`, head);
-  stockCacheOf(connection).noteApplied(head);
 }

@@ -1,35 +1,41 @@
 import type { WriteContext } from "../../domain/store.ts";
 import type { StockWrite } from "../rows.ts";
 import type { Connection, Value } from "./connection.ts";
+import { headOf } from "./history-bounds.ts";
 import { type StockCache, type StockRow, type StoredStock, stockCacheOf } from "./stock-cache.ts";
 
-/** Undefined when there is no such pet. Throws `DamagedRowError`. */
+/**
+ * Undefined when there is no such pet. Over a connection that only reads, `held` may be out of date. Throws
+ * `DamagedRowError`.
+ */
 export function findStock(connection: Connection, petId: bigint): StoredStock | undefined {
-  const cache = stockCacheOf(connection);
-  return cache.find(petId) ?? readStock(connection, cache, petId);
+  return stockCacheOf(connection).find(petId) ?? readStock(connection, petId);
 }
 
-function readStock(connection: Connection, cache: StockCache, petId: bigint): StoredStock | undefined {
+/** As `findStock`, but reads the row in any case, so that `held` is up to date. */
+export function readStock(connection: Connection, petId: bigint): StoredStock | undefined {
   const row = connection.get<StockRow>(
     `SELECT pet_id, quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
     petId,
   );
-  return row && cache.add(row);
+  return row && stockCacheOf(connection).add(row);
 }
 
-/** Reads the stock of those of the pets that the cache lacks. Throws `DamagedRowError`. */
-function cacheStocks(connection: Connection, cache: StockCache, petIds: readonly bigint[]): void {
-  const unknown = petIds.filter((petId) => cache.find(petId) === undefined);
-  if (unknown.length === 0) {
-    return;
+/** Reads the stock of the pets that the cache lacks. Returns those that do not exist. Throws `DamagedRowError`. */
+function cacheStocks(connection: Connection, petIds: readonly bigint[]): ReadonlySet<bigint> {
+  const cache = stockCacheOf(connection);
+  const unknown = new Set(petIds.filter((petId) => cache.find(petId) === undefined));
+  if (unknown.size === 0) {
+    return unknown;
   }
   const rows = connection.all<StockRow>(
     `SELECT pet_id, quantity, revision, changes, held, status FROM json_each(?) CROSS JOIN stock ON pet_id = value`,
-    `[${unknown.join(",")}]`,
+    `[${[...unknown].join(",")}]`,
   );
   for (const row of rows) {
-    cache.add(row);
+    unknown.delete(cache.add(row).petId);
   }
+  return unknown;
 }
 
 /** Adds to what is held of a pet. To be called in a transaction. */
@@ -42,15 +48,18 @@ export function addHeld(connection: Connection, petId: bigint, added: bigint): v
 export const changesPerMark = 128;
 
 /**
- * Writes of stock in one transaction. They stay in memory until `flush` inserts them into the history. So a command that
- * is refused before has nothing to undo, and needs no savepoint.
+ * Writes of stock in one transaction. They stay in memory until `flush` inserts them into the history. So a command
+ * that is refused before has nothing to undo, and needs no savepoint.
  *
  * `StockApplier` applies the changes to the table `stock` later.
  */
 export class StockWrites {
   readonly #connection: Connection;
   readonly #cache: StockCache;
-  readonly #start: StockCache["position"];
+  /** The revision before the writes. */
+  readonly #head: bigint;
+  /** The pets that do not exist. */
+  readonly #absent: ReadonlySet<bigint>;
   readonly #changes: Value[] = [];
   readonly #marks: StoredStock[] = [];
 
@@ -58,29 +67,28 @@ export class StockWrites {
   constructor(connection: Connection, petIds: readonly bigint[]) {
     this.#connection = connection;
     this.#cache = stockCacheOf(connection);
-    cacheStocks(connection, this.#cache, petIds);
-    this.#start = this.#cache.position;
+    this.#absent = cacheStocks(connection, petIds);
+    this.#head = this.#cache.head;
   }
 
   /** The stock of a pet after the writes so far. Undefined when there is no such pet. */
   find(petId: bigint): StoredStock | undefined {
-    return findStock(this.#connection, petId);
+    return this.#absent.has(petId) ? undefined : findStock(this.#connection, petId);
   }
 
-  /** Sets a new stock count. Returns the stock as it will be stored. */
+  /** Sets a new stock count of a pet that `find` has found. Returns the stock as it will be stored. */
   write(
-    before: StoredStock,
+    petId: bigint,
     { kind, quantity, reason, reference }: StockWrite,
     { keyId, requestId, nowMs }: WriteContext,
   ): StoredStock {
-    const stock = this.#cache.noteChange(before, quantity);
-    const { petId, changes } = stock;
+    const { before, after } = this.#cache.noteChange(petId, quantity);
     const note = [kind, reason ?? null, reference ?? null, keyId, requestId, BigInt(nowMs)] as const;
-    this.#changes.push(petId, before.revision, before.quantity, quantity, changes, ...note);
-    if (changes % BigInt(changesPerMark) === 0n) {
-      this.#marks.push(stock);
+    this.#changes.push(petId, before.revision, before.quantity, quantity, after.changes, ...note);
+    if (after.changes % BigInt(changesPerMark) === 0n) {
+      this.#marks.push(after);
     }
-    return stock;
+    return after;
   }
 
   /** Inserts the changes. No write may follow. */
@@ -93,7 +101,7 @@ export class StockWrites {
 
   /** Forgets the writes. To be called instead of `flush`. */
   discard(): void {
-    this.#cache.goBack(this.#start);
+    this.#cache.takeBack(this.#head);
   }
 
   /**
@@ -136,4 +144,23 @@ const insertMany = insertOf(changesPerInsert);
 function insertOf(count: number): string {
   const row = `(${columns.map(() => "?").join(", ")})`;
   return `INSERT INTO changes (${columns.join(", ")}) VALUES ${Array(count).fill(row).join(", ")}`;
+}
+
+/** Applies all changes to `stock`. To be called in a transaction. */
+export function applyAll(connection: Connection): void {
+  connection.run(
+    `UPDATE stock SET quantity = late.quantity, revision = late.revision, changes = late.changes
+     FROM unapplied_stock AS late WHERE late.pet_id = stock.pet_id AND late.revision > stock.revision`,
+  );
+  markApplied(connection);
+}
+
+/**
+ * Marks all changes as applied. It is for a writer that has written them to `stock` itself. To be called in a
+ * transaction.
+ */
+export function markApplied(connection: Connection): void {
+  const head = headOf(connection);
+  connection.run(`UPDATE history SET applied_revision = ?`, head);
+  stockCacheOf(connection).noteApplied(head);
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { petNotFound, storeUnavailable } from "../../domain/errors.ts";
 import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
@@ -69,6 +70,12 @@ const changesAtOnce = 2_000;
 /** How many changes of batches wait: some 100 MB at most, and seconds of work. */
 const maxWaitingChanges = 100_000;
 
+/**
+ * How long the reader trusts the stored counters after each question for the tokens, in milliseconds. Changes by others
+ * must be seen within a second.
+ */
+const trustMs = 750;
+
 /** A store in one SQLite file. Reads have a connection of their own, and never wait for writes. */
 export class SqliteStore implements Store {
   readonly maintenance: SqliteMaintenance;
@@ -79,7 +86,7 @@ export class SqliteStore implements Store {
   readonly #reader: Connection;
   readonly #reads: TurnReads;
   readonly #writer: StoreWriter;
-  #stockToken: number | undefined;
+  #tokens: ChangeTokens | undefined;
   readonly #batches = new Lane({
     width: changesAtOnce,
     most: maxWaitingChanges,
@@ -90,7 +97,8 @@ export class SqliteStore implements Store {
   constructor(path: string, options: SqliteWriterOptions) {
     this.#path = path;
     this.#options = options;
-    this.#reader = openDatabase(path, { ...options, queryOnly: true });
+    this.#reader = openDatabase(path, options);
+    this.#reader.pragma("query_only = ON");
     this.#reads = new TurnReads(this.#reader);
     this.#writer = options.writesDirectly ? new DirectWriter(path, options) : new Writer(path, options);
     this.maintenance = new SqliteMaintenance(path, options, this.#reader);
@@ -317,12 +325,26 @@ export class SqliteStore implements Store {
 
   async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
     const tokens = await abortable(() => this.#writer.changeTokens(), options);
-    if (tokens.stock !== this.#stockToken) {
-      this.#stockToken = tokens.stock;
-      // The reader may have missed a commit of another program: see `StockCache`.
-      stockCacheOf(this.#reader).forgetRows();
-    }
+    this.#refreshReader(tokens);
     return tokens;
+  }
+
+  /**
+   * Whoever asks for the tokens again and again hears of all commits by others. Meanwhile the reader may trust the
+   * stored counters. It also reads the changes since the last time, so that none of its reads has to read very many.
+   */
+  #refreshReader(tokens: ChangeTokens): void {
+    const cache = stockCacheOf(this.#reader);
+    if (!isDeepStrictEqual(tokens, this.#tokens)) {
+      cache.forgetRows();
+    }
+    this.#tokens = tokens;
+    cache.trustCounters(trustMs);
+    try {
+      this.#reads.read(() => cache.head);
+    } catch {
+      // The next read tells of the failure.
+    }
   }
 
   /** Asks both threads: reads and writes may fail independently. */

@@ -13,7 +13,7 @@ import {
   type QueuedCommand,
 } from "./command-queue.ts";
 import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
-import { StockApplier } from "./stock-applier.ts";
+import { appliedPerStep, StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
   type ChangeCounter,
@@ -34,6 +34,9 @@ export interface WrittenGroup {
 
 /** The most steps that a writer takes before it closes. They suffice, unless other processes go on writing. */
 const closingSteps = 64;
+
+/** How many pets' changes are applied in each of them: some 10 ms. */
+const appliedPerClosingStep = 4_096;
 
 /** Runs a part of a group: all commands or one of them, or a task. */
 type RunPart = <T>(run: () => T) => T | Failure;
@@ -79,12 +82,12 @@ export class GroupWriter {
   }
 
   /** Applies some changes to the stock, while there is nothing else to do. False when there are no more. */
-  applyStep(): boolean {
+  applyStep(pets = appliedPerStep): boolean {
     this.#file.assertUnmoved();
     const counters: ChangeCounter[] = [];
     const hasMore = this.#transact(() => {
       if (this.#applier.hasMore) {
-        this.#applier.applyStep();
+        this.#applier.applyStep(pets);
         // Without this count, other processes would take the commit for one of another program.
         countChange(this.#connection, "others");
         counters.push("others");
@@ -101,7 +104,7 @@ export class GroupWriter {
    */
   applyRest(): void {
     try {
-      for (let steps = 0; steps < closingSteps && this.applyStep(); steps++) {}
+      for (let steps = 0; steps < closingSteps && this.applyStep(appliedPerClosingStep); steps++) {}
     } catch {
       // The disk fails. The changes are in the history, and are applied later.
     }

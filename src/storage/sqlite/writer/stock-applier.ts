@@ -5,7 +5,7 @@ import { type StockCache, stockCacheOf } from "../stock-cache.ts";
  * From this many unapplied changes on, each group applies some. The more there are, the more of them share a pet, or at
  * least a page of `stock`. But each connection reads all of them at first, and keeps them in memory.
  */
-const mostUnapplied = 131_072;
+const mostUnapplied = 98_304;
 
 /**
  * A group applies the changes of at least this many pets, and of twice as many as it has changes. So the unapplied
@@ -14,7 +14,7 @@ const mostUnapplied = 131_072;
 const leastApplied = 32;
 
 /** How many pets' changes are applied in one step while nobody writes: a millisecond or two. */
-const appliedPerStep = 512;
+export const appliedPerStep = 512;
 
 /** One pass over the pets that have unapplied changes. */
 interface Pass {
@@ -59,9 +59,9 @@ export class StockApplier {
     return this.#pass !== undefined || this.#isDue(1);
   }
 
-  /** Applies some changes. To be called in a transaction. */
-  applyStep(): void {
-    this.#apply(appliedPerStep);
+  /** Applies the changes of so many pets. To be called in a transaction. */
+  applyStep(pets: number): void {
+    this.#apply(pets);
   }
 
   /** To be called after the rollback of a transaction that had applied changes. */

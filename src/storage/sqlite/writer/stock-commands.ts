@@ -118,7 +118,7 @@ function carryOut(command: StockCommand, setting: CommandSetting): Decided {
   }
   const { kind, reason, reference } = command;
   const write = { kind, quantity: decision.quantity, reason, reference };
-  return { outcome: "done", stock: writes.write(stock as StoredStock, write, context) };
+  return { outcome: "done", stock: writes.write(command.petId, write, context) };
 }
 
 /** How many of the command's pet are held. Stores holds as expired: see `findStillHeld`. */
