@@ -13,7 +13,7 @@ import {
   type QueuedCommand,
 } from "./command-queue.ts";
 import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
-import { appliedPerStep, StockApplier } from "./stock-applier.ts";
+import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
 import {
   type ChangeCounter,
@@ -31,6 +31,9 @@ export interface WrittenGroup {
   readonly answers: readonly QueuedAnswer[];
   readonly message: CommittedWrites;
 }
+
+/** How many pets' changes are applied in one step while nobody writes: a millisecond or two. */
+const appliedPerStep = 512;
 
 /** The most steps that a writer takes before it closes. They suffice, unless other processes go on writing. */
 const closingSteps = 64;
@@ -87,7 +90,7 @@ export class GroupWriter {
     const counters: ChangeCounter[] = [];
     const hasMore = this.#transact(() => {
       if (this.#applier.hasMore) {
-        this.#applier.applyStep(pets);
+        this.#applier.apply(pets);
         // Without this count, other processes would take the commit for one of another program.
         countChange(this.#connection, "others");
         counters.push("others");

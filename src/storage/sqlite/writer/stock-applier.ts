@@ -13,9 +13,6 @@ const mostUnapplied = 98_304;
  */
 const leastApplied = 32;
 
-/** How many pets' changes are applied in one step while nobody writes: a millisecond or two. */
-export const appliedPerStep = 512;
-
 /** One pass over the pets that have unapplied changes. */
 interface Pass {
   readonly petIds: BigInt64Array;
@@ -50,7 +47,7 @@ export class StockApplier {
    */
   applyInGroup(changes: number): void {
     if (changes > 0 && (this.#pass !== undefined || this.#isDue(this.#mostUnapplied))) {
-      this.#apply(Math.max(leastApplied, 2 * changes));
+      this.apply(Math.max(leastApplied, 2 * changes));
     }
   }
 
@@ -59,21 +56,8 @@ export class StockApplier {
     return this.#pass !== undefined || this.#isDue(1);
   }
 
-  /** Applies the changes of so many pets. To be called in a transaction. */
-  applyStep(pets: number): void {
-    this.#apply(pets);
-  }
-
-  /** To be called after the rollback of a transaction that had applied changes. */
-  startAnew(): void {
-    this.#pass = undefined;
-  }
-
-  #isDue(most: number): boolean {
-    return this.#cache.unapplied >= most && this.#cache.head - this.#failedAt >= most;
-  }
-
-  #apply(most: number): void {
+  /** Applies the changes of so many pets at most. To be called in a transaction. */
+  apply(most: number): void {
     const pass = this.#pass ?? this.#begin();
     const petIds = pass.petIds.subarray(pass.next, pass.next + most);
     pass.next += most;
@@ -83,6 +67,15 @@ export class StockApplier {
     if (pass.next >= pass.petIds.length) {
       this.#end(pass);
     }
+  }
+
+  /** To be called after the rollback of a transaction that had applied changes. */
+  startAnew(): void {
+    this.#pass = undefined;
+  }
+
+  #isDue(most: number): boolean {
+    return this.#cache.unapplied >= most && this.#cache.head - this.#failedAt >= most;
   }
 
   #begin(): Pass {
