@@ -147,13 +147,8 @@ export function quantityOutOfRange(petId: bigint): DomainError {
 
 /** A request takes more of a pet's stock than is available. */
 export function insufficientStock(petId: bigint, available: bigint): DomainError {
-  if (available > 0n) {
-    const message = `Of pet ${petId}, ${available} are available. Take no more than that.`;
-    return new DomainError("INSUFFICIENT_STOCK", message);
-  }
-  const deficit = available < 0n ? `: the available stock is ${available}` : "";
-  const message = `Of pet ${petId}, none are available${deficit}. Wait until stock arrives or holds end.`;
-  return new DomainError("INSUFFICIENT_STOCK", message);
+  const advice = available > 0n ? "Take no more than that" : "Wait until stock arrives or holds end";
+  return new DomainError("INSUFFICIENT_STOCK", `The available stock of pet ${petId} is ${available}. ${advice}.`);
 }
 
 /** A hold has ended: it has expired or was released. For a release: it was committed. */

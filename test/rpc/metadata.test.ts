@@ -67,7 +67,7 @@ describe("what an implementation has set when it throws", () => {
 });
 
 describe("the message of an error", () => {
-  const message = ' Of pet 7, 12 are available: "50%" of 24 (é, 🐈);\n~.\t ';
+  const message = ' The stock of pet 7, 12, is low: "50%" of 24 (é, 🐈);\n~.\t ';
   const refuse = () => {
     throw new ConnectError(message, Code.Aborted);
   };
@@ -76,7 +76,7 @@ describe("the message of an error", () => {
     "is encoded only where gRPC asks for it over %s",
     async (type) => {
       expect((await call(type, refuse)).header.get("grpc-message")).toBe(
-        '%20Of pet 7, 12 are available: "50%25" of 24 (%C3%A9, %F0%9F%90%88);%0A~.%09%20',
+        '%20The stock of pet 7, 12, is low: "50%25" of 24 (%C3%A9, %F0%9F%90%88);%0A~.%09%20',
       );
     },
   );

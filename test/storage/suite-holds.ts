@@ -121,8 +121,8 @@ export function describeHolds(open: OpenStore): void {
       withPets(open, async ({ store }) => {
         await hold(store, "hold_a");
         const context = { nowMs: startMs };
-        await expect(change(store, adjust(1n, -7n), context)).rejects.toThrow("Of pet 1, 6 are available.");
-        await expect(hold(store, "hold_b", { quantity: 7n })).rejects.toThrow("Of pet 1, 6 are available.");
+        await expect(change(store, adjust(1n, -7n), context)).rejects.toThrow("The available stock of pet 1 is 6.");
+        await expect(hold(store, "hold_b", { quantity: 7n })).rejects.toThrow("The available stock of pet 1 is 6.");
         expect((await change(store, adjust(1n, -6n), context)).quantity).toBe(4n);
         expect((await change(store, adjust(1n, -1n, { allowNegative: true }), context)).quantity).toBe(3n);
         expect(await availableOf(store, 1n, startMs)).toBe(-1n);

@@ -152,7 +152,7 @@ function describeCommands(open: OpenStore): void {
     it(
       "says how many are available where it takes too many",
       withPets(open, async ({ store }) => {
-        await expect(change(store, adjust(1n, -11n))).rejects.toThrow("Of pet 1, 10 are available.");
+        await expect(change(store, adjust(1n, -11n))).rejects.toThrow("The available stock of pet 1 is 10.");
       }),
     );
 
@@ -288,7 +288,7 @@ function describeBatches(open: OpenStore): void {
 
     it.each([
       [set(9n, 1n), "PET_NOT_FOUND", "changes[2]: There is no pet 9."],
-      [adjust(1n, -7n), "INSUFFICIENT_STOCK", "changes[2]: Of pet 1, 6 are available."],
+      [adjust(1n, -7n), "INSUFFICIENT_STOCK", "changes[2]: The available stock of pet 1 is 6."],
       [set(2n, 1n, { versions: ["x"] }), "PRECONDITION_FAILED", "changes[2]: The stock entry of pet 2 "],
       [adjust(3n, maxInt64), "QUANTITY_OUT_OF_RANGE", "changes[2]: The stock of pet 3 "],
     ])("that is atomic changes nothing once one change is refused: %o", (refused, code, message) =>

@@ -56,13 +56,11 @@ describe.each(protocols)("over $name", (protocol) => {
   it("says how many are available", async () => {
     await stock.set(4n, 12n);
     const { hold } = await stock.get(protocol, "createHold", { petId: 4n, quantity: 4n });
-    expect((await adjust(4n, { delta: -9n })).failure?.message).toMatch(/^Of pet 4, 8 are available\. /);
+    expect((await adjust(4n, { delta: -9n })).failure?.message).toMatch(/^The available stock of pet 4 is 8\. /);
     await stock.get(protocol, "adjustInventory", { petId: 4n, adjustment: { delta: -8n } });
-    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(/^Of pet 4, none are available\. /);
+    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(/^The available stock of pet 4 is 0\. /);
     await stock.set(4n, 1n);
-    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(
-      /^Of pet 4, none are available: the available stock is -3\. /,
-    );
+    expect((await adjust(4n, { delta: -1n })).failure?.message).toMatch(/^The available stock of pet 4 is -3\. /);
     await stock.get(protocol, "releaseHold", { holdId: hold?.holdId as string });
   });
 

@@ -85,7 +85,7 @@ describe.each(protocols)("over $name", (protocol) => {
     await stock.expectNothingChanged(async () => {
       const more = await stock.call(protocol, "createHold", { petId: 7n, quantity: 3n });
       expectFailure(more, "INSUFFICIENT_STOCK");
-      expect(more.failure?.message).toMatch(/^Of pet 7, 2 are available\. /);
+      expect(more.failure?.message).toMatch(/^The available stock of pet 7 is 2\. /);
       const input: Input<"adjustInventory"> = { petId: 7n, adjustment: { delta: -3n } };
       expectFailure(await stock.call(protocol, "adjustInventory", input), "INSUFFICIENT_STOCK");
     });
