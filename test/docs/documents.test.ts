@@ -73,10 +73,11 @@ describe("the contract", () => {
     expect(found).toEqual(errorCodes);
   });
 
-  it("has the quota of each plan", () => {
+  it("has the quota of each plan, as the README has", () => {
     for (const [plan, { perMinute, perDay }] of Object.entries(planQuotas)) {
-      const numbers = [perMinute, perDay].map((number) => number.toLocaleString("en"));
-      expect(contract).toContain(`| \`${plan}\` | ${numbers.join(" | ")} |`);
+      const numbers = [perMinute, perDay].map((number) => number.toLocaleString("en")).join(" | ");
+      expect(contract).toContain(`| \`${plan}\` | ${numbers} |`);
+      expect(read("README.md")).toContain(`| ${plan} | ${numbers} |`);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { linkSync, mkdirSync, symlinkSync } from "node:fs";
+import { chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
@@ -62,6 +62,17 @@ describe("the lock of a server", () => {
     expect(says).toBe("held");
     await kill(child);
     acquireServerLock(file).release();
+  });
+
+  it.runIf(process.geteuid?.() === 0)("leaves its files to the store's owner where root takes it", () => {
+    const file = join(folder, "petstore.db");
+    writeFileSync(file, "");
+    chownSync(file, 65_534, 65_534);
+    acquireServerLock(file).release();
+    expect(readdirSync(folder)).toHaveLength(3);
+    for (const name of readdirSync(folder)) {
+      expect(statSync(join(folder, name)), name).toMatchObject({ uid: 65_534, gid: 65_534 });
+    }
   });
 
   it("is had once within a process, until it is released", () => {

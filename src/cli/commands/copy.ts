@@ -69,8 +69,8 @@ same PETSTORE_SECRET_KEY.
 End the servers of both stores first. While the copy is made, no server can
 begin to use either of them, and commands cannot write to them. Whatever ends it
 half-way leaves the target as it was: run it again. Then serve one of the two,
-and no longer the other: they would make different histories of one name, and
-deliver each change of the stock to the webhooks twice.
+and no longer the other: both would give the same revisions to different
+changes, and deliver each change of the stock to the webhooks twice.
 
 Both stores are of this version: a server that is started on an older one
 migrates it. To try a copy while the store is served, copy a backup of it.

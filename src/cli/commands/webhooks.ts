@@ -28,7 +28,9 @@ export function addWebhooks(program: Command): void {
   const webhooks = program
     .command("webhooks")
     .summary("create, list, pause and delete webhooks")
-    .description("Manages the URLs that a server posts changes of stock to. It applies what is done here in a second.")
+    .description(
+      "Manages the URLs that a server posts changes of stock to. Running servers apply each change within a second.",
+    )
     .addHelpText("after", examples);
   addWebhooksCreate(webhooks);
   addWebhooksList(webhooks);
@@ -263,6 +265,7 @@ function addWebhooksPause(webhooks: Command): void {
   addChange(webhooks, {
     name: "pause",
     summary: "stop deliveries to a webhook, and keep its place",
+    description: "Stops deliveries to a webhook, and keeps its place.",
     async run(store, id) {
       const nowMs = Date.now();
       const { paused } = requireWebhook(await store.pauseWebhook(id, "operator", nowMs), id);
@@ -277,6 +280,7 @@ function addWebhooksResume(webhooks: Command): void {
   addChange(webhooks, {
     name: "resume",
     summary: "go on with the deliveries to a webhook",
+    description: "Goes on with the deliveries to a webhook.",
     settings: ["historyRetention"],
     async run(store, id, { historyRetention }) {
       const { progress, paused } = requireWebhook(await store.getWebhook(id), id);
@@ -296,6 +300,7 @@ function addWebhooksDelete(webhooks: Command): void {
   addChange(webhooks, {
     name: "delete",
     summary: "delete a webhook for good",
+    description: "Deletes a webhook for good.",
     async run(store, id) {
       if (!(await store.deleteWebhook(id))) {
         throw unknownWebhook(id);
@@ -308,16 +313,17 @@ function addWebhooksDelete(webhooks: Command): void {
 interface Change {
   readonly name: string;
   readonly summary: string;
+  readonly description: string;
   readonly settings?: readonly SettingKey[];
   /** Makes the change. Resolves to what is printed. */
   readonly run: (store: Store, id: string, values: Pick<SettingValues, "historyRetention">) => Promise<string>;
 }
 
-function addChange(webhooks: Command, { name, summary, settings = [], run }: Change): void {
+function addChange(webhooks: Command, { name, summary, description, settings = [], run }: Change): void {
   const change = webhooks
     .command(name)
     .summary(summary)
-    .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}. Running servers do so within a second.`)
+    .description(`${description} Running servers follow within a second.`)
     .argument("<id>", "the webhook's id, whk_…")
     .action(async (id: string, _options, command: Command) => {
       const { db, ...values } = command.optsWithGlobals<{ db: string; historyRetention: number }>();

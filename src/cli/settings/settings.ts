@@ -37,7 +37,7 @@ export interface Setting<V> {
  * the descriptions below.
  */
 export const settings = {
-  db: required<string>(storeFile, "the file of the store; every command takes it", "data/petstore.db"),
+  db: required<string>(storeFile, "the file of the store", "data/petstore.db"),
   database: optional<string>(
     databaseUrl,
     "the store: sqlite:FILE, for which --db is short, or postgres://USER:PASSWORD@HOST/DATABASE",

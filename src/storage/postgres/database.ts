@@ -136,6 +136,9 @@ export function toDatabaseError(error: unknown, { shown }: DatabaseAddress): Dat
     return error;
   }
   const { message } = error as Error;
+  if (/^SASL: .*password must be/.test(message)) {
+    return new DatabaseError(`${shown}: asks for a password, which the URL lacks`, { cause: error });
+  }
   const reason = error instanceof LostConnectionError ? `cannot be reached: ${message}` : message;
   return new DatabaseError(`${shown}: ${reasons[sqlStateOf(error) ?? ""] ?? reason}`, { cause: error });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { chownSync, statSync } from "node:fs";
 import { Connection, type ConnectionOptions, isBusy } from "./connection.ts";
 import {
   lockFileOf,
@@ -36,9 +37,9 @@ export interface ServerLock {
  */
 export function acquireServerLock(file: string): ServerLock {
   const store = resolveStore(file, "create");
-  const turn = openLockFile(startLockFileOf(store), (connection) => connection.run("BEGIN IMMEDIATE"));
+  const turn = openLockFile(startLockFileOf(store), store, (connection) => connection.run("BEGIN IMMEDIATE"));
   try {
-    const connection = openLockFile(lockFileOf(store), (each) => hold(each, file), { busyTimeoutMs: 100 });
+    const connection = openLockFile(lockFileOf(store), store, (each) => hold(each, file), { busyTimeoutMs: 100 });
     return { release: () => connection.close() };
   } finally {
     turn.close();
@@ -59,17 +60,37 @@ export function lockUnserved(file: string, ending: string): ServerLock {
   }
 }
 
-/** Opens a lock file, which is created if it is missing, and takes its lock. Throws `StoreHeldError`, `StoreFileError`. */
-function openLockFile(file: string, take: (connection: Connection) => void, options?: ConnectionOptions): Connection {
+/**
+ * Opens a lock file of a store, which is created if it is missing, and takes its lock. Throws `StoreHeldError` and
+ * `StoreFileError`.
+ */
+function openLockFile(
+  file: string,
+  store: string,
+  take: (connection: Connection) => void,
+  options?: ConnectionOptions,
+): Connection {
   const path = resolveDatabase(file, "create");
   let connection: Connection | undefined;
   try {
+    giveToOwnerOf(store, path);
     connection = new Connection(path, options);
     take(connection);
     return connection;
   } catch (error) {
     connection?.close();
     throw error instanceof StoreHeldError ? error : toStoreFileError(error, path);
+  }
+}
+
+/**
+ * A command that root runs may be the first to take the lock. The store's owner must still be able to take it after
+ * that. SQLite does the same with its own files.
+ */
+function giveToOwnerOf(store: string, path: string): void {
+  const { uid, gid } = statSync(store);
+  if (process.geteuid?.() === 0 && statSync(path).uid !== uid) {
+    chownSync(path, uid, gid);
   }
 }
 

@@ -42,6 +42,7 @@ const refusals: [name: string, url: () => Promise<string>, message: RegExp][] = 
   ["is of another program", () => ownDatabase("CREATE TABLE invoices (id int)"), /has tables of another program/],
   ["is not there", async () => urlOf(await clusterPort(), "nobodys"), /there is no such database/],
   ["does not know the password", () => asGuarded("geheim"), /the user or the password is wrong/],
+  ["asks for a password", () => asGuarded(""), /asks for a password, which the URL lacks/],
   ["lets the user make no tables", () => asGuarded(guarded.password), /may not make or use petstore's tables/],
   ["is not reached", async () => `postgres://${owner}:geheim@127.0.0.1:1/petstore`, /cannot be reached/],
   ["is no PostgreSQL", async () => "mysql://root:geheim@127.0.0.1/petstore", /is not the URL of a PostgreSQL database/],
