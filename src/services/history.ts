@@ -108,7 +108,11 @@ async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSigna
       } else if (feed.hasReached(reader.position)) {
         await bell.rung();
       } else {
-        const group = await reader.read(feed.blockAfter(reader.position));
+        const block = feed.blockAfter(reader.position);
+        if (block === undefined) {
+          await feed.nextTurn();
+        }
+        const group = await reader.read(block);
         if (group.messages.length > 0) {
           yield group;
         }
@@ -248,6 +252,8 @@ export class StockFeed {
   #upTo = 0n;
   #head = 0n;
   #isReading = false;
+  /** The turn of the reader that was the last to ask for one. */
+  #lastTurn = Promise.resolve();
 
   constructor(store: Pick<StockStore, "listChanges">, stock: StockRevision, observe: FeedObserver) {
     this.#store = store;
@@ -291,6 +297,15 @@ export class StockFeed {
    */
   blockAfter(revision: bigint): ChangeBlock | undefined {
     return this.#blocks.findLast(({ after, upTo }) => after <= revision && revision < upTo);
+  }
+
+  /**
+   * Resolves when a reader that is behind may read the store: one reader in each turn of the event loop. It takes about a
+   * millisecond to read a batch and to send it. Between the turns other calls go on.
+   */
+  nextTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => setImmediate());
+    return this.#lastTurn;
   }
 
   #follow(): void {
