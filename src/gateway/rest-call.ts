@@ -130,18 +130,19 @@ function readVariable({ read, jsonPath, start, end, isSingle }: BoundVariable, s
 }
 
 /**
- * An absent body stands for an empty message, as callers of custom methods expect. If the body is the value of one
- * field, it must be present.
+ * An absent body stands for an empty message, as callers of custom methods expect; so does `null`, which some generated
+ * clients send instead. If the body is the value of one field, it must be present.
  */
 function readBodyFields({ read, set }: BodyBinding, bytes: Uint8Array, desc: DescMessage): Message {
-  if (bytes.length === 0 && set === undefined) {
-    return create(desc);
-  }
   try {
+    const json = bytes.length === 0 ? null : parseJson(bytes);
+    if (json === null && set === undefined) {
+      return create(desc);
+    }
     if (bytes.length === 0) {
       throw new ContentFault("is missing; send one as application/json");
     }
-    const value = read(parseJson(bytes));
+    const value = read(json);
     if (set === undefined) {
       return value as Message;
     }

@@ -20,6 +20,7 @@ const brotli: Compression = {
 };
 
 const available = [compressionGzip, brotli];
+const availableNames = available.map(({ name }) => name).join(", ");
 
 interface CompressedBody {
   readonly body: Uint8Array;
@@ -54,9 +55,15 @@ export class CallCompression {
   /** Throws `unsupported_compression` if the headers name an unknown compression. */
   assertKnown(): void {
     if (!this.isIdentity && !available.some(({ name }) => name === this.#requested)) {
-      const names = available.map(({ name }) => name).join(", ");
-      const metadata = { [this.#acceptHeader]: names };
-      throw new ProtocolError("unsupported_compression", `Compress the request with one of: ${names}.`, metadata);
+      throw this.#unsupported(`Compress the request with one of: ${availableNames}.`);
+    }
+  }
+
+  /** For a body of envelopes. Throws `unsupported_compression` if a header says that the body is compressed as a whole. */
+  assertBodyUncoded(): void {
+    const coding = this.#exchange.header("content-encoding") ?? "identity";
+    if (coding.toLowerCase() !== "identity") {
+      throw this.#unsupported("Compress each message, and send no Content-Encoding.");
     }
   }
 
@@ -77,6 +84,10 @@ export class CallCompression {
     }
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     return { body: await response.compress(bytes), name: response.name };
+  }
+
+  #unsupported(message: string): ProtocolError {
+    return new ProtocolError("unsupported_compression", message, { [this.#acceptHeader]: availableNames });
   }
 
   #negotiate() {

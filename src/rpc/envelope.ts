@@ -23,6 +23,7 @@ export interface EnvelopeReading {
 /** Reads the one message of a request. Throws what `openEnvelope` throws, `request_timeout`, or the signal's reason. */
 export async function readEnveloped(exchange: Exchange, reading: EnvelopeReading): Promise<Uint8Array> {
   const { compression, maxBytes, signal } = reading;
+  compression.assertBodyUncoded();
   compression.assertKnown();
   const { message, isCompressed } = openEnvelope(
     await exchange.readBody(maxBytes, signal, envelopeHeadBytes),

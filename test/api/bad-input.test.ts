@@ -396,6 +396,7 @@ describe("over RPC", () => {
     ["two messages", "unimplemented", Buffer.concat([envelope(message(3n)), envelope(message(4n))])],
     ["a compressed message without an encoding", "internal", envelope(gzipSync(message(3n)), { flags: 1 })],
     ["an encoding that is not known", "unimplemented", envelope(message(3n)), { "grpc-encoding": "snappy" }],
+    ["a body that is compressed as a whole", "unimplemented", envelope(message(3n)), { "content-encoding": "gzip" }],
   ])("gRPC and gRPC-Web refuse the framing of %s as %s", async (_title, canonical, body, headers) => {
     const refusal = { code: "INVALID_REQUEST", canonical };
     expect(readGrpcOutcome(await grpc(body, headers)).failure).toMatchObject(refusal);

@@ -272,7 +272,7 @@ describe("over REST", () => {
     expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBe(900_500);
   });
 
-  it.each(["", "{}", '{"reason": "sale"}'])("the body of an end may be %j", async (body) => {
+  it.each(["", "{}", "null", '{"reason": "sale"}'])("the body of an end may be %j", async (body) => {
     await stock.set(7n, 100n);
     for (const verb of ["commit", "release"]) {
       const { holdId } = await hold(rest, { petId: 7n, quantity: 1n });
