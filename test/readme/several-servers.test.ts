@@ -24,10 +24,15 @@ describe.skipIf(postgresPrograms === undefined || !hasRedis)("the README's three
   const running: Running[] = [];
   const origins: string[] = [];
 
-  /** The arguments of a command, with this test's stores and ports. */
+  /** The variables that the first line exports, with this test's store. */
+  function exported(): Record<string, string> {
+    const [, name = ""] = /^export (\w+)=postgres:\S+/.exec(commands[0] ?? "") ?? [];
+    return { [name]: database.url };
+  }
+
+  /** The arguments of a command, with this test's store of limits and ports. */
   async function argumentsOf(command: string): Promise<string[]> {
     const own = command
-      .replace(/postgres:\S+/, database.url)
       .replace(/redis:\S+/, redis.url)
       .replace(/--port \d+/, `--port ${await freePort()}`)
       .replace(/--ops-port \d+/, `--ops-port ${await freePort()}`);
@@ -39,7 +44,7 @@ describe.skipIf(postgresPrograms === undefined || !hasRedis)("the README's three
     await importFixture(database.url);
     redis = await RedisServer.start({ args: ["--appendonly", "yes"] });
     for (const command of commands.filter((line) => line.startsWith("npx petstore serve "))) {
-      const server = startPetstore(await argumentsOf(command));
+      const server = startPetstore(await argumentsOf(command), { env: exported() });
       running.push(server);
       origins.push(/http:\S+/.exec((await server.nextLine()) ?? "")?.[0] ?? server.log());
     }
@@ -70,7 +75,7 @@ describe.skipIf(postgresPrograms === undefined || !hasRedis)("the README's three
   });
 
   it("are listed by the last command", async () => {
-    const { stdout } = await petstore(await argumentsOf(commands.at(-1) ?? ""));
+    const { stdout } = await petstore(await argumentsOf(commands.at(-1) ?? ""), { env: exported() });
     expect(stdout).toMatch(/^ID +VERSION +STARTED +LAST SEEN\n(\S+ +\d+\.\d+\.\d+ +.*Z +\d+s ago\n){3}$/);
   });
 });

@@ -148,7 +148,7 @@ export function describeHolds(open: OpenStore): void {
         await change(store, set(1n, minInt64 + 3n), { nowMs: startMs });
         expect((await store.getAvailability(1n, startMs)).available).toBe(minInt64);
         await expect(change(store, adjust(1n, -1n), { nowMs: startMs })).rejects.toThrow(
-          `the available stock is ${minInt64}.`,
+          `The available stock of pet 1 is ${minInt64}.`,
         );
         expect(await codesOf([hold(store, "hold_b", { quantity: 1n })])).toEqual(["INSUFFICIENT_STOCK"]);
       }),
