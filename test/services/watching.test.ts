@@ -38,9 +38,10 @@ function count(): void {
 
 /** Reads all changes as fast as they come. */
 async function readAll(feed: StockFeed): Promise<void> {
-  const end = new AbortController();
   const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs: () => 0 });
-  const messages = await watch(create(WatchStockChangesRequestSchema), { signal: end.signal } as Call);
+  const messages = await watch(create(WatchStockChangesRequestSchema), {
+    signal: new AbortController().signal,
+  } as Call);
   let read = 0;
   for await (const item of messages) {
     read += item instanceof MessageGroup ? item.messages.length : 0;
