@@ -38,6 +38,10 @@ export class WebhookDispatcher {
   #isClosed = false;
   /** Loads the webhooks: one load after the other. */
   #loading: Promise<void> = Promise.resolve();
+  /** Whether a load waits for the one that is under way. It serves all who ask meanwhile. */
+  #willLoad = false;
+  /** Whether webhooks may have changed since the last load. */
+  #mayHaveChanged = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -51,10 +55,13 @@ export class WebhookDispatcher {
     };
     options.store.onChanges(() => this.#wakeAll());
     options.onStockChanged(() => this.#wakeAll());
-    options.onWebhooksChanged(() => this.#follow(true));
+    options.onWebhooksChanged(() => {
+      this.#mayHaveChanged = true;
+      this.#follow();
+    });
     const { webhookClaimMs } = options.store;
     if (webhookClaimMs !== Infinity) {
-      this.#renewal = setInterval(() => this.#follow(false), webhookClaimMs / 3).unref();
+      this.#renewal = setInterval(() => this.#follow(), webhookClaimMs / 3).unref();
     }
   }
 
@@ -85,16 +92,22 @@ export class WebhookDispatcher {
    * Claims the webhooks, and starts workers for new ones. Where webhooks may have changed, the other workers read
    * theirs again.
    */
-  #follow(mayHaveChanged: boolean): void {
-    this.#loading = this.#loading.then(() => this.#load(mayHaveChanged)).catch(this.#options.report);
+  #follow(): void {
+    if (!this.#willLoad) {
+      this.#willLoad = true;
+      this.#loading = this.#loading.then(() => this.#load()).catch(this.#options.report);
+    }
   }
 
-  async #load(mayHaveChanged: boolean): Promise<void> {
+  async #load(): Promise<void> {
+    this.#willLoad = false;
     if (this.#isClosed) {
       return;
     }
     const askedAtMs = performance.now();
     const webhooks = await this.#options.store.claimWebhooks();
+    const mayHaveChanged = this.#mayHaveChanged;
+    this.#mayHaveChanged = false;
     this.#expireIn(this.#options.store.webhookClaimMs - (performance.now() - askedAtMs));
     const ids = new Set(webhooks.map(({ id }) => id));
     for (const [id, worker] of this.#workers) {

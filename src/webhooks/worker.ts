@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { ChangePage, HistoryBounds } from "../domain/history.ts";
+import type { ChangePage, HistoryBounds, StockChange } from "../domain/history.ts";
 import type { StockStore, WebhookStore } from "../domain/store.ts";
 import {
   type DeliveryAttempt,
@@ -193,13 +193,29 @@ export class WebhookWorker {
   }
 
   /** Reads the changes of the delivery that was begun, or else the next changes. */
-  #readPage(): Promise<ChangePage> {
-    const { filter, progress } = this.#webhook;
-    const { deliveringUpTo } = progress;
+  async #readPage(): Promise<ChangePage> {
+    const { deliveringUpTo, position } = this.#webhook.progress;
+    if (deliveringUpTo === undefined) {
+      return this.#search(this.#searchedTo);
+    }
+    // Where a search ends early depends on the pets' later changes, too. Only a whole range has the same changes again.
+    const changes: StockChange[] = [];
+    let after: bigint | undefined = position;
+    while (after !== undefined) {
+      const page = await this.#search(after, deliveringUpTo + 1n);
+      changes.push(...page.changes);
+      after = page.searchedTo;
+      await setImmediate();
+    }
+    return { changes, searchedTo: undefined };
+  }
+
+  #search(after: bigint, before?: bigint): Promise<ChangePage> {
+    const { filter } = this.#webhook;
     return this.#options.store.listChanges({
       ...filter,
-      after: deliveringUpTo === undefined ? this.#searchedTo : progress.position,
-      before: deliveringUpTo === undefined ? undefined : deliveringUpTo + 1n,
+      after,
+      before,
       newestFirst: false,
       limit: maxDeliveredChanges,
     });

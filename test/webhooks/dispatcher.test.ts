@@ -182,6 +182,29 @@ describe("with many webhooks", () => {
     await time.pass(10 * second);
   });
 
+  it("they are loaded once more, however often they change during a slow load", async () => {
+    await store.createWebhook(good("whk_a"));
+    start();
+    await time.settle();
+    const claim = store.claimWebhooks.bind(store);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let claims = 0;
+    store.claimWebhooks = async () => {
+      claims += 1;
+      await answered;
+      return claim();
+    };
+    for (let times = 0; times < 100; times += 1) {
+      reload();
+      await setImmediate();
+    }
+    await store.createWebhook(good("whk_b"));
+    answer();
+    await time.settle();
+    expect(claims).toBe(2);
+    expect([...(dispatcher?.workers ?? [])].map(({ webhook }) => webhook.id)).toEqual(["whk_a", "whk_b"]);
+  });
+
   it("one that is paused while it waits for its turn is not delivered to", async () => {
     await createHanging(65);
     behave = hangingAt("bad.example");
@@ -247,6 +270,35 @@ describe("a receiver that fails", () => {
     const [last] = await store.listAttempts("whk_a", 1);
     expect(last).toMatchObject({ status: 204, fault: undefined });
   });
+
+  it("that fails gets the same changes again, even if the store now finds them by several searches", async () => {
+    const filter = { petIds: [1n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    await change(10, 2n);
+    await change(2);
+    behave = async () => ({ status: 500, retryAfter: undefined });
+    start();
+    await time.settle();
+    searchAtMost(3n);
+    behave = well;
+    await time.pass(hour);
+    expect(received.map(({ revisions }) => revisions)).toEqual([
+      [13n, 14n],
+      [13n, 14n],
+    ]);
+    expect(received[1]?.id).toBe(received[0]?.id);
+  });
+
+  /** Each search of the store ends after so many revisions. */
+  function searchAtMost(count: bigint): void {
+    const read = store.listChanges.bind(store);
+    store.listChanges = async (query) => {
+      const end = query.after + count;
+      const isCut = query.before === undefined || query.before > end + 1n;
+      const page = await read(isCut ? { ...query, before: end + 1n } : query);
+      return isCut ? { ...page, searchedTo: end } : page;
+    };
+  }
 
   it("that fails in all ways in turn, and is well now and then, misses nothing and gets nothing out of order", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
