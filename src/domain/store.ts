@@ -27,6 +27,11 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
    * change for each pet whose quantity or status is written, even if the quantity stays the same.
    */
   importAll(imports: Imports, nowMs: number): Promise<ImportResult>;
+  /**
+   * The time by the clock of the store, in milliseconds since the Unix epoch. The machines that share a store may have
+   * other times.
+   */
+  now(): Promise<number>;
   /** Resolves when the store answers reads and takes writes. */
   ready(options?: WaitOptions): Promise<void>;
   /** Tells which data others have changed. Caches of this data are out of date. */

@@ -63,6 +63,10 @@ export class MemoryStore extends MemoryStock implements Store {
     this.#data = data;
   }
 
+  async now(): Promise<number> {
+    return Date.now();
+  }
+
   async importAll({ pets = [], orders = [] }: Imports, nowMs: number): Promise<ImportResult> {
     const staged = { pets: await Array.fromAsync(pets), orders: await Array.fromAsync(orders) };
     const [allPets, petCounts] = merge("pets", this.#data.pets, staged.pets);

@@ -123,29 +123,35 @@ function addKeysCreate(keys: Command): void {
 type CreateOptions = SettingFlags & { readonly name: string };
 
 async function createKey(options: CreateOptions): Promise<void> {
-  const key = buildKey(options, Date.now());
+  const build = keyBuilder(options);
   const secret = mintSecret(randomBytes);
-  const creation = await withStore(options.db, "create", (store) => store.createKey(key, hashSecret(secret)));
+  const { key, creation } = await withStore(options.db, "create", async (store) => {
+    const key = build(await store.now());
+    return { key, creation: await store.createKey(key, hashSecret(secret)) };
+  });
   if (creation === "taken") {
     throw takenFailure();
   }
   printSecret(key, secret, options);
 }
 
-function buildKey(options: CreateOptions, nowMs: number): Key {
+/** Checks the options, before a store is created. Returns what makes the key at a time. */
+function keyBuilder(options: CreateOptions): (nowMs: number) => Key {
   const { plan, name, expiresIn, scope = scopes } = options;
   if (plan === undefined) {
     throw usageFailure(`name the plan of the key, with --plan: ${planNames}`);
   }
-  return newKey({
-    id: mintKeyId(randomBytes),
-    name,
-    plan,
-    customQuota: customQuotaFor(plan, options),
-    scopes: scopes.filter((each) => scope.includes(each)),
-    createdAtMs: nowMs,
-    expiresAtMs: expiresIn === undefined ? undefined : nowMs + expiresIn,
-  });
+  const customQuota = customQuotaFor(plan, options);
+  return (nowMs) =>
+    newKey({
+      id: mintKeyId(randomBytes),
+      name,
+      plan,
+      customQuota,
+      scopes: scopes.filter((each) => scope.includes(each)),
+      createdAtMs: nowMs,
+      expiresAtMs: expiresIn === undefined ? undefined : nowMs + expiresIn,
+    });
 }
 
 const createHelp = `
@@ -198,7 +204,7 @@ async function printUpdate(id: string, options: UpdateOptions): Promise<void> {
     );
   }
   await withExistingStore(options.db, async (store) => {
-    const nowMs = Date.now();
+    const nowMs = await store.now();
     const [former, key] = await update(store, id, (each) => change(each, options, nowMs));
     process.stdout.write(
       json
@@ -268,9 +274,10 @@ interface ListOptions {
 }
 
 async function listKeys({ db, all, wide, json }: ListOptions): Promise<void> {
-  const [keys, usages] = await withExistingStore(db, (store) => Promise.all([store.listKeys(), store.listUsage()]));
+  const [keys, usages, nowMs] = await withExistingStore(db, (store) =>
+    Promise.all([store.listKeys(), store.listUsage(), store.now()]),
+  );
   const usageOf = new Map(usages.map((usage) => [usage.keyId, usage]));
-  const nowMs = Date.now();
   const listed = keys
     .filter(({ revokedAtMs }) => all || revokedAtMs === undefined)
     .map((key) => keyStatus(key, usageOf.get(key.id), nowMs));
@@ -311,11 +318,11 @@ function addKeysShow(keys: Command): void {
     .addHelpText("after", showHelp)
     .action(async (id: string, _options, command: Command) => {
       const { db, json } = command.optsWithGlobals<{ db: string; json?: true }>();
-      const nowMs = Date.now();
-      const [status, oldSecretEnds] = await withExistingStore(db, async (store) => [
-        await loadKeyStatus(store, await requireKey(store, id), nowMs),
-        await store.listOldSecretEnds(id, nowMs),
-      ]);
+      const { status, oldSecretEnds, nowMs } = await withExistingStore(db, async (store) => {
+        const nowMs = await store.now();
+        const status = await loadKeyStatus(store, await requireKey(store, id), nowMs);
+        return { status, oldSecretEnds: await store.listOldSecretEnds(id, nowMs), nowMs };
+      });
       process.stdout.write(
         json
           ? `${printableJson({ ...keyToJson(status), oldSecrets: oldSecretEnds.map(oldSecretToJson) })}\n`
@@ -364,9 +371,11 @@ interface RotateOptions {
 
 async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   const secret = mintSecret(randomBytes);
-  const { outcome, key } = await withExistingStore(options.db, async (store) => {
-    assertNotExpired(await requireKey(store, id), Date.now());
-    return requireKnown(await store.rotateKey(id, hashSecret(secret), Date.now() + options.grace), id);
+  const { outcome, key, graceEndsAtMs } = await withExistingStore(options.db, async (store) => {
+    const nowMs = await store.now();
+    assertNotExpired(await requireKey(store, id), nowMs);
+    const graceEndsAtMs = nowMs + options.grace;
+    return { ...requireKnown(await store.rotateKey(id, hashSecret(secret), graceEndsAtMs), id), graceEndsAtMs };
   });
   if (outcome === "revoked") {
     throw revokedFailure(key, "create a new key");
@@ -376,8 +385,7 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   }
   printSecret(key, secret, options);
   if (!options.json) {
-    const endMs = Math.min(Date.now() + options.grace, key.expiresAtMs ?? Number.POSITIVE_INFINITY);
-    const until = formatTime(endMs);
+    const until = formatTime(Math.min(graceEndsAtMs, key.expiresAtMs ?? Number.POSITIVE_INFINITY));
     process.stdout.write(options.grace === 0 ? "Old secrets no longer work.\n" : `Old secrets work until ${until}.\n`);
   }
 }
@@ -398,7 +406,7 @@ function addKeysRevoke(keys: Command): void {
     .action(async (id: string, _options, command: Command) => {
       const { db } = command.optsWithGlobals<{ db: string }>();
       const { outcome, key } = requireKnown(
-        await withExistingStore(db, (store) => store.revokeKey(id, Date.now())),
+        await withExistingStore(db, async (store) => store.revokeKey(id, await store.now())),
         id,
       );
       const text =
@@ -429,7 +437,8 @@ async function unban(store: Store, id: string): Promise<boolean> {
   if (outcome === "revoked") {
     throw revokedFailure(key, "there is no ban to lift");
   }
-  return describeLimits(usage, { quota: quotaOf(former), unbans: former.unbans }, Date.now()).ban !== undefined;
+  const nowMs = await store.now();
+  return describeLimits(usage, { quota: quotaOf(former), unbans: former.unbans }, nowMs).ban !== undefined;
 }
 
 /** The key with an id. Throws a `Failure` when there is none. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import { type HistoryBounds, keptSinceMs } from "../../domain/history.ts";
-import type { StockStore, Store } from "../../domain/store.ts";
+import type { Store } from "../../domain/store.ts";
 import {
   formerSecretMs,
   keptAttempts,
@@ -112,7 +112,7 @@ async function buildWebhook(
     id,
     url,
     filter: { petIds: pet, crossing },
-    createdAtMs: Date.now(),
+    createdAtMs: await store.now(),
     secret,
     formerSecret: undefined,
     paused: undefined,
@@ -172,7 +172,8 @@ async function rotateSecret(id: string, options: RotateOptions): Promise<void> {
     if (isSealed(webhook.secret) && options.secretKey === undefined) {
       throw new Failure("the store keeps its secret encrypted: set PETSTORE_SECRET_KEY, as for the server");
     }
-    return requireWebhook(await store.rotateWebhookSecret(id, sealed, Date.now() + formerSecretMs), id);
+    const formerEndsAtMs = (await store.now()) + formerSecretMs;
+    return requireWebhook(await store.rotateWebhookSecret(id, sealed, formerEndsAtMs), id);
   });
   printSigningSecret({ id, url, secret }, options);
 }
@@ -187,13 +188,13 @@ function addWebhooksList(webhooks: Command): void {
     .addHelpText("after", listHelp)
     .action(async (_options, command: Command) => {
       const { db, json } = command.optsWithGlobals<{ db: string; json?: true }>();
-      const [listed, { head }] = await withExistingStore(db, (store) =>
-        Promise.all([store.listWebhooks(), store.historyBounds(0)]),
+      const [listed, { head }, nowMs] = await withExistingStore(db, (store) =>
+        Promise.all([store.listWebhooks(), store.historyBounds(0), store.now()]),
       );
       process.stdout.write(
         json
           ? `${printableJson(listed.map((webhook) => webhookToJson(webhook, head)))}\n`
-          : formatWebhooks(listed, { head, nowMs: Date.now(), width: terminalWidth() }),
+          : formatWebhooks(listed, { head, nowMs, width: terminalWidth() }),
       );
     });
 }
@@ -267,7 +268,7 @@ function addWebhooksPause(webhooks: Command): void {
     summary: "stop deliveries to a webhook, and keep its place",
     description: "Stops deliveries to a webhook, and keeps its place.",
     async run(store, id) {
-      const nowMs = Date.now();
+      const nowMs = await store.now();
       const { paused } = requireWebhook(await store.pauseWebhook(id, "operator", nowMs), id);
       const atMs = paused?.atMs ?? nowMs;
       return atMs === nowMs ? `paused ${id}` : `${id} was already paused, on ${formatTime(atMs)}`;
@@ -337,8 +338,8 @@ function addChange(webhooks: Command, { name, summary, description, settings = [
 const startMs = 60_000;
 
 /** The bounds of the history that a server with this retention still has when it begins to deliver. */
-function readBounds(store: Pick<StockStore, "historyBounds">, retentionMs: number): Promise<HistoryBounds> {
-  return store.historyBounds(keptSinceMs(retentionMs, Date.now() + startMs));
+async function readBounds(store: Store, retentionMs: number): Promise<HistoryBounds> {
+  return store.historyBounds(keptSinceMs(retentionMs, (await store.now()) + startMs));
 }
 
 /** The webhook with an id, as the store has answered. Throws a `Failure` when there is none. */

@@ -73,18 +73,19 @@ export async function registerServer(
   options: RegistrationOptions,
 ): Promise<ServerRegistration> {
   const clock = new DatabaseClock();
-  let rival: RegisteredServer | undefined;
+  /** The last heartbeats of the rivals, by their ids. */
+  const heartbeats = new Map<string, number>();
   for (;;) {
-    const found = await pool.transaction((connection) => tryToRegister(connection, id, { ...options, clock }));
-    if (found === undefined) {
+    const rival = await pool.transaction((connection) => tryToRegister(connection, id, { ...options, clock }));
+    if (rival === undefined) {
       return keepAlive(pool, id, { ...options, clock });
     }
-    if (rival?.id === found.id && found.lastSeenAtMs > rival.lastSeenAtMs) {
+    if (rival.lastSeenAtMs > (heartbeats.get(rival.id) ?? Infinity)) {
       throw new DatabaseError(
-        `${shown}: server ${found.id} uses it already, and limits that are counted in memory take one server; end that one first`,
+        `${shown}: server ${rival.id} uses it already, and limits that are counted in memory take one server; end that one first`,
       );
     }
-    rival ??= found;
+    heartbeats.set(rival.id, rival.lastSeenAtMs);
     await setTimeout(heartbeatMs / 2);
   }
 }
@@ -147,6 +148,11 @@ async function write(connection: Queryable, clock: DatabaseClock, sql: string, .
 function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerRegistration {
   const { countsAlone, replaced, clock } = options;
   let isSending = false;
+  /** After a long silence the server's row was deleted, maybe by a server that counts limits alone. */
+  async function registerAgain(): Promise<boolean> {
+    const rival = await pool.transaction((connection) => tryToRegister(connection, id, options));
+    return rival === undefined;
+  }
   async function sendHeartbeat(): Promise<void> {
     if (isSending) {
       return;
@@ -154,12 +160,9 @@ function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerR
     isSending = true;
     try {
       const isKnown = await write(pool, clock, `UPDATE servers SET last_seen_at = clock_timestamp() WHERE id = $1`, id);
-      if (!isKnown && countsAlone) {
+      if (!isKnown && (countsAlone || !(await registerAgain()))) {
         clearInterval(timer);
         replaced();
-      } else if (!isKnown) {
-        // After a long silence the server's row was deleted. A server that shares its counts registers again.
-        await insertServer(pool, id, options);
       }
     } catch {
       // The database cannot be reached. The next heartbeat tries again.
@@ -185,6 +188,14 @@ function serverFromRow(row: ServerRow): RegisteredServer {
     startedAtMs: Number(row.started_at_ms),
     lastSeenAtMs: Number(row.last_seen_at_ms),
   };
+}
+
+/** Asks the database for its time, in milliseconds since the Unix epoch. */
+export async function readClock(connection: Queryable): Promise<number> {
+  const [row] = await connection.query<{ now_ms: number }>(
+    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms`,
+  );
+  return Math.round(row?.now_ms ?? Number.NaN);
 }
 
 /**

@@ -69,7 +69,7 @@ import {
   orderFromRow,
   stockedPetFromRow,
 } from "./lists.ts";
-import { listServers, registerServer } from "./servers.ts";
+import { listServers, readClock, registerServer } from "./servers.ts";
 import { getUsage, listUsage, loadUsage, saveUsage } from "./usage.ts";
 import {
   claimWebhooks,
@@ -383,6 +383,10 @@ export class PostgresStore implements Store {
     }
   }
 
+  now(): Promise<number> {
+    return readClock(this.#pool);
+  }
+
   async ready(options?: WaitOptions): Promise<void> {
     await this.changeTokens(options);
   }
@@ -415,7 +419,8 @@ export class PostgresStore implements Store {
     const change = () =>
       this.#pool.transaction(async (connection) => {
         const value = await write(connection);
-        await countChanges(connection, { writer: this.#writer, notifies: true }, topic, 1);
+        // Servers read the usage of keys with their own next save, so nobody waits for it.
+        await countChanges(connection, { writer: this.#writer, notifies: topic !== "usage" }, topic, 1);
         return value;
       });
     return this.#rareWrites.run(1, change);

@@ -347,6 +347,10 @@ export class SqliteStore implements Store {
     }
   }
 
+  async now(): Promise<number> {
+    return Date.now();
+  }
+
   /** Asks both threads: reads and writes may fail independently. */
   async ready(options?: WaitOptions): Promise<void> {
     this.#reads.read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));

@@ -66,6 +66,18 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
     expect(await run("check")).toMatchObject({ code: 0, stdout: expect.stringMatching(/ is sound\n$/) });
   });
 
+  it("goes by the clock of the database, not by that of its own machine", async () => {
+    const clock = join(createFolder(), "clock.mjs");
+    writeFileSync(clock, "const now = Date.now; Date.now = () => now() + 600_000;");
+    const env = { NODE_OPTIONS: `--import=file://${clock}` };
+    const runAhead = (...args: readonly string[]) => petstore([...args, "--json", "--database", database.url], { env });
+    const { id } = JSON.parse((await runAhead("keys", "create", "--plan", "free", "--expires-in", "1h")).stdout);
+    expect((await runAhead("keys", "rotate", id, "--grace", "1m")).code).toBe(0);
+    const shown = JSON.parse((await run("keys", "show", id, "--json")).stdout);
+    const fromNow = (time: string) => Math.round((Date.parse(time) - Date.now()) / 60_000) + 0;
+    expect([shown.createdAt, shown.expiresAt, shown.oldSecrets[0].expiresAt].map(fromNow)).toEqual([0, 60, 1]);
+  });
+
   it.each(["backup", "restore"])("%s names PostgreSQL's own tools", async (command) => {
     const { code, stderr } = await run(command, join(createFolder(), "copy.db"));
     expect(code).toBe(1);

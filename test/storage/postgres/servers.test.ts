@@ -87,6 +87,36 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await registration.release();
   });
 
+  it("that share what they count end after such a silence if one that counts alone has taken their place", async () => {
+    const { database, stores } = await openStores(1);
+    const [store] = stores as [PostgresStore];
+    const replaced = Promise.withResolvers<void>();
+    const registration = await store.registerServer(optionsOf({ countsAlone: false, replaced: replaced.resolve }));
+    onTestFinished(() => registration.release());
+    await runSql(
+      database.url,
+      "DELETE FROM servers; INSERT INTO servers VALUES ('alone', '1.2.3', true, now(), now())",
+    );
+    await replaced.promise;
+    expect((await store.listServers()).map(({ id }) => id)).toEqual(["alone"]);
+  });
+
+  it("are refused because of one that lives, even if they have waited for another one that ended", async () => {
+    const { database, stores } = await openStores(2);
+    const [living, other] = stores as [PostgresStore, PostgresStore];
+    const registration = await living.registerServer(optionsOf({ countsAlone: false }));
+    onTestFinished(() => registration.release());
+    await runSql(
+      database.url,
+      "INSERT INTO servers VALUES ('ending', '1.2.3', true, now(), clock_timestamp() + interval '2 seconds')",
+    );
+    const registering = other.registerServer(optionsOf());
+    const refused = expect(registering).rejects.toThrow(`server ${registration.id} uses it already`);
+    await setTimeout(700);
+    await runSql(database.url, "DELETE FROM servers WHERE id = 'ending'");
+    await refused;
+  });
+
   it("are listed for a while when they were killed, with their last sign of life", async () => {
     const { database, stores } = await openStores(1);
     const [store] = stores as [PostgresStore];
