@@ -88,6 +88,7 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
     } else {
       await select(client, target.db);
     }
+    await assertWritable(client);
     return {
       risks: await describeRisks(client, info),
       lost: lost.signal,
@@ -146,6 +147,11 @@ async function assertWhole(cluster: Cluster): Promise<void> {
   if (!String(info).includes("cluster_state:ok")) {
     throw new Error("the cluster does not serve all slots");
   }
+}
+
+/** Throws if the server refuses writes: a replica, or one whose memory or disk is full. */
+async function assertWritable(client: Redis | Cluster): Promise<void> {
+  await client.set("petstore:probe", "", "PX", 1);
 }
 
 async function run(client: Redis | Cluster, calls: readonly ScriptCall[]): Promise<readonly unknown[]> {

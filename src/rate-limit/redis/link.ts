@@ -113,10 +113,12 @@ export class ValkeyLink {
       return;
     }
     this.#connection = undefined;
+    // A server that has just refused a script might do so again.
+    const pauseMs = connection.lost.aborted ? 0 : retryMs;
     connection.close();
     if (!this.#closed.signal.aborted) {
       this.#options.observer.disconnected(reason);
-      this.#connecting = this.#connect(0);
+      this.#connecting = this.#connect(pauseMs);
     }
   }
 

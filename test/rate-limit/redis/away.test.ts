@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../support/deadline.ts";
 import { MemoryUsageStore } from "../../support/memory-usage-store.ts";
@@ -95,6 +96,43 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
       await fault();
       await limits.disconnected();
     });
+  });
+
+  describe.each<[name: string, spoil: () => Promise<unknown>, mend: () => Promise<unknown>]>([
+    [
+      "has no memory left",
+      () => redis.client.config("SET", "maxmemory", "1"),
+      () => redis.client.config("SET", "maxmemory", "0"),
+    ],
+    ["is made a replica", () => redis.client.replicaof("127.0.0.1", "1"), () => redis.client.replicaof("NO", "ONE")],
+  ])("where it answers, but %s,", (_name, spoil, mend) => {
+    it("the server counts by itself until that is over", async () => {
+      const limits = await openLimits(redis.url);
+      const key = freshKey(60);
+      await limits.burst(key, 10);
+      await spoil();
+      await limits.burst(key, 10);
+      expect(limits.limits.isConnected).toBe(false);
+      await setTimeout(1_200);
+      await limits.burst(key, 10);
+      expect(limits.told.filter((line) => line.startsWith("connected"))).toHaveLength(1);
+      expect(limits.told.length).toBeLessThan(6);
+      await mend();
+      expect(await elapsedMs(() => limits.connected())).toBeLessThan(returnMs);
+      expect((await limits.burst(key, 60)).admitted).toBe(50);
+    });
+  });
+
+  it("where one key cannot be counted, a new connection is opened twice a second at most", async () => {
+    const limits = await openLimits(redis.url);
+    const key = freshKey(60);
+    await redis.client.rpush(`petstore:{${key.id}}:usage`, "no text");
+    const endMs = performance.now() + 1_200;
+    while (performance.now() < endMs) {
+      await limits.burst(key, 1);
+      await setTimeout(5);
+    }
+    expect(limits.told.filter((line) => line.startsWith("connected")).length).toBeLessThan(5);
   });
 
   it("count strangers on from what the server last knew", async () => {
