@@ -157,7 +157,7 @@ describe("a broken rule", () => {
     ["JSON", `UPDATE pets SET photo_urls = '[' WHERE id = 4`, ["pet 4: its photoUrls and tags must be lists of texts"]],
     ["statuses", `UPDATE stock SET status = 'lost' WHERE pet_id = 5`, ["CHECK constraint failed in stock"]],
     ["dates", `UPDATE orders SET ship_date_ms = 1 << 60`, ["order 1: its shipDate must be in the years 1 to 9999"]],
-    ["scopes", `UPDATE keys SET scopes = '["all"]'`, ["key key_a: its scopes must be a list of scopes that there are"]],
+    ["scopes", `UPDATE keys SET scopes = '["all"]'`, ["key key_a: it has an unknown scope, or its scopes are no list"]],
     [
       "quotas",
       `UPDATE keys SET plan = 'enterprise', per_minute = 5, per_day = 0`,
@@ -169,7 +169,7 @@ describe("a broken rule", () => {
     [
       "references",
       `INSERT INTO secrets VALUES (zeroblob(32), 'key_x', NULL)`,
-      ["secrets: a row is of nothing that keys has"],
+      ["secrets: a row refers to a missing row of keys"],
     ],
     [
       "windows",
@@ -186,12 +186,8 @@ describe("a broken rule", () => {
       `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, NULL, NULL, 1, 1)`,
       ["key key_a: its counters know of more unbans than the key"],
     ],
-    [
-      "stock",
-      `DELETE FROM stock WHERE pet_id = 5`,
-      ["pet 5: it has no stock", "change 6: it is of a pet that there is not"],
-    ],
-    ["pets", `DELETE FROM pets WHERE id = 5`, ["pet 5: it has stock, and is none of the pets"]],
+    ["stock", `DELETE FROM stock WHERE pet_id = 5`, ["pet 5: it has no stock", "change 6: there is no such pet"]],
+    ["pets", `DELETE FROM pets WHERE id = 5`, ["pet 5: it has stock, but there is no such pet"]],
     [
       "what is held",
       `UPDATE stock SET held = 3 WHERE pet_id = 5`,
@@ -215,12 +211,12 @@ describe("a broken rule", () => {
     [
       "counts that nothing tells of",
       `UPDATE stock SET quantity = 5 WHERE pet_id = 9`,
-      ["change 10: it is the last of the pet, whose stock is another"],
+      ["change 10: it is the last of the pet, but the stock has another quantity"],
     ],
     [
       "last changes",
       `${addChange(2)}; UPDATE stock SET revision = 10 WHERE pet_id = 9`,
-      ["change 2001: the stock knows of another last change of the pet"],
+      ["change 2001: the stock names another change as the last of the pet"],
     ],
     [
       "changes that the stock lacks",
@@ -241,7 +237,7 @@ describe("a broken rule", () => {
     [
       "links to no change",
       `UPDATE changes SET previous = 10 WHERE revision = 11`,
-      ["change 11: it names a change before it that there is not"],
+      ["change 11: the previous change that it names does not exist"],
     ],
     [
       "links to others",
@@ -251,14 +247,14 @@ describe("a broken rule", () => {
     [
       "counts that do not go on",
       `${addChange(2)}; UPDATE changes SET before = 7 WHERE revision = 2001`,
-      ["change 2001: it does not go on where the one before has ended"],
+      ["change 2001: it does not begin with the quantity that the previous change has left"],
     ],
     [
       "marks too many",
       `INSERT INTO change_marks VALUES (9, 10), (9, 11)`,
       [
         "change 10: it must have a mark if it is the 128th of the pet, and only then",
-        "pet 9: it has a mark of change 11, which is none of its changes",
+        "pet 9: it has a mark of change 11, but there is no such change of it",
       ],
     ],
     [
@@ -269,7 +265,7 @@ describe("a broken rule", () => {
     [
       "holds",
       `INSERT INTO holds VALUES (1, 'a', 9999, 1, NULL, 'released', 5, 5, 5, 'key_a')`,
-      ["hold a: it is of a pet that there is not", "hold a: it must expire after it was made"],
+      ["hold a: there is no such pet", "hold a: it must expire after it was made"],
     ],
     [
       "idempotency records",
@@ -280,8 +276,8 @@ describe("a broken rule", () => {
       "positions of webhooks",
       `${webhookAt("position", "2001")}; ${webhookAt("position", "-1", "whk_b")}`,
       [
-        "webhook whk_a: its position, 2001, is none of the history, which ends with 2000",
-        "webhook whk_b: its position, -1, is none of the history, which ends with 2000",
+        "webhook whk_a: its position, 2001, is outside the history, which ends with 2000",
+        "webhook whk_b: its position, -1, is outside the history, which ends with 2000",
       ],
     ],
     [
@@ -297,7 +293,7 @@ describe("a broken rule", () => {
       `${webhookAt("failures, failing_since_ms", "1, 5")}; ${webhookAt("failures, next_attempt_at_ms", "1, 5", "whk_b")};
        ${webhookAt("failing_since_ms, next_attempt_at_ms", "5, 5", "whk_c")}`,
       ["whk_a", "whk_b", "whk_c"].map(
-        (id) => `webhook ${id}: it must have failures, since when, and its next attempt; or none of them`,
+        (id) => `webhook ${id}: it must have failures, their beginning and a next attempt, or none of the three`,
       ),
     ],
     [
@@ -310,7 +306,7 @@ describe("a broken rule", () => {
       `${webhookAt("position", "5")}; ${addAttempts(101)}`,
       ["webhook whk_a: it has 101 attempts, and 100 are kept"],
     ],
-    ["attempts of no webhook", addAttempts(1), ["webhook_attempts: a row is of nothing that webhooks has"]],
+    ["attempts of no webhook", addAttempts(1), ["webhook_attempts: a row refers to a missing row of webhooks"]],
     ["indexes", `DROP INDEX stock_by_status`, ["the index stock_by_status is missing"]],
     [
       "tables",

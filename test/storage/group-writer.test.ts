@@ -19,7 +19,7 @@ async function createWriter() {
   const connection = openDatabase(file);
   onTestFinished(() => connection.close());
   const writer = new GroupWriter(connection, new FileIdentity(file));
-  return { connection, writer };
+  return { file, connection, writer };
 }
 
 const queued = [adjust(1n, -1n), adjust(2n, -1n), adjust(3n, -1n)].map((command) => ({
@@ -95,6 +95,19 @@ it("judges each command of a group by what the ones before it have found held, a
   expect(connection.all(`SELECT quantity, held, changes FROM current_stock WHERE pet_id = 1`)).toEqual([
     { quantity: 0n, held: 0n, changes: 3n },
   ]);
+});
+
+it("writes nothing to the disk for a group of commands that are all refused", async () => {
+  const { file, writer } = await createWriter();
+  const other = openDatabase(file);
+  onTestFinished(() => other.close());
+  const version = other.pragma("data_version");
+  const refused = [set(404n, 1n), { ...adjust(1n, 1n), versions: ["other"] }, { ...set(1n, 1n), versions: [] }];
+  writer.commit(
+    refused.map((command) => ({ command, context: createContext() })),
+    [],
+  );
+  expect(other.pragma("data_version")).toBe(version);
 });
 
 it("has done nothing of a group that fails as a whole", async () => {

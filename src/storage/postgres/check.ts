@@ -48,7 +48,7 @@ const invariants: readonly string[] = [
   `SELECT 'order ' || id || ': its shipDate must be in the years 1 to 9999' AS fault FROM orders
    WHERE ${isImpossibleTime("ship_date_ms")}`,
 
-  `SELECT 'key ' || id || ': its scopes must be a list of scopes that there are' AS fault FROM keys
+  `SELECT 'key ' || id || ': it has an unknown scope, or its scopes are no list' AS fault FROM keys
    WHERE NOT scopes <@ ARRAY[${scopes.map((scope) => `'${scope}'`).join(", ")}]
    UNION ALL
    SELECT 'key ' || id || ': its limits must be 1 at least' FROM keys WHERE least(per_minute, per_day) < 1
@@ -73,7 +73,7 @@ const invariants: readonly string[] = [
   `SELECT 'pet ' || id || ': it has no stock' AS fault FROM pets
    WHERE NOT EXISTS (SELECT 1 FROM stock WHERE pet_id = id)
    UNION ALL
-   SELECT 'pet ' || pet_id || ': it has stock, and is none of the pets' FROM stock
+   SELECT 'pet ' || pet_id || ': it has stock, but there is no such pet' FROM stock
    WHERE NOT EXISTS (SELECT 1 FROM pets WHERE id = pet_id)
    UNION ALL
    SELECT 'pet ' || stock.pet_id || ': its stock says that ' || held || ' are held, and its holds say ' || coalesce(sum, 0)
@@ -96,10 +96,10 @@ const invariants: readonly string[] = [
 
   // Each change beside the pet's change before it.
   `SELECT 'change ' || linked.revision || ': ' || CASE
-     WHEN stock.pet_id IS NULL THEN 'it is of a pet that there is not'
-     WHEN is_last AND stock.revision <> linked.revision THEN 'the stock knows of another last change of the pet'
-     WHEN is_last AND stock.quantity <> after THEN 'it is the last of the pet, whose stock is another'
-     ELSE 'it does not go on where the one before has ended'
+     WHEN stock.pet_id IS NULL THEN 'there is no such pet'
+     WHEN is_last AND stock.revision <> linked.revision THEN 'the stock names another change as the last of the pet'
+     WHEN is_last AND stock.quantity <> after THEN 'it is the last of the pet, but the stock has another quantity'
+     ELSE 'it does not begin with the quantity that the previous change has left'
    END AS fault
    FROM (
      SELECT revision, pet_id, before, after, lead(revision) OVER pet IS NULL AS is_last,
@@ -113,7 +113,7 @@ const invariants: readonly string[] = [
    WHERE revision >= (SELECT coalesce(min(revision), 1) FROM changes)
      AND NOT EXISTS (SELECT 1 FROM changes WHERE changes.revision = stock.revision)`,
 
-  `SELECT 'hold ' || id || ': it is of a pet that there is not' AS fault FROM holds
+  `SELECT 'hold ' || id || ': there is no such pet' AS fault FROM holds
    WHERE NOT EXISTS (SELECT 1 FROM stock WHERE stock.pet_id = holds.pet_id)
    UNION ALL
    SELECT 'hold ' || id || ': it must expire after it was made' FROM holds WHERE expires_at_ms <= created_at_ms`,
@@ -121,14 +121,14 @@ const invariants: readonly string[] = [
   `SELECT 'idempotency key ' || idempotency_key || ' of ' || key_id || ': it must have a fingerprint' AS fault
    FROM idempotency_records WHERE length(fingerprint) <> 32`,
 
-  `SELECT 'webhook ' || id || ': its position, ' || position || ', is none of the history, which ends with '
+  `SELECT 'webhook ' || id || ': its position, ' || position || ', is outside the history, which ends with '
      || head.revision AS fault
    FROM webhooks, head WHERE position NOT BETWEEN 0 AND head.revision
    UNION ALL
-   SELECT 'webhook ' || id || ': its delivery must end after its position, and with a change that there is'
+   SELECT 'webhook ' || id || ': its delivery must end after its position, with a change that exists'
    FROM webhooks, head WHERE delivering_up_to <= position OR delivering_up_to > head.revision
    UNION ALL
-   SELECT 'webhook ' || id || ': it must have failures, since when, and its next attempt; or none of them' FROM webhooks
+   SELECT 'webhook ' || id || ': it must have failures, their beginning and a next attempt, or none of the three' FROM webhooks
    WHERE failures < 0 OR (failures = 0) <> (failing_since_ms IS NULL) OR (failures = 0) <> (next_attempt_at_ms IS NULL)
    UNION ALL
    SELECT 'webhook ' || id || ': its claim lasts longer than a claim may' FROM webhooks

@@ -12,13 +12,13 @@ import {
 import type { Order } from "../../domain/order.ts";
 import type { StockedPet } from "../../domain/pet.ts";
 import { toNullable } from "../rows.ts";
+import { countChange } from "./change-tokens.ts";
 import { Connection, fromDriverError, type Value } from "./connection.ts";
 import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";
 import { headOf } from "./history-bounds.ts";
 import { migrate } from "./migrations.ts";
 import { applyAll, changesPerMark, markApplied } from "./stock.ts";
 import { resolveStore, toStoreFileError } from "./store-file.ts";
-import { countChange } from "./writer/writes.ts";
 
 /**
  * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input: the

@@ -230,7 +230,7 @@ it("shows the names of a hostile backup's keys, and obeys none", async () => {
   }
   const text = outputs.map(({ stdout, stderr }) => stdout + stderr).join("");
   expect(text).not.toMatch(/[^\P{C}\n]/u);
-  expect(text).toContain(`key ${shown}: its scopes must be a list of scopes that there are\n`);
+  expect(text).toContain(`key ${shown}: it has an unknown scope, or its scopes are no list\n`);
   expect(text).toContain(`${shown} was not banned\n`);
   expect(text).toContain(`${shown} was already revoked, on `);
   expect(text).toContain(`name       ${shown}\n`);

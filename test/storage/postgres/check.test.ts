@@ -23,8 +23,8 @@ async function createStore(): Promise<string> {
 }
 
 const usage = "key_id, minute_opened_at_ms, minute_count, ban_step, ban_ends_at_ms, unbans, last_used_at_ms";
-const noDelivery = "its delivery must end after its position, and with a change that there is";
-const oddFailures = "it must have failures, since when, and its next attempt; or none of them";
+const noDelivery = "its delivery must end after its position, with a change that exists";
+const oddFailures = "it must have failures, their beginning and a next attempt, or none of the three";
 
 const broken: [name: string, sql: string, faults: string[]][] = [
   [
@@ -32,7 +32,7 @@ const broken: [name: string, sql: string, faults: string[]][] = [
     "UPDATE orders SET ship_date_ms = 1::bigint << 60",
     ["order 1: its shipDate must be in the years 1 to 9999"],
   ],
-  ["scopes", "UPDATE keys SET scopes = '{all}'", ["key key_a: its scopes must be a list of scopes that there are"]],
+  ["scopes", "UPDATE keys SET scopes = '{all}'", ["key key_a: it has an unknown scope, or its scopes are no list"]],
   [
     "quotas",
     "UPDATE keys SET plan = 'enterprise', per_minute = 5, per_day = 0",
@@ -56,12 +56,8 @@ const broken: [name: string, sql: string, faults: string[]][] = [
     `INSERT INTO usage (${usage}) VALUES ('key_a', NULL, NULL, NULL, NULL, 1, 1)`,
     ["key key_a: its counters know of more unbans than the key"],
   ],
-  [
-    "stock",
-    "DELETE FROM stock WHERE pet_id = 5",
-    ["pet 5: it has no stock", "change 6: it is of a pet that there is not"],
-  ],
-  ["pets", "DELETE FROM pets WHERE id = 5", ["pet 5: it has stock, and is none of the pets"]],
+  ["stock", "DELETE FROM stock WHERE pet_id = 5", ["pet 5: it has no stock", "change 6: there is no such pet"]],
+  ["pets", "DELETE FROM pets WHERE id = 5", ["pet 5: it has stock, but there is no such pet"]],
   [
     "what is held",
     "UPDATE stock SET held = 3 WHERE pet_id = 5",
@@ -77,22 +73,22 @@ const broken: [name: string, sql: string, faults: string[]][] = [
   [
     "counts that nothing tells of",
     "UPDATE stock SET quantity = 7 WHERE pet_id = 5",
-    ["change 6: it is the last of the pet, whose stock is another"],
+    ["change 6: it is the last of the pet, but the stock has another quantity"],
   ],
   [
     "last changes",
     "UPDATE stock SET revision = 2 WHERE pet_id = 1",
-    ["change 11: the stock knows of another last change of the pet"],
+    ["change 11: the stock names another change as the last of the pet"],
   ],
   [
     "counts that do not go on",
     "UPDATE changes SET before = 7 WHERE revision = 11",
-    ["change 11: it does not go on where the one before has ended"],
+    ["change 11: it does not begin with the quantity that the previous change has left"],
   ],
   [
     "holds",
     "INSERT INTO holds VALUES (2, 'b', 9999, 1, NULL, 'released', 5, 5, 5, 'key_a')",
-    ["hold b: it is of a pet that there is not", "hold b: it must expire after it was made"],
+    ["hold b: there is no such pet", "hold b: it must expire after it was made"],
   ],
   [
     "idempotency records",
@@ -103,8 +99,8 @@ const broken: [name: string, sql: string, faults: string[]][] = [
     "positions of webhooks",
     "UPDATE webhooks SET position = CASE id WHEN 'whk_b' THEN -1 ELSE 12 END, delivering_up_to = NULL WHERE id <> 'whk_a'",
     [
-      "webhook whk_b: its position, -1, is none of the history, which ends with 11",
-      "webhook whk_c: its position, 12, is none of the history, which ends with 11",
+      "webhook whk_b: its position, -1, is outside the history, which ends with 11",
+      "webhook whk_c: its position, 12, is outside the history, which ends with 11",
     ],
   ],
   [

@@ -28,7 +28,7 @@ export interface OpenHold {
 
 /** The holds of a pet that are over at the time of the group. */
 export interface OverdueHolds {
-  /** The oldest of them. */
+  /** The oldest of them, and the holds that this group has created: these may not be over yet. */
   readonly oldest: readonly OpenHold[];
   /** The sum of the others, which were not read. */
   readonly rest: bigint;

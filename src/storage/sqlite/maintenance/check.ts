@@ -131,7 +131,7 @@ interface BrokenReference {
 /** Source: https://sqlite.org/pragma.html#pragma_foreign_key_check */
 function findBrokenReferences(connection: Connection): string[] {
   const rows = connection.all<BrokenReference>("PRAGMA foreign_key_check");
-  return rows.slice(0, maxFaults).map(({ table, parent }) => `${table}: a row is of nothing that ${parent} has`);
+  return rows.slice(0, maxFaults).map(({ table, parent }) => `${table}: a row refers to a missing row of ${parent}`);
 }
 
 interface TextColumn {
@@ -203,7 +203,7 @@ const invariants: readonly Invariant[] = [
   },
   {
     subject: "the keys",
-    sql: `SELECT 'key ' || id || ': its scopes must be a list of scopes that there are' AS fault FROM keys
+    sql: `SELECT 'key ' || id || ': it has an unknown scope, or its scopes are no list' AS fault FROM keys
           WHERE NOT (${isListOfTexts("scopes")})
              OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?)))
           UNION ALL
@@ -241,7 +241,7 @@ const invariants: readonly Invariant[] = [
     sql: `SELECT 'pet ' || id || ': it has no stock' AS fault FROM pets
           WHERE id NOT IN (SELECT pet_id FROM stock)
           UNION ALL
-          SELECT 'pet ' || pet_id || ': it has stock, and is none of the pets' FROM stock
+          SELECT 'pet ' || pet_id || ': it has stock, but there is no such pet' FROM stock
           WHERE pet_id NOT IN (SELECT id FROM pets)
           UNION ALL
           SELECT 'pet ' || pet_id || ': its stock must have a revision if it has changes, and only then' FROM current_stock
@@ -291,13 +291,16 @@ const invariants: readonly Invariant[] = [
             FROM changes WINDOW pet AS (PARTITION BY pet_id ORDER BY revision DESC)
           )
           SELECT 'change ' || linked.revision || ': ' || CASE
-              WHEN stock.pet_id IS NULL THEN 'it is of a pet that there is not'
-              WHEN place = 1 AND stock.revision <> linked.revision THEN 'the stock knows of another last change of the pet'
-              WHEN place = 1 AND stock.quantity <> after THEN 'it is the last of the pet, whose stock is another'
+              WHEN stock.pet_id IS NULL THEN 'there is no such pet'
+              WHEN place = 1 AND stock.revision <> linked.revision
+                THEN 'the stock names another change as the last of the pet'
+              WHEN place = 1 AND stock.quantity <> after
+                THEN 'it is the last of the pet, but the stock has another quantity'
               WHEN former IS NULL AND previous >= (SELECT min(revision) FROM changes)
-                THEN 'it names a change before it that there is not'
+                THEN 'the previous change that it names does not exist'
               WHEN former IS NOT NULL AND previous <> former THEN 'it does not name the change of the pet before it'
-              WHEN former IS NOT NULL AND before IS NOT former_after THEN 'it does not go on where the one before has ended'
+              WHEN former IS NOT NULL AND before IS NOT former_after
+                THEN 'it does not begin with the quantity that the previous change has left'
               ELSE 'it must have a mark if it is the ${changesPerMark}th of the pet, and only then'
             END AS fault
           FROM linked LEFT JOIN current_stock AS stock ON stock.pet_id = linked.pet_id
@@ -316,14 +319,14 @@ const invariants: readonly Invariant[] = [
           WHERE revision >= (SELECT ifnull(min(revision), 1) FROM changes)
             AND revision NOT IN (SELECT revision FROM changes)
           UNION ALL
-          SELECT 'pet ' || pet_id || ': it has a mark of change ' || revision || ', which is none of its changes'
+          SELECT 'pet ' || pet_id || ': it has a mark of change ' || revision || ', but there is no such change of it'
           FROM change_marks AS mark
           WHERE NOT EXISTS (SELECT 1 FROM changes WHERE revision = mark.revision AND pet_id = mark.pet_id)`,
   },
   {
     subject: "the holds",
     since: stockSince,
-    sql: `SELECT 'hold ' || id || ': it is of a pet that there is not' AS fault FROM holds
+    sql: `SELECT 'hold ' || id || ': there is no such pet' AS fault FROM holds
           WHERE pet_id NOT IN (SELECT pet_id FROM stock)
           UNION ALL
           SELECT 'hold ' || id || ': it must expire after it was made' FROM holds WHERE expires_at_ms <= created_at_ms`,
@@ -340,14 +343,14 @@ const invariants: readonly Invariant[] = [
     subject: "the webhooks",
     since: webhooksSince,
     sql: `WITH head (head) AS (SELECT ifnull(max(revision), 0) FROM changes)
-          SELECT 'webhook ' || id || ': its position, ' || position || ', is none of the history, which ends with ' || head
+          SELECT 'webhook ' || id || ': its position, ' || position || ', is outside the history, which ends with ' || head
             AS fault
           FROM webhooks, head WHERE position NOT BETWEEN 0 AND head
           UNION ALL
-          SELECT 'webhook ' || id || ': its delivery must end after its position, and with a change that there is'
+          SELECT 'webhook ' || id || ': its delivery must end after its position, with a change that exists'
           FROM webhooks, head WHERE delivering_up_to <= position OR delivering_up_to > head
           UNION ALL
-          SELECT 'webhook ' || id || ': it must have failures, since when, and its next attempt; or none of them'
+          SELECT 'webhook ' || id || ': it must have failures, their beginning and a next attempt, or none of the three'
           FROM webhooks
           WHERE failures < 0 OR (failures = 0) <> (failing_since_ms IS NULL)
             OR (failures = 0) <> (next_attempt_at_ms IS NULL)

@@ -1,3 +1,5 @@
+import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
+import { type ChangeCounter, ChangeTracker, countChange } from "../change-tokens.ts";
 import type { Connection } from "../connection.ts";
 import { headOf, lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
@@ -15,15 +17,7 @@ import {
 import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
 import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
-import {
-  type ChangeCounter,
-  ChangeTracker,
-  type CommittedWrites,
-  countChange,
-  type Task,
-  writeCounters,
-  writes,
-} from "./writes.ts";
+import { type CommittedWrites, type Task, writeCounters, writes } from "./writes.ts";
 
 /** The result of a committed group, for the serving thread. */
 export interface WrittenGroup {
@@ -190,7 +184,10 @@ export class GroupWriter {
     const petIds = commands.map(({ command }) => command.petId);
     const stockWrites = new StockWrites(connection, petIds);
     const results = commands.map(({ command, context }) =>
-      resultOrRefusal(() => toResult(changeStock(command, { connection, writes: stockWrites, context }), counters)),
+      resultOrRefusal(() => {
+        const result = changeStock(command, { connection, writes: stockWrites, context });
+        return toResult(command, result, counters);
+      }),
     );
     stockWrites.flush();
     return results;
@@ -223,15 +220,17 @@ function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
 /** A part of a group has failed, and may have left half of its work behind. */
 class FailedPart extends Error {}
 
-function toResult(result: CommandResult, counters: Set<ChangeCounter>): QueuedAnswer | Outcome {
+function toResult(command: StockCommand, result: CommandResult, counters: Set<ChangeCounter>): QueuedAnswer | Outcome {
   switch (result.outcome) {
     case "done":
       return answerDone(result.stock);
     case "replayed":
       return { value: { value: result.entry, isReplayed: true } };
     default:
-      // A refused command may have stored holds as expired.
-      counters.add("others");
+      if (dependsOnHolds(command)) {
+        // It may have stored holds as expired.
+        counters.add("others");
+      }
       return answerRefused(result);
   }
 }
