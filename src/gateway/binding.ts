@@ -37,6 +37,8 @@ export interface Binding {
   readonly responseHeaders: readonly FieldHeader[];
   /** The status of a successful answer. */
   readonly status: number;
+  /** Undefined for a method that creates nothing with a path. */
+  readonly location: Location | undefined;
   readonly writeResponse: JsonWriter;
   /** Undefined for a unary method. */
   readonly formats: StreamFormats | undefined;
@@ -76,6 +78,12 @@ export interface FieldHeader {
   readonly field: DescField;
 }
 
+/**
+ * The path template of what a method creates, such as `/v1/holds/{hold.hold_id}`. Its variables are fields of the
+ * response. Undefined for a method that creates nothing with a path.
+ */
+export type LocationOf = (method: DescMethod) => string | undefined;
+
 /** What the bindings of one gateway share. */
 export interface Compilers {
   readonly policy: JsonPolicy;
@@ -86,6 +94,7 @@ export interface Compilers {
   readonly eventsOf: EventsOf;
   /** The status of the successful answers of a method. */
   readonly successStatus: (method: DescMethod) => number;
+  readonly locationOf: LocationOf;
 }
 
 /** Compiles a rule. Throws `RouteError` when it cannot be served. */
@@ -113,6 +122,7 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
   const inHeaders = requestHeaders.map(({ field }) => field.name);
   assertNotInHeaders([...inPath, rule.body], inHeaders);
   assertBodyWithout(rule, responseHeaders);
+  const location = compilers.locationOf(rule.method);
   const writeResponse = bindResponse(rule, compilers.writers);
   const events = compilers.eventsOf(rule.method);
   const query = bindQuery(rule, new Set([...inPath, rule.body, ...inHeaders]), compilers);
@@ -126,6 +136,7 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
     requestHeaders,
     responseHeaders,
     status: compilers.successStatus(rule.method),
+    location: location === undefined ? undefined : createLocation(rule.method.output, location),
     writeResponse,
     formats: isStream(rule.method) ? createStreamFormats(rule, writeResponse, events) : undefined,
     readResume: events && createResumeReader(rule.method, events),
@@ -212,6 +223,41 @@ function bindResponse({ method, responseBody }: HttpRule, writers: JsonWriters):
     : writers.fieldOf(requireField(method.output, responseBody));
 }
 
+/** The path of what a call has created; undefined where the response lacks a field of it. Source: RFC 9110, 10.2.2. */
+export type Location = (response: Fields) => string | undefined;
+
+function createLocation(output: DescMessage, template: string): Location {
+  const { segments, variables, verb } = parsePathTemplate(template);
+  if (verb !== "") {
+    throw new Error(`the location ${template} has a verb`);
+  }
+  const writers = segments.map((segment, index): Location => {
+    const variable = variables.find(({ start, isSingle }) => isSingle && start === index);
+    if (variable !== undefined) {
+      return createSegmentWriter(output, variable);
+    }
+    if (segment.kind !== "literal") {
+      throw new Error(`the location ${template} has a segment that is neither a text nor a field`);
+    }
+    return () => segment.text;
+  });
+  return (response) => {
+    const parts = writers.map((write) => write(response));
+    return parts.includes(undefined) ? undefined : `/${parts.join("/")}`;
+  };
+}
+
+function createSegmentWriter(output: DescMessage, { fieldPath }: TemplateVariable): Location {
+  const { leaf, get } = resolveFieldPath(output, fieldPath);
+  if (leaf.fieldKind !== "scalar") {
+    throw new Error(`the field ${leaf.name} of the location is no singular scalar`);
+  }
+  return (response) => {
+    const value = get(response) as string | number | bigint | boolean | undefined;
+    return value === undefined || value === "" ? undefined : percentEncode(String(value));
+  };
+}
+
 /** Links to the next page of a list whose body has no place for the token. Source: AIP-158. */
 export interface Paging {
   /** The `Link` to the next page (RFC 8288); undefined on the last page. */
@@ -234,7 +280,7 @@ export function createPaging(rule: HttpRule, bound: ReadonlySet<string>): Paging
   return {
     nextLink: (exchange, response) => {
       const value = response[next.localName] as string | undefined;
-      return value ? nextLink(exchange, kept, `${token.jsonName}=${encodeToken(value)}`) : undefined;
+      return value ? nextLink(exchange, kept, `${token.jsonName}=${percentEncode(value)}`) : undefined;
     },
   };
 }
@@ -273,6 +319,6 @@ function escapeByte(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
-function encodeToken(token: string): string {
-  return encodeURIComponent(token.toWellFormed());
+function percentEncode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }

@@ -107,6 +107,8 @@ export interface FieldPath {
   readonly leaf: DescField;
   /** The path by the fields' JSON names. */
   readonly jsonPath: string;
+  /** Gets the value at the end of the path; undefined when a message on the way is not set. */
+  readonly get: (message: Fields) => unknown;
   readonly set: PathSetter;
 }
 
@@ -115,15 +117,24 @@ export function resolveFieldPath(desc: DescMessage, path: string): FieldPath {
   const dot = path.indexOf(".");
   if (dot < 0) {
     const leaf = requireField(desc, path);
-    return { leaf, jsonPath: leaf.jsonName, set: createSetter(leaf) };
+    return { leaf, jsonPath: leaf.jsonName, get: createGetter(leaf), set: createSetter(leaf) };
   }
   const branch = requireField(desc, path.slice(0, dot));
   if (branch.fieldKind !== "message" || boxingOf(branch) !== "message") {
     throw new Error(`${desc.typeName}.${branch.name} is not a singular message with fields to bind`);
   }
-  const { leaf, jsonPath, set } = resolveFieldPath(branch.message, path.slice(dot + 1));
+  const { leaf, jsonPath, get, set } = resolveFieldPath(branch.message, path.slice(dot + 1));
+  const getBranch = createGetter(branch);
   const enter = createEntry(branch);
-  return { leaf, jsonPath: `${branch.jsonName}.${jsonPath}`, set: (message, value) => set(enter(message), value) };
+  return {
+    leaf,
+    jsonPath: `${branch.jsonName}.${jsonPath}`,
+    get: (message) => {
+      const held = getBranch(message);
+      return held === undefined ? undefined : get(held as Fields);
+    },
+    set: (message, value) => set(enter(message), value),
+  };
 }
 
 function boxingOf(field: DescField): string | undefined {

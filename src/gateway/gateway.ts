@@ -3,7 +3,7 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ProtocolCall } from "../rpc/call.ts";
 import { type Endpoint, readNotFound, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
-import { type Binding, type Compilers, createBinding, type HeaderOf } from "./binding.ts";
+import { type Binding, type Compilers, createBinding, type HeaderOf, type LocationOf } from "./binding.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import { JsonReaders } from "./json/json-reader.ts";
 import { JsonWriters } from "./json/json-writer.ts";
@@ -26,6 +26,8 @@ export interface GatewayOptions extends RestOptions {
   readonly eventsOf?: EventsOf;
   /** The status of the successful answers of a method. Without it, 200. */
   readonly successStatus?: (method: DescMethod) => number;
+  /** The path template of what a method creates, which answers carry as `Location`. Without it, none does. */
+  readonly locationOf?: LocationOf;
   /** Where the types in an `Any` are looked up; without it there are none. */
   readonly registry?: Registry;
 }
@@ -57,12 +59,13 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 function createRoutes(options: GatewayOptions): RouteTrie<Binding> {
   const { endpoints, json, registry, successStatus = () => 200 } = options;
-  const { headerOf = () => undefined, eventsOf = () => undefined } = options;
+  const { headerOf = () => undefined, eventsOf = () => undefined, locationOf = () => undefined } = options;
   const compilers: Compilers = {
     policy: json,
     headerOf,
     eventsOf,
     successStatus,
+    locationOf,
     readers: new JsonReaders(json, registry),
     writers: new JsonWriters(json, registry),
     queries: new QueryFieldSets(json),
@@ -126,8 +129,11 @@ function notFoundCall(
     timeoutMs: undefined,
     read: () => readNotFound(refusal),
     async answer(_response, header) {
-      // Only OPTIONS gets an answer. Source: RFC 9110, 9.3.7.
+      // Only OPTIONS gets an answer. Source: RFC 9110, 9.3.7; RFC 5789, 3.1.
       header.set("allow", allow);
+      if (allow.includes("PATCH")) {
+        header.set("accept-patch", "application/json");
+      }
       return { status: 204, header };
     },
     fail: async (error, header) => errorAnswer(error, header, errorBody),

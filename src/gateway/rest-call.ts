@@ -107,16 +107,26 @@ function assertAcceptable(exchange: Exchange, formats: NonNullable<Binding["form
   }
 }
 
-/** Throws `unsupported_media_type` unless the headers say JSON in UTF-8 without a content coding. */
+/**
+ * Throws `unsupported_media_type` unless the headers say JSON in UTF-8 without a content coding. The error's headers say
+ * what is taken.
+ *
+ * Source: RFC 9110, 15.5.16; RFC 5789, 2.2.
+ */
 export function assertJsonBody(exchange: Exchange): void {
   const type = exchange.header("content-type");
   // A missing type means JSON.
   if (type !== undefined && type !== "" && type !== "application/json" && !isUtf8Json(type)) {
-    throw new ProtocolError("unsupported_media_type", "Send the body as application/json in UTF-8.");
+    const accept = exchange.method === "PATCH" ? "Accept-Patch" : "Accept";
+    throw new ProtocolError("unsupported_media_type", "Send the body as application/json in UTF-8.", {
+      [accept]: "application/json",
+    });
   }
   const encoding = exchange.header("content-encoding");
   if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
-    throw new ProtocolError("unsupported_media_type", "Send the body without a Content-Encoding.");
+    throw new ProtocolError("unsupported_media_type", "Send the body without a Content-Encoding.", {
+      "Accept-Encoding": "identity",
+    });
   }
 }
 
@@ -214,8 +224,10 @@ function writeHeaders(
 ): void {
   const isPrepared = message instanceof PreparedMessage;
   const fields = (isPrepared ? message.fields : message) as unknown as Fields;
+  let ownNames: ReadonlySet<string> | undefined;
   trailer.forEach((value, name) => {
-    if (!header.has(name)) {
+    ownNames ??= new Set(header.keys());
+    if (!ownNames.has(name)) {
       header.append(name, value);
     }
   });
@@ -225,6 +237,10 @@ function writeHeaders(
     if (value !== undefined && value !== "") {
       header.set(headerName, value);
     }
+  }
+  const location = binding.location?.(fields);
+  if (location !== undefined) {
+    header.set("location", location);
   }
   const link = isPrepared ? undefined : binding.paging?.nextLink(exchange, fields);
   if (link !== undefined) {

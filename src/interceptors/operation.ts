@@ -42,6 +42,11 @@ export function successStatus(method: DescMethod): number {
   return operationOf(method)?.successStatus || 200;
 }
 
+/** The path template of what a method creates, in fields of its response; undefined if it creates nothing with a path. */
+export function locationOf(method: DescMethod): string | undefined {
+  return operationOf(method)?.location || undefined;
+}
+
 /** The anchor of a method in the reference, such as `get-pet`. */
 export function referenceAnchor({ localName }: Pick<DescMethod, "localName">): string {
   return localName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

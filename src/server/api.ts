@@ -18,7 +18,7 @@ import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } fr
 import { createErrorReporter, errorStatuses, errorToRest, type Failure } from "../interceptors/errors.ts";
 import { idempotencyInterceptor, idempotencyKey } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
-import { eventsOf, headerOf, successStatus } from "../interceptors/operation.ts";
+import { eventsOf, headerOf, locationOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
 import type { ToError } from "../rpc/call.ts";
@@ -120,6 +120,7 @@ export function createApi(options: ApiOptions): Api {
       headerOf,
       eventsOf,
       successStatus,
+      locationOf,
       maxBodyBytes,
       registry,
     }),

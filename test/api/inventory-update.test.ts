@@ -119,9 +119,23 @@ describe("over REST", () => {
     expectErrorBody(answer, "METHOD_NOT_ALLOWED");
   });
 
-  it("answers OPTIONS by 204 with Allow", async () => {
+  it("answers OPTIONS by 204 with Allow and Accept-Patch", async () => {
     const answer = await send("OPTIONS", "/v1/inventory/7");
     expect(answer.status).toBe(204);
     expect(answer.headers.get("allow")?.split(/, */).toSorted()).toEqual(["GET", "HEAD", "OPTIONS", "PATCH"]);
+    expect(answer.headers.get("accept-patch")).toBe("application/json");
+    expect((await send("OPTIONS", "/v1/inventory")).headers.has("accept-patch")).toBe(false);
+  });
+
+  it.each([
+    ["PATCH", "/v1/inventory/7", "content-type", "text/csv", "accept-patch", "application/json"],
+    ["POST", "/v1/inventory/7:adjust", "content-type", "text/csv", "accept", "application/json"],
+    ["PATCH", "/v1/inventory/7", "content-encoding", "gzip", "accept-encoding", "identity"],
+  ])("answers 415 to %s %s with %s: %s, with what is taken", async (method, path, name, value, taken, type) => {
+    const headers = { authorization: `Bearer ${key.key}`, [name]: value };
+    const answer = await http.send({ method, path, body: '{"quantity":6}', headers });
+    expectErrorBody(answer, "MEDIA_TYPE_UNSUPPORTED");
+    const named = ["accept", "accept-patch", "accept-encoding"].filter((each) => answer.headers.has(each));
+    expect([named, answer.headers.get(taken)]).toEqual([[taken], type]);
   });
 });

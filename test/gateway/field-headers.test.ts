@@ -116,3 +116,34 @@ describe("a gateway does not start where a header carries", () => {
     expect(() => createGateway({ ...options, headerOf, endpoints })).toThrow(reason);
   });
 });
+
+describe("Location", () => {
+  const endpoints = [
+    unary(tagShape, ({ note }) => create(TagShapeResponseSchema, { shape: { name: note, big: 7n }, note })),
+  ];
+  const gatewayWith = (template: string) => createGateway({ ...options, endpoints, locationOf: () => template });
+
+  it.each<[template: string, location: string]>([
+    ["/v1/shapes/{shape.big}", "/v1/shapes/7"],
+    ["/v1/{note}/shapes/{shape.name}", "/v1/a%2Fb%20%C3%A9/shapes/a%2Fb%20%C3%A9"],
+  ])("is made from the response by %s", async (template, location) => {
+    const { header } = await send(gatewayWith(template), { target: "/v1/shapes/7/tag?note=a/b%20%C3%A9" });
+    expect(header.get("location")).toBe(location);
+  });
+
+  it("is on no other answer", async () => {
+    const { status, header } = await send(createGateway({ ...options, endpoints }), { target: "/v1/shapes/7/tag" });
+    expect([status, header.has("location")]).toEqual([200, false]);
+  });
+
+  it.each<[template: string, reason: string]>([
+    ["/v1/shapes/{id}", "TagShapeResponse has no field id"],
+    ["/v1/shapes/{shape}", "the field shape of the location is no singular scalar"],
+    ["/v1/shapes/*", "the location /v1/shapes/* has a segment that is neither a text nor a field"],
+    ["/v1/{note=shapes/*}", "the location /v1/{note=shapes/*} has a segment that is neither a text nor a field"],
+    ["/v1/shapes/{note}:tag", "the location /v1/shapes/{note}:tag has a verb"],
+    ["shapes", "the template is malformed"],
+  ])("a gateway does not start where it is %s", (template, reason) => {
+    expect(() => gatewayWith(template)).toThrow(reason);
+  });
+});

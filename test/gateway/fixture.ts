@@ -135,7 +135,8 @@ async function readBody({ body }: Answer): Promise<{ text: string; failure: unkn
 /** What an implementation gives back, beside its message. */
 export interface FakeHeaders {
   readonly header?: Record<string, string>;
-  readonly trailer?: Record<string, string>;
+  /** A trailer may have several values. */
+  readonly trailer?: Record<string, string | readonly string[]>;
 }
 
 type Unary<I extends DescMessage, O extends DescMessage> = (
@@ -168,9 +169,12 @@ export function streaming<I extends DescMessage, O extends DescMessage>(
   return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }
 
-function setAll(target: Headers, fields: Record<string, string>): void {
-  for (const [name, value] of Object.entries(fields)) {
-    target.set(name, value);
+function setAll(headers: Headers, values: Record<string, string | readonly string[]>): void {
+  for (const [name, value] of Object.entries(values)) {
+    headers.delete(name);
+    for (const each of [value].flat()) {
+      headers.append(name, each);
+    }
   }
 }
 

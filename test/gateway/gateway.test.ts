@@ -266,7 +266,10 @@ describe("the answer", () => {
   });
 
   it("has the headers of the response, and its trailers but for those that are headers too", async () => {
-    const headers = { header: { "x-limit": "100", "content-type": "a/b" }, trailer: { "x-limit": "99", "x-end": "1" } };
+    const headers = {
+      header: { "x-limit": "100", "content-type": "a/b" },
+      trailer: { "x-limit": "99", "x-end": ["1", "2"] },
+    };
     const outcome = await send(
       createTestGateway([unary(getShape, () => create(ShapeSchema), headers)]),
       "GET /v1/shapes/7",
@@ -274,9 +277,10 @@ describe("the answer", () => {
     expect(Object.fromEntries(outcome.header)).toEqual({
       "content-type": "application/json",
       "x-chain": "seen",
-      "x-end": "1",
+      "x-end": "2",
       "x-limit": "100",
     });
+    expect(outcome.header.get("x-end")).toBe("1, 2");
   });
 
   it("to a failure has its metadata for headers", async () => {

@@ -99,7 +99,7 @@ const apiKey = {
 /** The answer to OPTIONS on every known path. */
 const options: Response = {
   description: "The methods that the path takes. HEAD is among them wherever GET is, and answers as it does.",
-  headers: { ...commonHeaders, ...refer("Allow") },
+  headers: { ...commonHeaders, ...refer("Allow", "Accept-Patch") },
 };
 
 function unknownPath({ reasons, error }: Shared): Response {

@@ -6,6 +6,8 @@ import { fieldExample } from "./examples.ts";
 import { describeField } from "./rules.ts";
 import type { Header, Reference, Response } from "./types.ts";
 
+const json = "application/json";
+
 /** Response headers that are described once, for all operations. */
 export const headerComponents = {
   "X-RateLimit-Limit": number("The limit of the window that has the fewest requests remaining.", 1, 60),
@@ -32,12 +34,21 @@ export const headerComponents = {
     example: 'Bearer realm="petstore"',
   }),
   Allow: text("The methods that the path takes.", { pattern: "^[A-Z]+(, [A-Z]+)*$", example: "GET, HEAD, OPTIONS" }),
+  Accept: optional(text("The media type of bodies, where the one that was sent is refused.", { example: json })),
+  "Accept-Patch": optional(text("The media type of the bodies of PATCH.", { example: json })),
+  "Accept-Encoding": optional(
+    text("The coding of bodies, where the one that was sent is refused.", { example: "identity" }),
+  ),
   ETag: text("The version of the answer. Send it back in `If-None-Match`.", {
     pattern: '^(W/)?"[^"]*"$',
     example: '"1-42"',
   }),
   "Cache-Control": text("Who may keep the answer, and that it is asked for each time.", {
     example: "private, no-cache",
+  }),
+  Location: text("The path of what was created (RFC 9110, 10.2.2).", {
+    format: "uri-reference",
+    example: "/v1/holds/hold_V1StGXR8Z5jdHi6B",
   }),
   NextLink: optional(
     text('Where the next page is, with `rel="next"` (RFC 8288). It is left out on the last page.', {

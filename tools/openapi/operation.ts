@@ -168,6 +168,7 @@ function createSuccess({ method, option, rule, boundFields }: BoundMethod, { sch
       ...(createPaging(rule, boundFields) && refer("NextLink")),
       ...(option.etag && refer("ETag", "Cache-Control")),
       ...fieldHeadersOf(method),
+      ...(option.location !== "" && refer("Location")),
       ...(option.idempotencyKey && refer("Idempotency-Replayed")),
       ...refer("Content-Encoding", "Vary"),
       ...deprecationOf(method, option),

@@ -52,6 +52,8 @@ function headersOf(status: number, reasons: readonly Reason[]): Response["header
       return refer("WWW-Authenticate");
     case 405:
       return refer("Allow");
+    case 415:
+      return refer("Accept", "Accept-Patch", "Accept-Encoding");
     case 429:
       // A refusal that only some methods name is no rate limit: to wait does not help.
       return retryAfterUnless(reasons.flatMap(({ code, occurrence }) => (occurrence === Occurrence.NAMED ? code : [])));

@@ -272,6 +272,19 @@ describe("over REST", () => {
     expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBe(900_500);
   });
 
+  it("Location leads to a new hold, from a repetition, too", async () => {
+    await stock.set(7n, 100n);
+    const http = createHttp1Client(stock.server);
+    const authorization = `Bearer ${stock.key.key}`;
+    const headers = { authorization, "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
+    const request = { method: "POST", path: "/v1/holds", headers, body: '{"petId": 7, "quantity": 1}' };
+    const [made, repeated] = [await http.send(request), await http.send(request)];
+    const path = made.headers.get("location") ?? "";
+    expect([made.status, repeated.status, repeated.headers.get("location")]).toEqual([201, 201, path]);
+    expect((await http.send({ method: "GET", path, headers: { authorization } })).text).toBe(made.text);
+    http.close();
+  });
+
   it.each(["", "{}", "null", '{"reason": "sale"}'])("the body of an end may be %j", async (body) => {
     await stock.set(7n, 100n);
     for (const verb of ["commit", "release"]) {
