@@ -4,6 +4,7 @@ import type { WriteContext } from "../../src/domain/store.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { FileIdentity } from "../../src/storage/sqlite/store-file.ts";
+import { columnsOfCommands } from "../../src/storage/sqlite/writer/batch-columns.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
 import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
 import { createFolder } from "../support/folder.ts";
@@ -64,12 +65,12 @@ it("leaves the others of a group alone when a batch fails halfway", async () => 
                       BEGIN SELECT raise(ABORT, 'no'); END`);
   const batchOf = (...petIds: bigint[]): Task => ({
     name: "changeStockInBatch",
-    args: [petIds.map((petId) => adjust(petId, -1n)), false, createContext()],
+    args: [columnsOfCommands(petIds.map((petId) => adjust(petId, -1n))), false, createContext()],
   });
   const { message } = writer.commit(queued.slice(0, 1), [batchOf(3n, 2n), batchOf(3n)]);
   expect(message).toMatchObject({
     revision: 5,
-    others: { tasks: [{ error: { message: "no" } }, { value: { isReplayed: false } }], petIds: [3n] },
+    others: { tasks: [{ error: { message: "no" } }, { value: { isReplayed: false } }], petIds: BigInt64Array.of(3n) },
   });
   expect(contentOf(connection)).toEqual([
     [9n, 10n, 9n],

@@ -9,6 +9,7 @@ import { stockCacheOf } from "../../src/storage/sqlite/stock-cache.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { FileIdentity } from "../../src/storage/sqlite/store-file.ts";
 import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
+import { columnsOfCommands } from "../../src/storage/sqlite/writer/batch-columns.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
 import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
 import { createFolder } from "../support/folder.ts";
@@ -111,7 +112,10 @@ describe("the stock that connections remember", () => {
         };
       };
       const batch = (isAtomic: boolean): Task => {
-        return { name: "changeStockInBatch", args: [commands().map((each) => each.command), isAtomic, context()] };
+        return {
+          name: "changeStockInBatch",
+          args: [columnsOfCommands(commands().map((each) => each.command)), isAtomic, context()],
+        };
       };
       const steps: (() => unknown)[] = [
         () => random.pick(writers).commit(commands()),
@@ -240,7 +244,10 @@ describe("the stock that connections remember", () => {
     writing.commit([], [{ name: "createHold", args: [request, createContext({ nowMs: 0 })] }]);
     expect(writing.find(1n)).toMatchObject({ held: 8n, quantity: 20n });
     const commands = [set(1n, 19n), adjust(1n, -1n), adjust(99n, -1n)];
-    writing.commit([], [{ name: "changeStockInBatch", args: [commands, true, createContext({ nowMs: 2_000 })] }]);
+    writing.commit(
+      [],
+      [{ name: "changeStockInBatch", args: [columnsOfCommands(commands), true, createContext({ nowMs: 2_000 })] }],
+    );
     expect(writing.find(1n)).toMatchObject({ held: 0n, quantity: 20n });
   });
 

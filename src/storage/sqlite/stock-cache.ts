@@ -191,6 +191,12 @@ export class StockCache {
     return { before, after };
   }
 
+  /** The pets that this transaction has changed after a revision, in the order of the changes. */
+  changedPetIds(after: bigint): BigInt64Array {
+    const count = Number(this.#head - after);
+    return BigInt64Array.from(this.#replaced.slice(this.#replaced.length - count), ({ petId }) => petId);
+  }
+
   /** Notes that this transaction has added to what is held of a pet. */
   noteHeld(petId: bigint, added: bigint): void {
     const stock = this.find(petId);

@@ -45,6 +45,7 @@ import { stockCacheOf } from "./stock-cache.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { getUsage, listUsage, loadUsage } from "./usage.ts";
 import { getWebhook, listAttempts, listWebhooks } from "./webhooks.ts";
+import { columnsOfCommands, outcomesOfColumns } from "./writer/batch-columns.ts";
 import { DirectWriter } from "./writer/direct-writer.ts";
 import { Writer, type WriterOptions } from "./writer/writer.ts";
 import type { StoreWriter } from "./writer/writes.ts";
@@ -138,7 +139,13 @@ export class SqliteStore implements Store {
     context: WriteContext,
     options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>> {
-    const change = () => this.#writer.run("changeStockInBatch", commands, atomic, context);
+    const change = async (): Promise<Written<readonly BatchOutcome[]>> => {
+      const columns = columnsOfCommands(commands);
+      const written = await this.#writer.run("changeStockInBatch", columns, atomic, context);
+      return written.isReplayed
+        ? written
+        : { value: outcomesOfColumns(columns.petIds, written.value), isReplayed: false };
+    };
     return abortable(() => this.#batches.run(commands.length, change), options);
   }
 

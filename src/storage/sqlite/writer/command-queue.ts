@@ -86,7 +86,7 @@ export class CommandQueue {
     }
     const [first64, first32] = [slot * int64sPerSlot, slot * int32sPerSlot];
     this.#int64s[first64 + petIdField] = command.petId;
-    this.#int64s[first64 + amountField] = command.kind === "set" ? command.quantity : command.delta;
+    this.#int64s[first64 + amountField] = amountOf(command);
     this.#float64s[first64 + nowMsField] = context.nowMs;
     this.#int32s[first32 + kindField] = kindOf(command);
     Atomics.store(this.#positions, putPosition, position + 1);
@@ -173,15 +173,12 @@ export class CommandQueue {
     this.#keyId = keyId;
     const petId = this.#int64s[first64 + petIdField] as bigint;
     const amount = this.#int64s[first64 + amountField] as bigint;
-    const kind = this.#int32s[first32 + kindField];
+    const kind = this.#int32s[first32 + kindField] as number;
     const common = { petId, versions: versions && JSON.parse(versions), reason, reference };
     const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprint as string };
     const nowMs = this.#float64s[first64 + nowMsField] as number;
     return {
-      command:
-        kind === setKind
-          ? { kind: "set", quantity: amount, ...common }
-          : { kind: "adjust", delta: amount, allowNegative: kind === adjustAllowingNegativeKind, ...common },
+      command: commandOf(kind, amount, common),
       context: { nowMs, keyId: keyId as string, requestId: requestId as string, idempotency },
     };
   }
@@ -198,11 +195,36 @@ export class CommandQueue {
   }
 }
 
-function kindOf(command: StockCommand): number {
+/** The kind of a command as a number from 0 to 2. */
+export function kindOf(command: StockCommand): number {
   if (command.kind === "set") {
     return setKind;
   }
   return command.allowNegative ? adjustAllowingNegativeKind : adjustKind;
+}
+
+/** The quantity that a command sets, or what it adds. */
+export function amountOf(command: StockCommand): bigint {
+  return command.kind === "set" ? command.quantity : command.delta;
+}
+
+/** The command with a kind and an amount, as `kindOf` and `amountOf` give them. */
+export function commandOf(
+  kind: number,
+  amount: bigint,
+  { petId, versions, reason, reference }: Pick<StockCommand, "petId" | "versions" | "reason" | "reference">,
+): StockCommand {
+  return kind === setKind
+    ? { kind: "set", petId, quantity: amount, versions, reason, reference }
+    : {
+        kind: "adjust",
+        petId,
+        delta: amount,
+        allowNegative: kind === adjustAllowingNegativeKind,
+        versions,
+        reason,
+        reference,
+      };
 }
 
 /*

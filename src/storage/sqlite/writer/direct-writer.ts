@@ -54,7 +54,8 @@ export class DirectWriter implements StoreWriter {
     const group = commitAlone(groups, task);
     // The reads of this turn share a transaction that does not see the write. So the caller goes on in the next turn.
     await setImmediate();
-    const { tasks, petIds } = group.others ?? { tasks: [], petIds: [] };
+    const tasks = group.others?.tasks ?? [];
+    const petIds = [...(group.others?.petIds ?? [])];
     for (const listener of petIds.length === 0 ? [] : this.#listeners) {
       listener({ revision: BigInt(group.revision), petIds });
     }

@@ -1,7 +1,7 @@
 import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "../change-tokens.ts";
 import type { Connection } from "../connection.ts";
-import { headOf, lineageOf } from "../history-bounds.ts";
+import { lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
 import { type StockCache, stockCacheOf } from "../stock-cache.ts";
 import type { FileIdentity } from "../store-file.ts";
@@ -148,7 +148,7 @@ export class GroupWriter {
       return { ...toAnswers(results), ...ofTasks };
     });
     const syncMs = performance.now() - workedAtMs;
-    const { answers, commandOutcomes, outcomes = [], petIds = [], head = lastRevision(answers) } = done;
+    const { answers, commandOutcomes, outcomes = [], petIds = noPets, head = lastRevision(answers) } = done;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
     const totals = { commandCount: answers.length, lineage: lineageOf(this.#connection), revision: head };
     const size = answers.length + tasks.filter(({ name }) => name !== "changeTokens").length;
@@ -194,9 +194,9 @@ export class GroupWriter {
   }
 
   #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, runPart: RunPart) {
-    const head = headOf(this.#connection);
+    const { head } = this.#cache;
     const outcomes = tasks.map((task) => runPart(() => this.#runTask(task, counters)));
-    const petIds = changedPetsSince(this.#connection, head);
+    const petIds = this.#cache.changedPetIds(head);
     return { outcomes, petIds, head: Number(head) + petIds.length };
   }
 
@@ -210,12 +210,7 @@ export class GroupWriter {
   }
 }
 
-/** The pets of the changes after a revision, in the order of revisions. */
-function changedPetsSince(connection: Connection, revision: bigint): bigint[] {
-  return connection
-    .all<{ readonly pet_id: bigint }>(`SELECT pet_id FROM changes WHERE revision > ? ORDER BY revision`, revision)
-    .map((row) => row.pet_id);
-}
+const noPets = new BigInt64Array();
 
 /** A part of a group has failed, and may have left half of its work behind. */
 class FailedPart extends Error {}

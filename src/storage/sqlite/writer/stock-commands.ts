@@ -11,10 +11,13 @@ import {
 import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.ts";
 import { entryOf } from "../../rows.ts";
 import type { Connection } from "../connection.ts";
+import { lineageOf } from "../history-bounds.ts";
 import { findStillHeld } from "../holds.ts";
-import { recall, remember, runIdempotently } from "../idempotency.ts";
+import { recall, remember } from "../idempotency.ts";
 import { StockWrites } from "../stock.ts";
 import type { StoredStock } from "../stock-cache.ts";
+import { type CommandColumns, columnsOfAnswers, commandsOfColumns, type OutcomeColumns } from "./batch-columns.ts";
+import { answerDone, answerRefused, type QueuedAnswer } from "./command-queue.ts";
 
 /** The result of a command. With `replayed`, the command was done before, and `entry` is the result of that time. */
 export type CommandResult =
@@ -63,29 +66,37 @@ export function changeStockOrThrow(
   }
 }
 
+/** The outcomes of a batch: of now, or of the time when it was done before. */
+export type WrittenBatch =
+  | { readonly value: OutcomeColumns; readonly isReplayed: false }
+  | { readonly value: readonly BatchOutcome[]; readonly isReplayed: true };
+
 /**
  * Does commands in their order, once. With `atomic` it throws the error of the first refusal, and has changed no stock
  * then. To be called in a transaction.
  */
 export function changeStockInBatch(
   connection: Connection,
-  commands: readonly StockCommand[],
+  columns: CommandColumns,
   atomic: boolean,
   context: WriteContext,
-): Written<readonly BatchOutcome[]> {
-  return runIdempotently(connection, context, () => {
-    const petIds = commands.map(({ petId }) => petId);
-    const setting = { connection, writes: new StockWrites(connection, petIds), context };
-    const outcomes = atomic
-      ? carryOutAll(commands, setting)
-      : commands.map((each) => toOutcome(carryOut(each, setting)));
-    setting.writes.flush();
-    return outcomes;
-  });
+): WrittenBatch {
+  const outcomes = recall<readonly BatchOutcome[]>(connection, context);
+  if (outcomes !== undefined) {
+    return { value: outcomes, isReplayed: true };
+  }
+  const commands = commandsOfColumns(columns);
+  const setting = { connection, writes: new StockWrites(connection, [...columns.petIds]), context };
+  const results = atomic ? carryOutAll(commands, setting) : commands.map((each) => carryOut(each, setting));
+  setting.writes.flush();
+  if (context.idempotency !== undefined) {
+    remember(connection, context, results.map(toOutcome));
+  }
+  return { value: columnsOfAnswers(lineageOf(connection), results.map(toAnswer)), isReplayed: false };
 }
 
 /** Throws the error of the first refusal. */
-function carryOutAll(commands: readonly StockCommand[], setting: CommandSetting): BatchOutcome[] {
+function carryOutAll(commands: readonly StockCommand[], setting: CommandSetting): Decided[] {
   try {
     return commands.map((command, index) => carryOutOrThrow(command, setting, index));
   } catch (error) {
@@ -94,18 +105,22 @@ function carryOutAll(commands: readonly StockCommand[], setting: CommandSetting)
   }
 }
 
-function carryOutOrThrow(command: StockCommand, setting: CommandSetting, index: number): BatchOutcome {
+function carryOutOrThrow(command: StockCommand, setting: CommandSetting, index: number): Decided {
   const result = carryOut(command, setting);
   if (result.outcome !== "done") {
     throw batchRefusalError(index, command.petId, result);
   }
-  return toOutcome(result);
+  return result;
 }
 
 type Decided = Exclude<CommandResult, { readonly outcome: "replayed" }>;
 
 function toOutcome(result: Decided): BatchOutcome {
   return result.outcome === "done" ? { outcome: "done", entry: entryOf(result.stock) } : result;
+}
+
+function toAnswer(result: Decided): QueuedAnswer {
+  return result.outcome === "done" ? answerDone(result.stock) : answerRefused(result);
 }
 
 function carryOut(command: StockCommand, setting: CommandSetting): Decided {

@@ -229,7 +229,7 @@ export class Writer implements StoreWriter {
   }
 }
 
-const noOthers: OtherOutcomes = { commandOutcomes: [], tasks: [], petIds: [] };
+const noOthers: OtherOutcomes = { commandOutcomes: [], tasks: [], petIds: new BigInt64Array() };
 
 /** A sync is slow from this many milliseconds on. */
 const slowSyncMs = 10;

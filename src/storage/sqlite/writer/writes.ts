@@ -115,7 +115,7 @@ export interface OtherOutcomes {
   readonly commandOutcomes: readonly Outcome[];
   readonly tasks: readonly Outcome[];
   /** The pets that tasks have changed, in the order of the changes, which come after those of the commands. */
-  readonly petIds: readonly bigint[];
+  readonly petIds: BigInt64Array;
 }
 
 /** Nothing of the group has been done. */
