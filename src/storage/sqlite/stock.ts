@@ -73,7 +73,8 @@ export class StockWrites {
 
   /** The stock of a pet after the writes so far. Undefined when there is no such pet. */
   find(petId: bigint): StoredStock | undefined {
-    return this.#absent.has(petId) ? undefined : findStock(this.#connection, petId);
+    const cached = this.#cache.find(petId);
+    return cached !== undefined || this.#absent.has(petId) ? cached : readStock(this.#connection, petId);
   }
 
   /** Sets a new stock count of a pet that `find` has found. Returns the stock as it will be stored. */
