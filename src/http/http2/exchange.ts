@@ -58,12 +58,15 @@ export class Http2Exchange extends Exchange {
         await this.#sendInPieces(body, trailer);
       } else {
         stream.endWith(body, bytes, wholeTrailer);
-        if (stream.isAnswerEnded || !stream.isClosed) {
-          this.#noteSent(bytes, true);
-        }
+        this.#noteSent(bytes, stream.isAnswerEnded);
       }
     }
+    // The request is drained first, because some clients make no room for the answer until they have sent all of it.
     this.#drainRequest();
+    if (!stream.isAnswerEnded) {
+      await stream.drained();
+      this.record.isWhole = stream.isAnswerEnded;
+    }
   }
 
   #respondWithoutBody(status: number, raw: readonly string[], trailer: Headers | undefined): void {

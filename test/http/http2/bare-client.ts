@@ -126,7 +126,7 @@ export class BareClient {
 }
 
 /** Connects, and sends nothing. */
-export async function connectBare({ port }: Served): Promise<BareClient> {
+export async function connectBare({ port }: Pick<Served, "port">): Promise<BareClient> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
@@ -134,7 +134,7 @@ export async function connectBare({ port }: Served): Promise<BareClient> {
 }
 
 /** Connects, and sends the preface, the settings and these frames. */
-export async function openBare(served: Served, ...frames: readonly Buffer[]): Promise<BareClient> {
+export async function openBare(served: Pick<Served, "port">, ...frames: readonly Buffer[]): Promise<BareClient> {
   const client = await connectBare(served);
   client.send(openingWith(...frames));
   return client;
