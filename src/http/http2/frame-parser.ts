@@ -153,8 +153,11 @@ function withoutPriority(stream: number, payload: Buffer): Buffer {
   return payload.subarray(5);
 }
 
-/** Throws if a priority is not 5 bytes long, or if the stream depends on itself. */
+/** Throws if a priority is of stream 0, if it is not 5 bytes long, or if the stream depends on itself. */
 export function assertPriority(stream: number, priority: Buffer): void {
+  if (stream === 0) {
+    throw new ConnectionError(ErrorCode.protocolError, "PRIORITY must be on a stream other than 0");
+  }
   if (priority.length !== 5) {
     throw new ConnectionError(ErrorCode.frameSizeError, "a priority has another length");
   }

@@ -8,6 +8,8 @@ import { ask, connectNode, echo, serve } from "./served.ts";
 
 const head = { ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "x" };
 const block = headerBlock(head);
+/** A priority behind stream 3. */
+const weight = Buffer.of(0, 0, 0, 3, 16);
 const data = (text: string, flags = endStream) => frame("data", { stream: 1, flags, payload: Buffer.from(text) });
 const trailer = frame("headers", {
   stream: 1,
@@ -24,7 +26,6 @@ describe("a request is answered", () => {
   }
   const headers = (flags: number, payload: Buffer) =>
     frame("headers", { stream: 1, flags: flags | endHeaders, payload });
-  const weight = Buffer.of(0, 0, 0, 3, 16);
   const withPadding = (bytes: number, ...content: Buffer[]) =>
     Buffer.concat([Buffer.of(bytes), ...content, Buffer.alloc(bytes)]);
   const paddedData = (bytes: number, text: string) =>
@@ -113,6 +114,7 @@ describe("a connection is ended", () => {
     ["for SETTINGS of a stream", protocolError, [frame("settings", { stream: 1 })]],
     ["for PING of a stream", protocolError, [frame("ping", { stream: 1, ...bytes(8) })]],
     ["for GOAWAY of a stream", protocolError, [frame("goAway", { stream: 1, ...bytes(8) })]],
+    ["for PRIORITY of no stream", protocolError, [frame("priority", { payload: weight })]],
     ["for PUSH_PROMISE", protocolError, [frame("push", { stream: 1, ...bytes(4) })]],
     ["for CONTINUATION of nothing", protocolError, [continued()]],
     ["for CONTINUATION behind whole headers", protocolError, [postFrame(), continued()]],
