@@ -96,9 +96,7 @@ export abstract class Exchange {
   readonly fault: ProtocolError | undefined;
   /** What is recorded about the request while it is handled. */
   readonly record = new CallRecord();
-  /**
-   * The request's body, while it arrives. An HTTP/1.1 client may wait for `100 Continue` first, which `readBody` sends.
-   */
+  /** The request's body, while it arrives. A client may wait for `100 Continue` first, which `readBody` sends. */
   readonly incoming: IncomingBody;
   /** The id of the request, the caller's own or a new one. Every answer carries it. */
   readonly requestId: string;

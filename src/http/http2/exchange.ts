@@ -14,8 +14,13 @@ export class Http2Exchange extends Exchange {
     this.#stream = stream;
   }
 
-  /** HTTP/2 clients that wait for `100 Continue` are rare, and may send their body without it. */
-  protected askForBody(): void {}
+  /** Sends `100 Continue` to a client that waits for it before it sends its body. Source: RFC 9110, section 10.1.1 */
+  protected askForBody(): void {
+    const { bytes, isEnded } = this.incoming;
+    if (bytes === 0 && !isEnded && this.header("expect")?.toLowerCase() === "100-continue") {
+      this.#stream.sendContinue();
+    }
+  }
 
   protected onAbandoned(listener: () => void): void {
     const stream = this.#stream;

@@ -111,6 +111,13 @@ export class Http2Stream {
     }
   }
 
+  /** Tells a client that waits for it to send its body. Does nothing once the answer has begun. */
+  sendContinue(): void {
+    if (!this.#isClosed && !this.#isAnswerBegun) {
+      this.connection.writeHeaders(this.id, 0, 100, []);
+    }
+  }
+
   /**
    * Writes the head of the answer. Throws, before anything is written, if a header is invalid, or if there is an answer
    * already. `isLast` says that neither a body nor a trailer follows.

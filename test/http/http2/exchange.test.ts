@@ -66,3 +66,60 @@ describe("an answer that is larger than the client's window", () => {
     expect(exchange.record.isWhole).toBe(true);
   });
 });
+
+describe("a client that waits for 100 Continue", () => {
+  const post = (expectation: string) => postFrame(1, { expect: expectation });
+  const piece = (text: string, flags = 0) => frame("data", { stream: 1, flags, payload: Buffer.from(text) });
+  const statuses = ({ frames }: BareClient) =>
+    frames.filter(({ type }) => type === "headers").map(({ fields, flags }) => `${fields[0]} ${flags & endStream}`);
+
+  it.each(["100-continue", "100-Continue"])("is told to send its body when that is read: %s", async (expectation) => {
+    const [client, exchange] = await ask(post(expectation));
+    const reading = exchange.readBody(100);
+    await client.find({ type: "headers", stream: 1 });
+    client.send(piece("body", endStream));
+    expect(Buffer.from(await reading).toString()).toBe("body");
+    await exchange.respond({ status: 200, header: new Headers(), body: "answer" });
+    await client.find({ type: "data", stream: 1, flags: endStream });
+    expect(statuses(client)).toEqual([":status: 100 0", ":status: 200 0"]);
+  });
+
+  it("gets its answer alone, if nobody reads its body", async () => {
+    const [client, exchange] = await ask(post("100-continue"));
+    await exchange.respond({ status: 401, header: new Headers(), body: "answer" });
+    await client.find({ type: "data", stream: 1, flags: endStream });
+    expect(statuses(client)).toEqual([":status: 401 0"]);
+  });
+
+  it("gets its answer alone, if its Content-Length is too large", async () => {
+    const [client, exchange] = await ask(postFrame(1, { expect: "100-continue", "content-length": "101" }));
+    await expect(exchange.readBody(100)).rejects.toMatchObject({ kind: "body_too_large" });
+    await exchange.respond({ status: 413, header: new Headers(), body: "answer" });
+    await client.find({ type: "data", stream: 1, flags: endStream });
+    expect(statuses(client)).toEqual([":status: 413 0"]);
+  });
+
+  it.each<[how: string, head: Buffer, before: Buffer[], after: Buffer[]]>([
+    ["has begun to send its body", post("100-continue"), [piece("bo")], [piece("dy", endStream)]],
+    ["has sent its body", post("100-continue"), [piece("body", endStream)], []],
+    ["expects something else", post("100-continues"), [], [piece("body", endStream)]],
+    ["expects nothing", postFrame(), [], [piece("body", endStream)]],
+  ])("is told nothing, if it %s", async (_how, head, before, after) => {
+    const [client, exchange] = await ask(head, ...before);
+    const reading = exchange.readBody(100);
+    client.send(...after);
+    expect(Buffer.from(await reading).toString()).toBe("body");
+    await exchange.respond({ status: 200, header: new Headers(), body: "answer" });
+    await client.find({ type: "data", stream: 1, flags: endStream });
+    expect(statuses(client)).toEqual([":status: 200 0"]);
+  });
+
+  it("is told nothing more, if it has taken its request back", async () => {
+    const [client, exchange] = await ask(post("100-continue"));
+    client.send(resetFrame(1));
+    await client.settle();
+    await expect(exchange.readBody(100)).rejects.toMatchObject({ kind: "canceled" });
+    await client.settle();
+    expect(statuses(client)).toEqual([]);
+  });
+});
