@@ -96,7 +96,7 @@ export abstract class Exchange {
   readonly fault: ProtocolError | undefined;
   /** What is recorded about the request while it is handled. */
   readonly record = new CallRecord();
-  /** The request's body, while it arrives. A client may wait for `100 Continue` first, which `readBody` sends. */
+  /** The request's body, while it arrives. A client may wait for `100 Continue` first: see `askForBody`. */
   readonly incoming: IncomingBody;
   /** The id of the request, the caller's own or a new one. Every answer carries it. */
   readonly requestId: string;
@@ -139,8 +139,9 @@ export abstract class Exchange {
   /** Ends the exchange without an answer, or with half of one. */
   abstract abort(): void;
 
-  /** Asks for the body, if the client waits for `100 Continue` before it sends it. */
-  protected abstract askForBody(): void;
+  /** Asks for the body, if the client waits for `100 Continue` before it sends it. `readBody` does so. */
+  abstract askForBody(): void;
+
   /** Calls `listener` when the client goes away before the answer is complete, or at once if it already has. */
   protected abstract onAbandoned(listener: () => void): void;
 

@@ -210,8 +210,7 @@ async function answerByConnect(
   refusal: DomainError | undefined,
 ): Promise<ReturnType<UniversalHandler>> {
   const { httpVersion, method, path, requestHeader, signal, record } = exchange;
-  // Connect may stop reading before the end. The exchange takes care of the rest.
-  const pieces = httpVersion === "2" ? exchange.incoming.stream.iterator({ destroyOnReturn: false }) : whole(exchange);
+  const pieces = httpVersion === "2" ? arriving(exchange) : whole(exchange);
   const [encodingHeader, acceptHeader] =
     record.protocol === "connect"
       ? ["connect-content-encoding", "connect-accept-encoding"]
@@ -232,6 +231,15 @@ async function answerByConnect(
     signal,
     contextValues: createContextValues().set(callKey, { record, refusal }),
   });
+}
+
+/**
+ * Asks for the body, and yields it as it arrives. Connect may stop reading before the end. The exchange takes care of
+ * the rest.
+ */
+async function* arriving(exchange: Exchange): AsyncGenerator<Uint8Array> {
+  exchange.askForBody();
+  yield* exchange.incoming.stream.iterator({ destroyOnReturn: false });
 }
 
 /**

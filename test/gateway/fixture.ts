@@ -111,6 +111,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
       return body ?? new Uint8Array();
     },
     addHeader: () => {},
+    askForBody: () => {},
     abort: () => {},
     respond: async () => {},
   };

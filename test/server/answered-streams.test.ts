@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { openSocket, readAnswer } from "../support/raw.ts";
 import { envelope } from "../support/rpc-wire.ts";
@@ -73,6 +73,35 @@ describe("a stream without a message", () => {
     // An empty DATA frame after the headers, as grpc-go sends it.
     stream.end();
     expect((await ended(stream)).status).toBe(status);
+  });
+});
+
+describe("a client that waits for 100 Continue", () => {
+  const open = (path: string) =>
+    session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      expect: "100-continue",
+    });
+
+  it.each([watch, reflection])("is asked for the message of a stream: %s", async (path) => {
+    const stream = open(path);
+    await once(stream, "continue");
+    stream.end(path === watch ? envelope(Buffer.alloc(0)) : listServices);
+    await once(stream, "data");
+    stream.close();
+  });
+
+  it("is not asked for it, if the stream is refused", async () => {
+    const streams = Array.from({ length: 64 }, () => open(reflection));
+    await Promise.all(streams.map((stream) => once(stream, "continue")));
+    const refused = open(reflection);
+    const asked = vi.fn();
+    refused.on("continue", asked);
+    expect((await ended(refused)).status).toBe("8");
+    expect(asked).not.toHaveBeenCalled();
   });
 });
 

@@ -54,7 +54,7 @@ export class Http1Exchange extends Exchange {
   }
 
   /** Sends `100 Continue`, once the answers before this one are complete. */
-  protected askForBody(): void {
+  askForBody(): void {
     if (!this.#isContinueAwaited) {
       return;
     }

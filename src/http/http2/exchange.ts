@@ -15,7 +15,7 @@ export class Http2Exchange extends Exchange {
   }
 
   /** Sends `100 Continue` to a client that waits for it before it sends its body. Source: RFC 9110, section 10.1.1 */
-  protected askForBody(): void {
+  askForBody(): void {
     const { bytes, isEnded } = this.incoming;
     if (bytes === 0 && !isEnded && this.header("expect")?.toLowerCase() === "100-continue") {
       this.#stream.sendContinue();
