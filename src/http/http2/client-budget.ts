@@ -65,7 +65,7 @@ export class ClientBudget {
   };
 }
 
-/** Admits a burst, and then a fixed number a second. */
+/** Admits a burst at most, at any time, and a fixed number a second in the long run. */
 class TokenBucket {
   readonly #burst: number;
   readonly #ratePerMs: number;
@@ -80,11 +80,11 @@ class TokenBucket {
 
   /** Takes a token. Returns false if there is none. */
   take(): boolean {
-    if (this.#tokens < 1) {
-      const nowMs = performance.now();
-      this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#filledAtMs) * this.#ratePerMs);
-      this.#filledAtMs = nowMs;
-    }
+    // The bucket is filled before each token is taken. If it were filled only when it is empty, the quiet time before a
+    // burst would allow a second one at once.
+    const nowMs = performance.now();
+    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#filledAtMs) * this.#ratePerMs);
+    this.#filledAtMs = nowMs;
     if (this.#tokens < 1) {
       return false;
     }
