@@ -243,7 +243,7 @@ export class Http2Connection {
         return;
       case undefined:
         if (!this.#isClosing) {
-          throw new ConnectionError(ErrorCode.protocolError, "a client may not open such a stream");
+          throw new ConnectionError(ErrorCode.protocolError, "HEADERS on a stream that is closed or was skipped");
         }
         return;
       default:
@@ -529,13 +529,13 @@ function assertLength(isRight: boolean): void {
 
 function assertStreamZero(id: number): void {
   if (id !== 0) {
-    throw new ConnectionError(ErrorCode.protocolError, "such a frame is of no stream");
+    throw new ConnectionError(ErrorCode.protocolError, "SETTINGS, PING and GOAWAY must be on stream 0");
   }
 }
 
 function assertSetting(isRight: boolean): void {
   if (!isRight) {
-    throw new ConnectionError(ErrorCode.protocolError, "a setting is wrong");
+    throw new ConnectionError(ErrorCode.protocolError, "invalid value of ENABLE_PUSH or MAX_FRAME_SIZE");
   }
 }
 

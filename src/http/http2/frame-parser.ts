@@ -85,8 +85,12 @@ export class FrameParser {
   #takeFrame(type: number, flags: number, stream: number, payload: Buffer): void {
     const isContinued = this.#block !== undefined;
     this.#hasSettings ||= type === FrameType.settings && (flags & Flag.ack) === 0;
-    if (!this.#hasSettings || isContinued !== (type === FrameType.continuation)) {
-      throw new ConnectionError(ErrorCode.protocolError, "another frame was due");
+    if (!this.#hasSettings) {
+      throw new ConnectionError(ErrorCode.protocolError, "expected SETTINGS first");
+    }
+    if (isContinued !== (type === FrameType.continuation)) {
+      const why = isContinued ? "expected CONTINUATION after HEADERS" : "CONTINUATION without HEADERS to continue";
+      throw new ConnectionError(ErrorCode.protocolError, why);
     }
     if (type === FrameType.headers) {
       this.#takeHeaders(flags, stream, unpad(flags, payload));
@@ -100,7 +104,7 @@ export class FrameParser {
 
   #takeHeaders(flags: number, stream: number, payload: Buffer): void {
     if (stream % 2 === 0) {
-      throw new ConnectionError(ErrorCode.protocolError, "a client may not open such a stream");
+      throw new ConnectionError(ErrorCode.protocolError, "a client's stream identifier must be odd");
     }
     const fragment = (flags & Flag.priority) === 0 ? payload : withoutPriority(stream, payload);
     const isLast = (flags & Flag.endStream) !== 0;
@@ -136,7 +140,7 @@ function unpad(flags: number, payload: Buffer): Buffer {
   }
   const [padding] = payload;
   if (padding === undefined) {
-    throw new ConnectionError(ErrorCode.frameSizeError, "a padding has no length");
+    throw new ConnectionError(ErrorCode.frameSizeError, "PADDED frame without a pad length");
   }
   if (padding >= payload.length) {
     throw new ConnectionError(ErrorCode.protocolError, "a padding is too long");

@@ -3,7 +3,16 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ErrorCode } from "../../../src/http/http2/frames.ts";
 import { endHeaders, endStream, frame, headerBlock, openingWith, preface } from "../../security/http2-frames.ts";
-import { connectBare, openBare, padded, postFrame, priority, resetFrame, settingsFrame } from "./bare-client.ts";
+import {
+  type BareClient,
+  connectBare,
+  openBare,
+  padded,
+  postFrame,
+  priority,
+  resetFrame,
+  settingsFrame,
+} from "./bare-client.ts";
 import { ask, connectNode, echo, serve } from "./served.ts";
 
 const head = { ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "x" };
@@ -165,9 +174,25 @@ describe("a connection is ended", () => {
     expect(await client.endCode()).toBe(protocolError);
   });
 
-  it("and its reason is told", async () => {
-    const client = await openBare(await serve(), frame("windowUpdate", bytes(3)));
-    expect((await client.find({ type: "goAway" })).payload.subarray(8).toString()).toBe("a frame has a wrong length");
+  it.each<[reason: string, ...frames: Buffer[]]>([
+    ["a frame has a wrong length", frame("windowUpdate", bytes(3))],
+    ["a client's stream identifier must be odd", frame("headers", { stream: 2, flags: endHeaders, payload: block })],
+    ["HEADERS on a stream that is closed or was skipped", postFrame(3), postFrame(1)],
+    ["SETTINGS, PING and GOAWAY must be on stream 0", frame("settings", { stream: 1 })],
+    ["PRIORITY must be on a stream other than 0", frame("priority", { payload: weight })],
+    ["invalid value of ENABLE_PUSH or MAX_FRAME_SIZE", settingsFrame([2, 2])],
+    ["PADDED frame without a pad length", frame("headers", { stream: 1, flags: padded | endHeaders })],
+    ["expected CONTINUATION after HEADERS", unended, frame("ping", bytes(8))],
+    ["CONTINUATION without HEADERS to continue", continued()],
+  ])("and its reason is told: %s", async (reason, ...frames) => {
+    const client = await openBare(await serve(), ...frames);
+    expect(await reasonOf(client)).toBe(reason);
+  });
+
+  it("and its reason is told: expected SETTINGS first", async () => {
+    const client = await connectBare(await serve());
+    client.send(preface, frame("ping", bytes(8)));
+    expect(await reasonOf(client)).toBe("expected SETTINGS first");
   });
 });
 
@@ -193,6 +218,11 @@ it("trailers reach Node's client, with and without a body", async () => {
     expect(await ask(session)).toMatchObject({ body: Buffer.from(body), trailer: ["x-a", "1", "x-a", "2"] });
   }
 });
+
+/** The text in the server's GOAWAY. */
+async function reasonOf(client: BareClient): Promise<string> {
+  return (await client.find({ type: "goAway" })).payload.subarray(8).toString();
+}
 
 function setReservedBit(bytes: Buffer): Buffer {
   bytes[5] = 0x80;
