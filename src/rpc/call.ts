@@ -235,7 +235,7 @@ interface Deadline {
   readonly atMs: number;
   /** Aborts at the deadline. */
   readonly signal: AbortSignal;
-  /** Stops the timer of a call that has been answered. */
+  /** Stops the timer of a call that has been answered, or that nobody waits for. */
   end(): void;
 }
 

@@ -149,6 +149,7 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
           call,
         );
         const stream = opening instanceof Promise ? await opening : await begun(opening);
+        endDeadlineWithClient(call);
         const message = messages(spec.method.output, mustBeWhole ? takenApart(stream) : stream, call);
         return { stream: true, header, trailer, message };
       };
@@ -189,6 +190,21 @@ async function* takenApart(stream: StreamOf<DescMessage>): AsyncGenerator<Messag
       yield item;
     }
   }
+}
+
+/**
+ * Stops the timer of a stream's deadline when the client goes away. In that case nobody may ever begin to read the
+ * messages.
+ */
+function endDeadlineWithClient({ deadline, exchange }: Call): void {
+  if (deadline === undefined) {
+    return;
+  }
+  const { signal } = exchange;
+  if (signal.aborted) {
+    deadline.end();
+  }
+  signal.addEventListener("abort", () => deadline.end());
 }
 
 /** The messages that a stream sends. The timer of its deadline runs until it ends. */

@@ -47,6 +47,8 @@ export interface FakeRequest {
   readonly header?: Record<string, string>;
   readonly authority?: string | undefined;
   readonly body?: string | Uint8Array;
+  /** Aborts when the client goes away. */
+  readonly signal?: AbortSignal;
 }
 
 /** What came of a request. */
@@ -77,7 +79,8 @@ function parseShorthand(text: string): FakeRequest {
   return { method, target, ...(body.length > 0 && { body: body.join(" ") }) };
 }
 
-function createExchange(request: FakeRequest, reads: number[]): Exchange {
+/** Makes an exchange that has no connection. `reads` gets an item each time that the body is read. */
+export function createExchange(request: FakeRequest, reads: number[] = []): Exchange {
   const [path = "", ...query] = (request.target ?? "/").split("?");
   const requestHeader = new Headers(request.header);
   /** By lower-case names alone, unlike `Headers`. */
@@ -97,7 +100,7 @@ function createExchange(request: FakeRequest, reads: number[]): Exchange {
     record: new CallRecord(),
     requestHeader,
     isAbandoned: false,
-    signal: new AbortController().signal,
+    signal: request.signal ?? new AbortController().signal,
     header: (name) => lines.get(name),
     headerLines: (name) => (requestHeader.has(name) ? [requestHeader.get(name) ?? ""] : []),
     get incoming(): never {
