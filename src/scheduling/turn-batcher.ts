@@ -6,7 +6,8 @@
 export class TurnBatcher<Item> {
   readonly #work: (item: Item) => unknown;
   readonly #defer: (run: () => void) => void;
-  #items: Item[] = [];
+  readonly #items: Item[] = [];
+  #isScheduled = false;
 
   /**
    * `defer` says when the first batch starts: with `setImmediate` at the end of the event loop's turn, with
@@ -18,15 +19,22 @@ export class TurnBatcher<Item> {
   }
 
   add(item: Item): void {
-    if (this.#items.push(item) === 1) {
+    this.#items.push(item);
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
       this.#defer(this.#run);
     }
   }
 
   readonly #run = () => {
-    const items = this.#items;
-    this.#items = [];
-    runInTurns(items, itemsPerTurn, this.#work);
+    for (const item of this.#items.splice(0, itemsPerTurn)) {
+      this.#work(item);
+    }
+    if (this.#items.length > 0) {
+      setImmediate(this.#run);
+    } else {
+      this.#isScheduled = false;
+    }
   };
 }
 

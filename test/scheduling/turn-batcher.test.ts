@@ -42,6 +42,21 @@ describe("a turn batcher", () => {
     expect([...batches.values()].map((batch) => batch.length)).toEqual([16, 16, 8]);
   });
 
+  it("does 16 items in a turn, in order, even if more of them come in each turn", async () => {
+    const { batcher, done, loop } = createBatcher();
+    let made = 0;
+    for (let turn = 0; turn < 5; turn += 1) {
+      for (let count = 0; count < 40; count += 1) {
+        batcher.add(made++);
+      }
+      await turns(loop, 1);
+    }
+    await turns(loop, 20);
+    expect(done.map(([item]) => item)).toEqual(Array.from({ length: made }, (_, item) => item));
+    const batches = Map.groupBy(done, ([, turn]) => turn);
+    expect(Math.max(...[...batches.values()].map((batch) => batch.length))).toBe(16);
+  });
+
   it("starts after the promises that are settled, when it is deferred to the next tick", async () => {
     const done: string[] = [];
     const batcher = new TurnBatcher<string>(
