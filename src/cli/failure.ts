@@ -2,7 +2,7 @@ import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../domain/errors.ts";
 import { maskCredentials } from "../domain/masking.ts";
 import { printable } from "./print/terminal.ts";
-import { isStoreFileError } from "./store-file.ts";
+import { isStoreError } from "./store.ts";
 
 /** A failure that the user can act on. It is shown as one line, without a stack trace. */
 export class Failure extends Error {
@@ -60,7 +60,7 @@ export function describeError(error: unknown): string {
   if (error instanceof DomainError && error.cause !== undefined) {
     return printable(`the store failed: ${reason(error.cause)}`);
   }
-  if (error instanceof Failure || error instanceof DomainError || isStoreFileError(error) || isSystemError(error)) {
+  if (error instanceof Failure || error instanceof DomainError || isStoreError(error) || isSystemError(error)) {
     return printable(reason(error));
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);

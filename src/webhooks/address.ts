@@ -8,7 +8,7 @@ export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
 
   constructor() {
-    super("no public address (see --allow-private)");
+    super("its address is not public (see --allow-private)");
   }
 }
 

@@ -42,7 +42,7 @@ export class SecretBox {
     }
     const secret = this.openIfPossible(stored, webhookId);
     if (secret === undefined) {
-      throw new SealedSecretError("it needs another PETSTORE_SECRET_KEY");
+      throw new SealedSecretError("its secret was encrypted with another PETSTORE_SECRET_KEY");
     }
     return secret;
   }

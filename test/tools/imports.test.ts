@@ -112,8 +112,8 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
     ["../storage/key-cache.ts"],
     ["../storage/sqlite/store.ts", "../storage/copy.ts", "../cli/failure.ts"],
   ],
-  ["src/server/backend.ts", ["../storage/sqlite/store.ts"], ["../cli/store-file.ts"]],
-  ["src/cli/store-file.ts", ["../storage/sqlite/store.ts", "../storage/copy.ts"], ["../server/server.ts"]],
+  ["src/server/backend.ts", ["../storage/sqlite/store.ts"], ["../cli/store.ts"]],
+  ["src/cli/store.ts", ["../storage/sqlite/store.ts", "../storage/copy.ts"], ["../server/server.ts"]],
   ["src/cli/ops-client.ts", ["node:http"], ["../storage/sqlite/store.ts"]],
   [
     "src/cli/commands/probe.ts",
@@ -142,7 +142,7 @@ const drivers: Readonly<Record<string, string>> = {
 
 it.skipIf(!hasTools)("keeps each driver to its folder", () => {
   const files = [...folders, "rate-limit/redis"].map((folder) => `src/${folder}/probe.ts`);
-  const all = [...files, "src/server/backend.ts", "src/cli/store-file.ts", "src/cli/ops-client.ts", "src/main.ts"];
+  const all = [...files, "src/server/backend.ts", "src/cli/store.ts", "src/cli/ops-client.ts", "src/main.ts"];
   const expected = all.flatMap((file) =>
     Object.entries(drivers).flatMap(([driver, folder]) =>
       file.startsWith(`src/${folder}/`) ? [] : `${file}: ${driver}`,

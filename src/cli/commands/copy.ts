@@ -5,7 +5,7 @@ import { interruptibly, withProgress } from "../long-work.ts";
 import { printable, terminalWidth, wrapWords } from "../print/terminal.ts";
 import { locationOf } from "../settings/resolve.ts";
 import { databaseUrl } from "../settings/value-type.ts";
-import { type CopiedCounts, copyStore } from "../store-file.ts";
+import { type CopiedCounts, copyStore } from "../store.ts";
 
 /** `petstore copy --from URL --to URL`: the whole store, in another place or another kind of database. */
 export function addCopy(program: Command): void {

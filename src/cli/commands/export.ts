@@ -5,7 +5,7 @@ import type { Store } from "../../domain/store.ts";
 import { orderRecord, petRecord } from "../../records/record-format.ts";
 import { type WrittenFormat, writeRecords, writtenFormats } from "../../records/records.ts";
 import { withProgress } from "../long-work.ts";
-import { withExistingStore } from "../store-file.ts";
+import { withExistingStore } from "../store.ts";
 
 /** `petstore export`: all pets, or all orders, on stdout. */
 export function addExport(program: Command): void {

@@ -6,7 +6,7 @@ import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
 import { formatTime } from "../print/number.ts";
 import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widthOf } from "../print/terminal.ts";
-import { withExistingStore } from "../store-file.ts";
+import { withExistingStore } from "../store.ts";
 
 /** The number of changes shown by default. */
 const defaultLast = 20;

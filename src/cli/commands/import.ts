@@ -8,7 +8,7 @@ import { usageFailure } from "../failure.ts";
 import { interruptibly } from "../long-work.ts";
 import { openRecordFile, type RecordFile } from "../record-file.ts";
 import { fileName } from "../settings/value-type.ts";
-import { type IfMissing, previewImport, withStore } from "../store-file.ts";
+import { type IfMissing, previewImport, withStore } from "../store.ts";
 
 /** `petstore import [FILE] [--orders FILE]`: pets and orders from files into the store. */
 export function addImport(program: Command): void {

@@ -28,7 +28,7 @@ import {
 } from "../print/keys.ts";
 import { formatTime } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
-import { withExistingStore, withStore } from "../store-file.ts";
+import { withExistingStore, withStore } from "../store.ts";
 
 /** `petstore keys …`: the API keys. */
 export function addKeys(program: Command): void {

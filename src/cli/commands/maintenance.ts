@@ -9,7 +9,7 @@ import { interruptibly, withProgress } from "../long-work.ts";
 import { formatByteSize } from "../print/number.ts";
 import { printable } from "../print/terminal.ts";
 import { nameOfRealFile } from "../settings/value-type.ts";
-import { checkStore, maintenanceOf, withExistingStore } from "../store-file.ts";
+import { checkStore, maintenanceOf, withExistingStore } from "../store.ts";
 
 /** `petstore backup FILE`: a consistent copy of the store, taken while servers go on writing. */
 export function addBackup(program: Command): void {
@@ -40,7 +40,7 @@ export function addRestore(program: Command): void {
 }
 
 async function backUp(db: string, file: string): Promise<void> {
-  assertInFiles(db);
+  requireMaintenance(db);
   lowerPriority();
   const work = interruptibly((guard) =>
     withExistingStore(db, async ({ maintenance = notInFiles() }) => {
@@ -78,7 +78,7 @@ function toFailure(error: unknown, file: string): unknown {
 }
 
 /** Throws a `Failure` where the database has tools of its own. */
-function assertInFiles(db: string): StoreMaintenance {
+function requireMaintenance(db: string): StoreMaintenance {
   return maintenanceOf(db) ?? notInFiles();
 }
 
@@ -99,7 +99,7 @@ function lowerPriority(): void {
 
 async function restore(file: string, db: string): Promise<void> {
   const keptAs = await interruptibly((guard) =>
-    withProgress("restoring", (report) => assertInFiles(db).restore(file, guard(report))),
+    withProgress("restoring", (report) => requireMaintenance(db).restore(file, guard(report))),
   );
   const kept = keptAs === undefined ? "" : `; the former store is ${keptAs}`;
   process.stdout.write(`${printable(`restored ${db} from ${file}${kept}`)}\n`);

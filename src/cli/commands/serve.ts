@@ -11,7 +11,7 @@ import { Failure, listenFailure, systemFailure, usageFailure } from "../failure.
 import type { ServerSignals } from "../server-signals.ts";
 import { addServerSettings, settingValues, sourceOf } from "../settings/resolve.ts";
 import type { SettingValues } from "../settings/settings.ts";
-import { showMigration } from "../store-file.ts";
+import { showMigration } from "../store.ts";
 import { preventUndiciLoad } from "../undici-by-import.ts";
 
 /** `petstore serve`. */

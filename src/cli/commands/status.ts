@@ -43,7 +43,7 @@ async function printServer(command: Command, { opsUrl = localOpsUrl(command), js
 
 /** Loads the code that reads stores only here, because health checks run this command often. */
 async function printServers(command: Command, { json }: StatusOptions): Promise<void> {
-  const { listServersOf } = await import("../store-file.ts");
+  const { listServersOf } = await import("../store.ts");
   const servers = (await listServersOf(settingValue(command, "db"))).map(lineOfServer);
   process.stdout.write(json ? `${printableJson({ servers })}\n` : formatServers(servers, Date.now()));
 }

@@ -21,7 +21,7 @@ import { printable, printableJson, printableJsonLine, terminalWidth } from "../p
 import { attemptToJson, formatAttempts, formatWebhooks, printSigningSecret, webhookToJson } from "../print/webhooks.ts";
 import { addSettings } from "../settings/resolve.ts";
 import { createOption, type SettingKey, type SettingValues } from "../settings/settings.ts";
-import { withExistingStore, withStore } from "../store-file.ts";
+import { withExistingStore, withStore } from "../store.ts";
 
 /** `petstore webhooks …`: where changes of stock are posted to. */
 export function addWebhooks(program: Command): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Imports } from "../../domain/import.ts";
 import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
 import type { Store } from "../../domain/store.ts";
-import { withExclusiveStore } from "../store-file.ts";
+import { withExclusiveStore } from "../store.ts";
 
 /**
  * Prepares a store for a demo: imports pets and orders if it has no pets, and creates a new key. Returns the secret of

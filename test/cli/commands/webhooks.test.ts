@@ -167,7 +167,9 @@ describe("the secret key", () => {
       "petstore: warning: without PETSTORE_SECRET_KEY, this secret alone is not encrypted\n",
     );
     expect((await run(db, "test", id)).stderr).toContain("its secret needs PETSTORE_SECRET_KEY");
-    expect((await runWith(db, other, "test", id)).stderr).toContain("it needs another PETSTORE_SECRET_KEY");
+    expect((await runWith(db, other, "test", id)).stderr).toContain(
+      "its secret was encrypted with another PETSTORE_SECRET_KEY",
+    );
     expect(JSON.parse((await runWith(db, key, "rotate-secret", id, "--json")).stdout).secret).not.toBe(secret);
     expect((await stored())?.formerSecret?.secret).toMatch(/^aes256gcm:/);
   });
@@ -344,7 +346,7 @@ describe("webhooks test", () => {
     expect(refused).toEqual({
       code: 1,
       stdout: "",
-      stderr: `petstore: ${id} was not delivered to: no public address (see --allow-private)\n`,
+      stderr: `petstore: ${id} was not delivered to: its address is not public (see --allow-private)\n`,
     });
     expect((await petstore(["webhooks", "test", id, "--db", db, "--allow-private"], { env })).code).toBe(0);
     expect([requests, proxied]).toEqual([1, 0]);

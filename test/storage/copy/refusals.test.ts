@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { describeError } from "../../../src/cli/failure.ts";
-import { copyStore } from "../../../src/cli/store-file.ts";
+import { copyStore } from "../../../src/cli/store.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { acquireServerLock } from "../../../src/storage/sqlite/server-lock.ts";
 import { createFolder } from "../../support/folder.ts";

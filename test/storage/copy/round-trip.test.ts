@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkStore, copyStore } from "../../../src/cli/store-file.ts";
+import { checkStore, copyStore } from "../../../src/cli/store.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { createFolder } from "../../support/folder.ts";
 import { createDatabase } from "../../support/postgres/databases.ts";

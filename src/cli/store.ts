@@ -21,36 +21,40 @@ import { printable } from "./print/terminal.ts";
 export type { CopiedCounts } from "../storage/copy.ts";
 
 /*
- * A store is in a file, or in a PostgreSQL database. For a database, its URL takes the place of the file's name.
- * PostgreSQL's driver is loaded only when it is needed, because loading it takes as long as a small command. Code that
- * only one command needs, such as `copy`, is loaded in the same way.
+ * The location of a store is a file, or the URL of a PostgreSQL database. PostgreSQL's driver is loaded only when it is
+ * needed, because loading it takes as long as a small command. Code that only one command needs, such as `copy`, is
+ * loaded in the same way.
  */
 
 /** What a command does when the store is missing. */
 export type IfMissing = "create" | "refuse";
 
 /** Opens the store, and closes it after use. Reports the creation of a store on stderr. */
-export async function withStore<R>(file: string, ifMissing: IfMissing, use: (store: Store) => Promise<R>): Promise<R> {
-  return closing(await openStore(file, ifMissing), use);
+export async function withStore<R>(
+  location: string,
+  ifMissing: IfMissing,
+  use: (store: Store) => Promise<R>,
+): Promise<R> {
+  return closing(await openStore(location, ifMissing), use);
 }
 
 /** As `withStore`, but a missing store is an error. */
-export function withExistingStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
-  return withStore(file, "refuse", use);
+export function withExistingStore<R>(location: string, use: (store: Store) => Promise<R>): Promise<R> {
+  return withStore(location, "refuse", use);
 }
 
 /**
  * Opens the store, or creates it. If the store is in a file, this keeps servers from using it meanwhile, and throws
  * `StoreHeldError` when a server uses it.
  */
-export async function withExclusiveStore<R>(file: string, use: (store: Store) => Promise<R>): Promise<R> {
-  if (isPostgresUrl(file)) {
-    return withStore(file, "create", use);
+export async function withExclusiveStore<R>(location: string, use: (store: Store) => Promise<R>): Promise<R> {
+  if (isPostgresUrl(location)) {
+    return withStore(location, "create", use);
   }
-  const lock = acquireServerLock(file);
+  const lock = acquireServerLock(location);
   try {
-    const store = await showMigration(file, async (migrating) =>
-      openSqliteStore(file, { writesDirectly: true, lock, migrating }),
+    const store = await showMigration(location, async (migrating) =>
+      openSqliteStore(location, { writesDirectly: true, lock, migrating }),
     );
     return await closing(store, use);
   } finally {
@@ -58,17 +62,17 @@ export async function withExclusiveStore<R>(file: string, use: (store: Store) =>
   }
 }
 
-async function openStore(file: string, ifMissing: IfMissing): Promise<Store> {
+async function openStore(location: string, ifMissing: IfMissing): Promise<Store> {
   const created = () => {
-    process.stderr.write(`${printable(`petstore: created a new store, ${maskCredentials(file)}`)}\n`);
+    process.stderr.write(`${printable(`petstore: created a new store, ${maskCredentials(location)}`)}\n`);
   };
-  if (isPostgresUrl(file)) {
+  if (isPostgresUrl(location)) {
     const { openPostgresStore } = await import("../storage/postgres/store.ts");
-    return openPostgresStore(file, { ifMissing, created });
+    return openPostgresStore(location, { ifMissing, created });
   }
-  const isMissing = !existsSync(file);
-  const store = await showMigration(file, async (migrating) =>
-    openSqliteStore(file, { writesDirectly: true, ifMissing, migrating }),
+  const isMissing = !existsSync(location);
+  const store = await showMigration(location, async (migrating) =>
+    openSqliteStore(location, { writesDirectly: true, ifMissing, migrating }),
   );
   if (isMissing) {
     created();
@@ -80,8 +84,8 @@ async function openStore(file: string, ifMissing: IfMissing): Promise<Store> {
  * Calls `open`, which opens the store in a file and reports the progress of its migration. Shows the progress in a bar
  * on stderr if the store is older and stderr is a terminal.
  */
-export async function showMigration<R>(file: string, open: (report?: ReportProgress) => Promise<R>): Promise<R> {
-  if (!process.stderr.isTTY || isPostgresUrl(file) || !isOlderStore(file)) {
+export async function showMigration<R>(location: string, open: (report?: ReportProgress) => Promise<R>): Promise<R> {
+  if (!process.stderr.isTTY || isPostgresUrl(location) || !isOlderStore(location)) {
     return open();
   }
   // Loaded only here, because loading it takes as long as a small command.
@@ -90,22 +94,22 @@ export async function showMigration<R>(file: string, open: (report?: ReportProgr
 }
 
 /** Returns what an import into the store would do. Changes nothing, and creates no store. */
-export async function previewImport(file: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
-  if (isPostgresUrl(file)) {
+export async function previewImport(location: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
+  if (isPostgresUrl(location)) {
     const { previewImportInto: preview } = await import("../storage/postgres/import.ts");
-    return preview(file, imports, { ifMissing });
+    return preview(location, imports, { ifMissing });
   }
   const { previewImportInto } = await import("../storage/sqlite/import.ts");
-  return previewImportInto(file, imports, { ifMissing });
+  return previewImportInto(location, imports, { ifMissing });
 }
 
 /** Looks for faults in the store, a line for each. See `StoreMaintenance.check`. */
-export async function checkStore(file: string, ...args: Parameters<StoreMaintenance["check"]>): Promise<string[]> {
-  if (isPostgresUrl(file)) {
+export async function checkStore(location: string, ...args: Parameters<StoreMaintenance["check"]>): Promise<string[]> {
+  if (isPostgresUrl(location)) {
     const { checkDatabase } = await import("../storage/postgres/check.ts");
-    return checkDatabase(file, args[1]);
+    return checkDatabase(location, args[1]);
   }
-  return new SqliteMaintenance(file).check(...args);
+  return new SqliteMaintenance(location).check(...args);
 }
 
 /** Lists the servers that share the store in a database, by its URL. Changes nothing. */
@@ -115,8 +119,8 @@ export async function listServersOf(url: string): Promise<RegisteredServer[]> {
 }
 
 /** The maintenance of a store that is kept in files, which may be damaged or missing; undefined for any other. */
-export function maintenanceOf(file: string): StoreMaintenance | undefined {
-  return isPostgresUrl(file) ? undefined : new SqliteMaintenance(file);
+export function maintenanceOf(location: string): StoreMaintenance | undefined {
+  return isPostgresUrl(location) ? undefined : new SqliteMaintenance(location);
 }
 
 /** Copies a whole store to one that is missing or empty. See `storage/copy.ts`. */
@@ -144,7 +148,7 @@ async function openCopyTarget(location: string): Promise<CopyTarget> {
 const storeErrors = [StoreFileError, StoreHeldError, DatabaseError, CopyError];
 
 /** Whether the message of an error says why a store cannot be used. */
-export function isStoreFileError(error: unknown): boolean {
+export function isStoreError(error: unknown): boolean {
   return storeErrors.some((kind) => error instanceof kind);
 }
 
