@@ -117,6 +117,8 @@ export class StockCache {
   #trustedUntilMs = 0;
   #applied = 0n;
   #head = 0n;
+  /** How often `held` has been changed over this connection. */
+  heldChanges = 0;
   /** With so many pets, those that have no unapplied changes are forgotten. */
   #limit = mostApplied;
 
@@ -199,6 +201,7 @@ export class StockCache {
 
   /** Notes that this transaction has added to what is held of a pet. */
   noteHeld(petId: bigint, added: bigint): void {
+    this.heldChanges += 1;
     const stock = this.find(petId);
     if (stock !== undefined) {
       this.#byPet.set(keyOf(petId), stock.with({ held: stock.held + added }));

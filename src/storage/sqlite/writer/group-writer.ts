@@ -1,4 +1,3 @@
-import { dependsOnHolds, type StockCommand } from "../../../domain/stock.ts";
 import { type ChangeCounter, ChangeTracker, countChange } from "../change-tokens.ts";
 import type { Connection } from "../connection.ts";
 import { lineageOf } from "../history-bounds.ts";
@@ -183,13 +182,15 @@ export class GroupWriter {
     const connection = this.#connection;
     const petIds = commands.map(({ command }) => command.petId);
     const stockWrites = new StockWrites(connection, petIds);
+    const { heldChanges } = this.#cache;
     const results = commands.map(({ command, context }) =>
-      resultOrRefusal(() => {
-        const result = changeStock(command, { connection, writes: stockWrites, context });
-        return toResult(command, result, counters);
-      }),
+      resultOrRefusal(() => toResult(changeStock(command, { connection, writes: stockWrites, context }))),
     );
     stockWrites.flush();
+    if (this.#cache.heldChanges > heldChanges) {
+      // Holds were stored as expired, maybe for a command that was refused.
+      counters.add("others");
+    }
     return results;
   }
 
@@ -215,17 +216,13 @@ const noPets = new BigInt64Array();
 /** A part of a group has failed, and may have left half of its work behind. */
 class FailedPart extends Error {}
 
-function toResult(command: StockCommand, result: CommandResult, counters: Set<ChangeCounter>): QueuedAnswer | Outcome {
+function toResult(result: CommandResult): QueuedAnswer | Outcome {
   switch (result.outcome) {
     case "done":
       return answerDone(result.stock);
     case "replayed":
       return { value: { value: result.entry, isReplayed: true } };
     default:
-      if (dependsOnHolds(command)) {
-        // It may have stored holds as expired.
-        counters.add("others");
-      }
       return answerRefused(result);
   }
 }
