@@ -39,7 +39,7 @@ export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertai
     try {
       const { value, isReplayed } = await (leftMs === undefined
         ? writing
-        : settledWithin(Math.max(leftMs, diskPatienceMs), writing));
+        : untilDeadline(Math.max(leftMs, diskPatienceMs), writing));
       if (isReplayed) {
         call.responseHeader.set("idempotency-replayed", "true");
       }
@@ -63,7 +63,7 @@ const diskPatienceMs = 1_000;
  * Waits for a write until the deadline, then rejects with `UNAVAILABLE`. The write may still be made when the disk
  * answers. So `DEADLINE_EXCEEDED`, which promises that nothing has changed, would be wrong.
  */
-async function settledWithin<T>(ms: number, writing: Promise<T>): Promise<T> {
+async function untilDeadline<T>(ms: number, writing: Promise<T>): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const reason = () => storeUnavailable(new Error("a write still waited for the disk at its deadline"));
   const timer = setTimeout(() => reject(reason()), ms);

@@ -240,6 +240,10 @@ export class GroupWriter {
    */
   async #writeAtOnce(connection: Connection, { waiters, former }: Group, attempt: Attempt, count: ChangeCount) {
     const tasks = waiters.map(({ task }) => task);
+    if (!this.#head.isAhead) {
+      // The group before may have been turned down since this one was allowed not to wait for it.
+      await former;
+    }
     const { likely: head, isAhead } = this.#head;
     if (head === undefined || attempt.doubt !== undefined || !isPlainGroup(tasks)) {
       await former;
