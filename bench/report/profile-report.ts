@@ -32,8 +32,8 @@ const bounds = `What bounds the ratios, what was tried, and what would raise the
   the list in pieces of up to 1 MiB, between which other calls run: 6 system calls an answer, where the ready bytes take
   2 or 3.
 - *Batches over 64 connections*: single updates share commits there, too, so a batch saves requests and no syncs. What is
-  left is 5 µs for each change, of which SQLite has 4. Blocks of changes in one row of the history would raise it, and
-  would give up reading the history by SQL.
+  left is some 4 µs of the writing thread for each change, most of them in SQLite. Blocks of changes in one row of the
+  history would raise it, and would give up reading the history by SQL.
 - *PostgreSQL*: its own work is more than a third of an update's CPU, on the same two cores as the server and the load.
   Cores of its own would raise the ratio. Half a core stays idle: groups are written one after the other; to send one
   before the last one is answered brings 4 %.
