@@ -285,7 +285,7 @@ describe("a broken rule", () => {
       `${webhookAt("position, delivering_up_to", "5, 2001")};
        ${webhookAt("position, delivering_up_to", "5, 5", "whk_b")}`,
       ["whk_a", "whk_b"].map(
-        (id) => `webhook ${id}: its delivery must end after its position, and with a change that there is`,
+        (id) => `webhook ${id}: its delivery must end after its position, with a change that exists`,
       ),
     ],
     [
