@@ -8,7 +8,7 @@ import {
   StockChangeKind,
 } from "../../client/src/index.ts";
 import { failure, overLimit } from "./failures.ts";
-import { cursorOf, cut, entry, type ListScript, type Script, ScriptedFeed } from "./scripted-feed.ts";
+import { cursorOf, cut, entry, type ListScript, type Script, ScriptedFeed, type StockList } from "./scripted-feed.ts";
 
 const down = failure(Code.Unavailable);
 const expired = failure(Code.OutOfRange, { reason: "CURSOR_EXPIRED" });
@@ -17,7 +17,7 @@ const revoked = failure(Code.Unauthenticated, { reason: "API_KEY_REVOKED" });
 /** Streams that have nothing more to tell stay open. */
 const beforeStallMs = 44_000;
 
-const firstList: ListScript = { items: [entry(7n, 10n), entry(8n, 20n, PetStatus.SOLD)], cursor: cursorOf(1) };
+const firstList: StockList = { items: [entry(7n, 10n), entry(8n, 20n, PetStatus.SOLD)], cursor: cursorOf(1) };
 
 /** A mirror of a scripted service, and what it has told. */
 async function mirror(
@@ -88,14 +88,14 @@ describe("a mirror", () => {
   );
 
   it("knows how far it has come without changes, too", async () => {
-    const { mirrored } = await mirror([[{ heartbeat: cursorOf(9) }]]);
+    const { mirrored } = await mirror([[{ revision: 2, after: 9n }, { heartbeat: cursorOf(9) }]]);
     await expect.poll(() => mirrored.cursor).toBe(cursorOf(9));
     await mirrored.close();
   });
 });
 
 describe("a mirror lists anew", () => {
-  const secondList: ListScript = { items: [entry(7n, 10n, PetStatus.SOLD), entry(9n, 3n)], cursor: cursorOf(5) };
+  const secondList: StockList = { items: [entry(7n, 10n, PetStatus.SOLD), entry(9n, 3n)], cursor: cursorOf(5) };
 
   const differences = [
     { petId: 7n, before: entry(7n, 10n), after: entry(7n, 10n, PetStatus.SOLD), change: undefined },
@@ -129,6 +129,21 @@ describe("a mirror lists anew", () => {
     await mirrored.close();
   });
 
+  it("and its cursor stays with its entries while the list is under way", async () => {
+    const { promise, resolve } = Promise.withResolvers<StockList>();
+    const script = [
+      { revision: 2, after: 9n },
+      { revision: 3, kind: StockChangeKind.IMPORT },
+    ];
+    const { feed, mirrored, changes } = await mirror([script], [promise]);
+    await expect.poll(() => feed.lists).toBe(2);
+    expect([mirrored.get(7n)?.quantity, mirrored.cursor]).toEqual([9n, cursorOf(2)]);
+    resolve(secondList);
+    await expect.poll(() => changes).toHaveLength(1 + 3);
+    expect([mirrored.get(9n)?.quantity, mirrored.cursor]).toEqual([3n, cursorOf(5)]);
+    await mirrored.close();
+  });
+
   it("however long the list cannot be had", async () => {
     const { mirrored, changes, events } = await mirror([[expired]], [...Array(20).fill(down), secondList]);
     await expect.poll(() => changes).toEqual(differences);
@@ -155,6 +170,16 @@ describe("a mirror ends", () => {
     await expect(mirrored.closed).rejects.toSatisfy((error) => reasonOf(error) === reason);
     expect(mirrored.get(7n)?.quantity).toBe(9n);
     await mirrored.close();
+  });
+
+  it("with what the list after an import fails with, and its cursor stays with its entries", async () => {
+    const script = [
+      { revision: 2, after: 9n },
+      { revision: 3, kind: StockChangeKind.IMPORT },
+    ];
+    const { mirrored } = await mirror([script], [revoked]);
+    await expect(mirrored.closed).rejects.toSatisfy((error) => reasonOf(error) === "API_KEY_REVOKED");
+    expect([mirrored.get(7n)?.quantity, mirrored.cursor]).toEqual([9n, cursorOf(2)]);
   });
 
   it("with what onChange throws", async () => {

@@ -35,8 +35,14 @@ export type Step =
 /** A stream that is opened, or the failure of the attempt. */
 export type Script = readonly Step[] | { readonly refused: Error };
 
-/** A list of the stock, or its failure. */
-export type ListScript = { readonly items: InventoryItem[]; readonly cursor: string } | ConnectError;
+/** A list of the stock. */
+export interface StockList {
+  readonly items: InventoryItem[];
+  readonly cursor: string;
+}
+
+/** What a request for the list gets: at once, later, or a failure. */
+export type ListScript = StockList | Promise<StockList> | ConnectError;
 
 /** The cursor of a revision. */
 export function cursorOf(revision: number): string {

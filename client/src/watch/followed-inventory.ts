@@ -34,6 +34,8 @@ class FollowedInventory implements InventoryMirror {
   readonly #ending: AbortController;
   readonly #recovery: Recovery;
   #entries: Map<bigint, Entry>;
+  /** How far the entries have come. The watch is ahead of them while a change waits for a new list. */
+  #cursor: string;
   #watch: ReconnectingWatch;
   readonly closed: Promise<void>;
 
@@ -43,12 +45,13 @@ class FollowedInventory implements InventoryMirror {
     this.#ending = linkSignal(options.signal);
     this.#recovery = new Recovery({ ...parts, onLost: options.onLost });
     this.#entries = entries;
+    this.#cursor = cursor;
     this.#watch = this.#watchAfter(cursor);
     this.closed = this.#follow();
   }
 
   get cursor(): string {
-    return this.#watch.cursor ?? "";
+    return this.#cursor;
   }
 
   get size(): number {
@@ -91,7 +94,10 @@ class FollowedInventory implements InventoryMirror {
   }
 
   #watchAfter(cursor: string): ReconnectingWatch {
-    const options = { after: cursor, signal: this.#ending.signal, onOpen: this.#options.onOpen };
+    const onHeartbeat = (reached: string) => {
+      this.#cursor = reached;
+    };
+    const options = { after: cursor, signal: this.#ending.signal, onOpen: this.#options.onOpen, onHeartbeat };
     return new ReconnectingWatch(this.#parts, options, this.#recovery);
   }
 
@@ -133,6 +139,7 @@ class FollowedInventory implements InventoryMirror {
     const { petId } = after;
     const before = this.#entries.get(petId);
     this.#entries.set(petId, after);
+    this.#cursor = change.cursor;
     this.#options.onChange?.({ petId, before, after, change });
   }
 
@@ -140,6 +147,7 @@ class FollowedInventory implements InventoryMirror {
     const { entries, cursor } = await this.#listPatiently();
     const former = this.#entries;
     this.#entries = entries;
+    this.#cursor = cursor;
     this.#watch = this.#watchAfter(cursor);
     this.#options.onRelist?.(reason);
     this.#tellDifferences(former, entries);

@@ -15,10 +15,16 @@ export interface WatchParts {
   readonly timing: Timing;
 }
 
+/** The options of a watch, and what a mirror needs besides. */
+interface ReconnectingWatchOptions extends StockWatchOptions {
+  /** Called with the cursor of each heartbeat. The reader is then done with all changes before it. */
+  onHeartbeat?: ((cursor: string) => void) | undefined;
+}
+
 /** Follows the changes over one stream after the other, each from the cursor of the one before. */
 export class ReconnectingWatch implements StockWatch {
   readonly #parts: WatchParts;
-  readonly #options: StockWatchOptions;
+  readonly #options: ReconnectingWatchOptions;
   readonly #recovery: Recovery;
   readonly #changes: AsyncGenerator<StockChange, undefined, undefined>;
   readonly #leaving = new AbortController();
@@ -27,7 +33,7 @@ export class ReconnectingWatch implements StockWatch {
   /** `recovery` is that of an earlier watch, which this one continues. */
   constructor(
     parts: WatchParts,
-    options: StockWatchOptions,
+    options: ReconnectingWatchOptions,
     recovery = new Recovery({ ...parts, onLost: options.onLost }),
   ) {
     this.#parts = parts;
@@ -74,7 +80,7 @@ export class ReconnectingWatch implements StockWatch {
 
   /** Ends when it is time for the next stream. Throws what ends the watch. */
   async *#followStream(signal: AbortSignal): AsyncGenerator<StockChange, void, undefined> {
-    const { petId, crossing, headers, onOpen } = this.#options;
+    const { petId, crossing, headers, onOpen, onHeartbeat } = this.#options;
     const stream = new StockStream(this.#parts);
     try {
       for await (const { change, cursor } of stream.read(
@@ -83,7 +89,9 @@ export class ReconnectingWatch implements StockWatch {
       )) {
         this.#recovery.succeed();
         this.#cursor = cursor;
-        if (change !== undefined) {
+        if (change === undefined) {
+          onHeartbeat?.(cursor);
+        } else {
           yield change;
         }
       }
