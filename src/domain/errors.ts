@@ -215,10 +215,10 @@ export function limitsUnavailable(): DomainError {
  * The store has not answered for so long that the server cannot tell whether a key is still valid. The caller does not
  * count as anonymous.
  */
-export class KeyNotJudgedError extends DomainError {
+export class KeyStatusUnknownError extends DomainError {
   constructor() {
     super("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", {
-      cause: new Error("the store has been silent for too long to take a key for valid"),
+      cause: new Error("the store has not answered for too long: the key may have been revoked"),
     });
   }
 }

@@ -81,7 +81,7 @@ async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
  */
 export abstract class Exchange {
   abstract readonly httpVersion: "1.1" | "2";
-  /** The request method, in upper case. */
+  /** The request method, as sent. */
   readonly method: string;
   /** The request path, exactly as sent: not decoded, not normalised, without the query. */
   readonly path: string;
@@ -90,8 +90,8 @@ export abstract class Exchange {
   /** `Host`, `:authority` or the authority of a target in absolute form, as sent; undefined when there is none. */
   readonly authority: string | undefined;
   /**
-   * What is wrong with the head, the authority included; undefined if nothing is. Whoever reads the request's message
-   * throws it after that: by the contract, the caller is admitted first.
+   * What is wrong with the head, the authority included; undefined if nothing is. It is thrown only when the message is
+   * read, because the key and the limits are checked first. Source: docs/contract.md#order-of-checks
    */
   readonly fault: ProtocolError | undefined;
   /** What is recorded about the request while it is handled. */

@@ -3,7 +3,7 @@ import {
   apiKeyBanned,
   type DomainError,
   isUnavailable,
-  KeyNotJudgedError,
+  KeyStatusUnknownError,
   rateLimitExceeded,
 } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
@@ -52,7 +52,7 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
       const proceed = isFree(method) ? describe : counted;
       return (call) => {
         const caller = call.contextValues.get(callerKey) as Caller;
-        if (caller.key === undefined && caller.refusal instanceof KeyNotJudgedError) {
+        if (caller.key === undefined && caller.refusal instanceof KeyStatusUnknownError) {
           return Promise.reject(caller.refusal);
         }
         return caller.key === undefined ? refuseAnonymous(call, caller.refusal) : proceed(call, caller.key, next);
@@ -108,8 +108,8 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
 }
 
 /**
- * Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. A store that cannot be
- * reached is the reason in any case: the key may be valid, and then to wait for the limit of the address is in vain.
+ * Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. An unreachable store is
+ * always the reason given: the key may be valid, so waiting for the address's limit would not help.
  */
 function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
   if (isUnavailable(reason)) {

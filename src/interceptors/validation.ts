@@ -10,7 +10,7 @@ import { headerOf } from "./operation.ts";
 export interface Validation {
   /** Throws `INVALID_REQUEST` with the invalid fields. */
   readonly interceptor: CallInterceptor;
-  /** Compiles the rules, which takes some 100 ms. Calls wait for it. */
+  /** Compiles the rules: see `compileRules`. Calls wait for it. */
   readonly prepare: () => Promise<unknown>;
 }
 

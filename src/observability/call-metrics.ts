@@ -50,7 +50,7 @@ export class CallMetrics {
     });
     addCounter(metrics, {
       name: "petstore_calls_failed_total",
-      help: "Calls that the service has failed, by method: 5xx over REST. What clients get wrong is none of these, deadlines that they cannot meet themselves included.",
+      help: "Calls that the service has failed, by method: 5xx over REST. Errors of clients are not counted, nor are deadlines that are too short to meet.",
       labelNames: ["method"],
       read: () => [...this.#failures].map(([method, { value }]) => ({ labels: { method }, value })),
     });

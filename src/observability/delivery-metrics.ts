@@ -14,7 +14,7 @@ export interface StreamCounts {
   readonly keysAtMost: number;
   /** How many were opened. */
   readonly opened: number;
-  /** How many were refused, as their key or the server had as many as it may. */
+  /** How many were refused because the key or the server already had its maximum open. */
   readonly refused: number;
 }
 
@@ -52,7 +52,7 @@ export function addStreamMetrics(metrics: Metrics, counts: () => StreamCounts): 
   });
   addCounter(metrics, {
     name: "petstore_streams_refused_total",
-    help: "Streams that were refused, as their key had as many open as it may, or the server had.",
+    help: "Streams that were refused because the key or the server already had its maximum open.",
     labelNames: [],
     read: () => [{ labels: {}, value: counts().refused }],
   });

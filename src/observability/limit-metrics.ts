@@ -27,7 +27,7 @@ export class LimitMetrics {
   constructor(metrics: Metrics) {
     addCounter(metrics, {
       name: "petstore_limit_judgements_total",
-      help: "Requests that the limits have judged, by plan and outcome. `none` are those without a valid key.",
+      help: "Requests on which the limits have decided, by plan and outcome. `none` are those without a valid key.",
       labelNames: ["plan", "outcome"],
       read: () =>
         Object.entries(this.#counts).flatMap(([plan, counts]) =>
@@ -91,13 +91,13 @@ export class SharedLimitMetrics {
     this.#clock = clock;
     addGauge(metrics, {
       name: "petstore_limits_away",
-      help: "1 while Valkey is to count the limits and does not answer: they are counted locally, or requests refused.",
+      help: "1 while Valkey, which counts the limits, does not answer. Each server then counts by itself, or refuses requests.",
       labelNames: [],
       read: () => [{ labels: {}, value: this.#absence === undefined ? 0 : 1 }],
     });
     addCounter(metrics, {
       name: "petstore_limits_local_total",
-      help: "Requests that this server has judged by itself while Valkey was away.",
+      help: "Requests on which this server has decided by itself while Valkey was away.",
       labelNames: [],
       read: () => [{ labels: {}, value: this.#watched?.localDecisions() ?? 0 }],
     });

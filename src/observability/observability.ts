@@ -21,7 +21,7 @@ import type { Tracing } from "./tracing.ts";
 /** What is known before the store is open. */
 export interface ObservabilityOptions {
   readonly version: string;
-  /** The store's file. */
+  /** Where the store is, without a password. */
   readonly db: string;
   /** All services that are served, including health and reflection. */
   readonly services: readonly DescService[];

@@ -131,7 +131,7 @@ export class NetworkWindows {
   }
 }
 
-/** The server can never count the limits, so waiting for it does not help. */
+/** This Valkey or Redis can never count limits: it is too old, or refuses the database. Waiting does not help. */
 export class UnusableValkeyError extends Error {
   override readonly name = "UnusableValkeyError";
 }

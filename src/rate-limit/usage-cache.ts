@@ -17,8 +17,8 @@ export interface CachedUsage {
 }
 
 /**
- * Keeps the usage of keys in use, and saves what has changed. The second of two calls of `forgetIdle` drops the entries
- * that were not read between them, unless they are unsaved. So it need not search the whole cache.
+ * Keeps the usage of keys in use, and saves what has changed. The entries are in two generations: `forgetIdle` drops the
+ * older one, and a read moves an entry to the newer one. Unsaved entries stay.
  */
 export class UsageCache {
   readonly #store: UsageStore;

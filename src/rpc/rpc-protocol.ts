@@ -60,7 +60,7 @@ export function readTimeout(value: string | undefined, parse: ParseTimeout): Tim
       if (error !== undefined) {
         throw new ProtocolError(
           "malformed",
-          "The timeout header is not valid. Send whole units, as its protocol says.",
+          "The timeout header is not valid. Send Connect-Timeout-Ms: 1500, or over gRPC grpc-timeout: 1500m.",
         );
       }
     },

@@ -25,8 +25,8 @@ export function throttle<T>(ms: number, take: (value: T) => void): (value: T) =>
 }
 
 /**
- * As `throttle`, by the values' keys, and loses no count: when the time is over, it calls `take` with the last of the
- * values that came meanwhile, and the number of the others. The timers keep no process alive.
+ * Like `throttle`, but for each key, and without losing count. When the interval ends, it calls `take` with the last
+ * value held back and the number of the others. The timers keep no process alive.
  */
 export function throttleAndCount<T>(
   ms: number,

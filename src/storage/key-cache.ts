@@ -1,4 +1,4 @@
-import { KeyNotJudgedError } from "../domain/errors.ts";
+import { KeyStatusUnknownError } from "../domain/errors.ts";
 import { type FoundKey, hashSecret, isSecret } from "../domain/key.ts";
 import type { KeyFinder, KeyStore } from "../domain/store.ts";
 import type { ExternalChangeWatcher } from "./external-changes.ts";
@@ -17,7 +17,7 @@ const maxUnknownSecrets = 10_000;
  * looked up once, and requests that bring the same secret at the same time share one look-up.
  *
  * Where the store has not answered for `maxSilenceMs`, a key may have been revoked meanwhile: then `find` throws
- * `KeyNotJudgedError`.
+ * `KeyStatusUnknownError`.
  */
 export function createKeyCache(
   store: Pick<KeyStore, "findKey">,
@@ -67,7 +67,7 @@ export function createKeyCache(
   return {
     async find(secret) {
       if (maxSilenceMs !== Infinity && changes.silenceMs() > maxSilenceMs) {
-        throw new KeyNotJudgedError();
+        throw new KeyStatusUnknownError();
       }
       const found = known.get(secret);
       if (found !== undefined || !isSecret(secret) || unknown.get(secret) !== undefined) {

@@ -40,7 +40,7 @@ export async function readWorkingSet(
     lockHead(connection),
     readStocks(connection, unique(needs.flatMap(({ petIds }) => petIds)), holdIds),
     readHolds(connection, holdIds),
-    readOverdue(connection, unique(needs.flatMap(({ judgedPetIds }) => judgedPetIds)), nowMs),
+    readOverdue(connection, unique(needs.flatMap(({ petIdsNeedingHolds }) => petIdsNeedingHolds)), nowMs),
     readRecords(connection, tasks),
   ]);
   return new WorkingSet({ nowMs, head, stocks, holds, overdue, records });

@@ -27,7 +27,7 @@ import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 interface Needs {
   readonly petIds: readonly bigint[];
   /** The pets whose overdue holds the decision may depend on. */
-  readonly judgedPetIds: readonly bigint[];
+  readonly petIdsNeedingHolds: readonly bigint[];
   /** The holds, with the stock of their pets. */
   readonly holdIds: readonly string[];
 }
@@ -84,7 +84,7 @@ export function createHold(request: HoldRequest, context: WriteContext): StockWr
   const { nowMs, keyId } = context;
   return {
     context,
-    needs: { petIds: [petId], judgedPetIds: [petId], holdIds: [] },
+    needs: { petIds: [petId], petIdsNeedingHolds: [petId], holdIds: [] },
     run: (set) =>
       runIdempotently(set, context, () => {
         const stock = set.stockOf(petId);
@@ -128,7 +128,7 @@ function endingOf(
 ): StockWriteTask<Hold> {
   return {
     context,
-    needs: { petIds: [], judgedPetIds: [], holdIds: [holdId] },
+    needs: { petIds: [], petIdsNeedingHolds: [], holdIds: [holdId] },
     run: (set) =>
       runIdempotently(set, context, () => {
         const hold = findHold(set, holdId);
@@ -159,7 +159,7 @@ function holdOnly(listed: ListedHold, nowMs: number): Hold {
 function needsOf(commands: readonly StockCommand[]): Needs {
   return {
     petIds: commands.map(({ petId }) => petId),
-    judgedPetIds: commands.filter(dependsOnHolds).map(({ petId }) => petId),
+    petIdsNeedingHolds: commands.filter(dependsOnHolds).map(({ petId }) => petId),
     holdIds: [],
   };
 }
