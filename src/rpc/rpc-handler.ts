@@ -43,9 +43,9 @@ export function createRpcHandler(options: RpcOptions): RpcHandler {
   return {
     recognize(exchange) {
       const contentType = exchange.header("content-type");
-      const isGrpc = contentType?.startsWith("application/grpc") ?? false;
-      return isGrpc || packages.some((prefix) => exchange.path.startsWith(prefix))
-        ? { exchange, contentType, protocol: protocolOf(contentType) }
+      const protocol = protocolOf(contentType);
+      return protocol !== connectProtocol || packages.some((prefix) => exchange.path.startsWith(prefix))
+        ? { exchange, contentType, protocol }
         : undefined;
     },
     serves: (path) => routes.has(path),
@@ -102,7 +102,8 @@ function answerOptions(exchange: Exchange, allowed: readonly string[], serving: 
   );
 }
 
-function protocolOf(contentType = ""): RpcProtocol {
+/** The protocol that a content type names: Connect, unless it is one of gRPC or gRPC-Web, in whatever case. */
+export function protocolOf(contentType = ""): RpcProtocol {
   if (/^application\/grpc-web(\+[^;]*)?\s*(;|$)/i.test(contentType)) {
     return grpcWebProtocol;
   }

@@ -23,7 +23,7 @@ import { canonicalName, codeOfDetails, errorInfo, toConnectError } from "../inte
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { envelopeHeadBytes, unnamedCompression } from "../rpc/envelope.ts";
-import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";
+import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { reflectionService } from "../services/reflection.ts";
 
 /** The largest message, in bytes. It is many times what any client needs. */
@@ -65,7 +65,7 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
         throw exchange.fault;
       }
       const { record, signal } = exchange;
-      record.protocol = protocolOf(exchange.header("content-type"));
+      record.protocol = protocolOf(exchange.header("content-type")).name;
       record.method = exchange.path.slice(1);
       record.isStream = true;
       const { refusal, leave } = openStreams.enter(exchange.clientAddress);
@@ -303,13 +303,6 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   415: "MEDIA_TYPE_UNSUPPORTED",
   505: "INVALID_REQUEST",
 };
-
-function protocolOf(contentType = ""): string {
-  if (contentType.startsWith("application/grpc-web")) {
-    return "grpc-web";
-  }
-  return contentType.startsWith("application/grpc") ? "grpc" : "connect";
-}
 
 /**
  * A message of a stream that cannot be decoded is the client's fault. Connect calls it internal, and tells clients what

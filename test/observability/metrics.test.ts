@@ -124,6 +124,20 @@ describe.each([
       "OK",
     ],
     [
+      "an unknown RPC over gRPC, in whatever case its type is written",
+      { method: "POST", path: "/no", headers: { "content-type": "APPLICATION/GRPC" } },
+      "grpc",
+      "unknown",
+      "ROUTE_NOT_FOUND",
+    ],
+    [
+      "a page that there is not, as of a type that only begins like gRPC's",
+      { method: "POST", path: "/no", headers: { "content-type": "application/grpcx" } },
+      "http",
+      "unknown",
+      "ROUTE_NOT_FOUND",
+    ],
+    [
       "the health of no service",
       { method: "POST", path: "/grpc.health.v1.Health/Check", headers: json, body: '{"service":"no"}' },
       "connect",
@@ -190,6 +204,28 @@ describe.each(watchProtocols)("a stream over $name", (watchProtocol) => {
     const protocol = (/^[\w-]+/.exec(watchProtocol.name)?.[0] ?? "").toLowerCase();
     expect(after.sum(calls, { method, protocol })).toBeGreaterThan(before.sum(calls, { method, protocol }));
   });
+});
+
+it.each([
+  ["application/grpc", "grpc"],
+  ["APPLICATION/GRPC-WEB", "grpc-web"],
+  ["application/grpcx", "connect"],
+  ["application/json", "connect"],
+])("counts a stream of reflection as of one protocol: of the type %s as of %s", async (type, protocol) => {
+  const labels = { method: "grpc.reflection.v1.ServerReflection/ServerReflectionInfo" };
+  const before = await readMetrics(server);
+  const http = createHttp2Client(server);
+  const headers = { "content-type": type, te: "trailers" };
+  await http.send({ method: "POST", path: `/${labels.method}`, headers, body: "" });
+  http.close();
+  let after = before;
+  await until(async () => {
+    after = await readMetrics(server);
+    return after.sum(calls, labels) > before.sum(calls, labels);
+  }, 5_000);
+  const grown = (of: string) =>
+    after.sum(calls, { ...labels, protocol: of }) - before.sum(calls, { ...labels, protocol: of });
+  expect(["connect", "grpc", "grpc-web"].filter((of) => grown(of) > 0)).toEqual([protocol]);
 });
 
 describe("the limits", () => {
