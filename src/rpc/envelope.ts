@@ -10,7 +10,7 @@ import type { CallCompression } from "./compression.ts";
 import { encodeItem } from "./prepared-message.ts";
 
 /** The size of an envelope's head, in bytes: a byte of flags, and the message's length as a big-endian uint32. */
-export const envelopeHeadBytes = 5;
+const envelopeHeadBytes = 5;
 
 /** How the body of a request with one enveloped message is read. */
 export interface EnvelopeReading {
@@ -78,11 +78,44 @@ function incomplete(): ProtocolError {
 }
 
 /** A message is marked as compressed, and no compression is named. */
-export function unnamedCompression(): ProtocolError {
+function unnamedCompression(): ProtocolError {
   return new ProtocolError(
     "unnamed_compression",
     "The request's message is marked as compressed, but its headers name no compression.",
   );
+}
+
+/**
+ * For streams whose headers name no compression: passes the envelopes on, and refuses the first one that is compressed.
+ * Connect would refuse it, too, but with the error of a message that cannot be decoded. Throws `unnamed_compression`.
+ */
+export async function* refuseCompressed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** How many bytes of the present envelope's head have come, and the length that they say so far. */
+  let headBytes = 0;
+  let length = 0;
+  /** How many bytes of its message are still to come. */
+  let left = 0;
+  for await (const chunk of body) {
+    let at = 0;
+    while (at < chunk.length) {
+      if (left > 0) {
+        const skipped = Math.min(left, chunk.length - at);
+        left -= skipped;
+        at += skipped;
+        continue;
+      }
+      const byte = chunk[at] as number;
+      if (headBytes === 0 && (byte & compressedFlag) !== 0) {
+        yield chunk.subarray(0, at);
+        throw unnamedCompression();
+      }
+      length = headBytes === 0 ? 0 : length * 256 + byte;
+      headBytes = (headBytes + 1) % envelopeHeadBytes;
+      left = headBytes === 0 ? length : 0;
+      at += 1;
+    }
+    yield chunk;
+  }
 }
 
 /** Puts a message into an envelope. */

@@ -8,7 +8,6 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import { compressedFlag } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
@@ -22,7 +21,7 @@ import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";
 import { canonicalName, codeOfDetails, errorInfo, toConnectError } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
-import { envelopeHeadBytes, unnamedCompression } from "../rpc/envelope.ts";
+import { refuseCompressed } from "../rpc/envelope.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { reflectionService } from "../services/reflection.ts";
 
@@ -274,36 +273,3 @@ const reasons: Partial<Record<Code, ErrorCode>> = {
   [Code.Unimplemented]: "INVALID_REQUEST",
   [Code.ResourceExhausted]: "BODY_TOO_LARGE",
 };
-
-/**
- * For streams whose headers name no compression: passes the envelopes on, and refuses the first one that is compressed.
- * Connect would refuse it, too, but with the error of a message that cannot be decoded. Throws `unnamed_compression`.
- */
-async function* refuseCompressed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  /** How many bytes of the present envelope's head have come, and the length that they say so far. */
-  let headBytes = 0;
-  let length = 0;
-  /** How many bytes of its message are still to come. */
-  let left = 0;
-  for await (const chunk of body) {
-    let at = 0;
-    while (at < chunk.length) {
-      if (left > 0) {
-        const skipped = Math.min(left, chunk.length - at);
-        left -= skipped;
-        at += skipped;
-        continue;
-      }
-      const byte = chunk[at] as number;
-      if (headBytes === 0 && (byte & compressedFlag) !== 0) {
-        yield chunk.subarray(0, at);
-        throw unnamedCompression();
-      }
-      length = headBytes === 0 ? 0 : length * 256 + byte;
-      headBytes = (headBytes + 1) % envelopeHeadBytes;
-      left = headBytes === 0 ? length : 0;
-      at += 1;
-    }
-    yield chunk;
-  }
-}
