@@ -113,7 +113,7 @@ function errorDetails({ code, fieldViolations, retryAfterSeconds }: DomainError)
 }
 
 /** The detail with the code of an error. */
-export function errorInfo(code: ErrorCode): ErrorDetail {
+function errorInfo(code: ErrorCode): ErrorDetail {
   return { desc: ErrorInfoSchema, value: { reason: code, domain: errorDomain } };
 }
 
@@ -170,6 +170,29 @@ const connectCodes: Partial<Record<Code, ErrorCode>> = {
   [Code.InvalidArgument]: "INVALID_REQUEST",
   [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
   [Code.Unavailable]: "UNAVAILABLE",
+};
+
+/**
+ * The error that clients see for what Connect's own handlers find wrong with a stream of messages. Connect calls a
+ * message that cannot be decoded internal, and tells what its decoder says.
+ */
+export function toClientFault(error: ConnectError): ConnectError {
+  if (error.code === Code.Internal) {
+    const message = "The request holds a message that cannot be decoded. Check its encoding.";
+    return new ConnectError(message, Code.InvalidArgument, undefined, [errorInfo("INVALID_REQUEST")]);
+  }
+  const code = streamCodes[error.code];
+  if (code !== undefined) {
+    error.details.push(errorInfo(code));
+  }
+  return error;
+}
+
+/** The codes for what Connect's handlers find wrong with a stream of messages. */
+const streamCodes: Partial<Record<Code, ErrorCode>> = {
+  [Code.InvalidArgument]: "INVALID_REQUEST",
+  [Code.Unimplemented]: "INVALID_REQUEST",
+  [Code.ResourceExhausted]: "BODY_TOO_LARGE",
 };
 
 /** The name of a canonical code, such as `NOT_FOUND`. */

@@ -18,7 +18,7 @@ import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";
-import { canonicalName, codeOfDetails, errorInfo, toConnectError } from "../interceptors/errors.ts";
+import { canonicalName, codeOfDetails, toClientFault, toConnectError } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
@@ -240,10 +240,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   505: "INVALID_REQUEST",
 };
 
-/**
- * A message of a stream that cannot be decoded is the client's fault. Connect calls it internal, and tells clients what
- * its decoder says.
- */
+/** A message of a stream that cannot be decoded is the client's fault. */
 const decodeErrorsAsInvalidArgument: Interceptor = (next) => async (request) =>
   await next(request.stream ? { ...request, message: mapErrors(request.message) } : request);
 
@@ -254,22 +251,3 @@ async function* mapErrors<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
     throw reason instanceof ProtocolError ? toConnectError(reason) : toClientFault(ConnectError.from(reason));
   }
 }
-
-function toClientFault(error: ConnectError): ConnectError {
-  if (error.code === Code.Internal) {
-    const message = "The request holds a message that cannot be decoded. Check its encoding.";
-    return new ConnectError(message, Code.InvalidArgument, undefined, [errorInfo("INVALID_REQUEST")]);
-  }
-  const reason = reasons[error.code];
-  if (reason !== undefined) {
-    error.details.push(errorInfo(reason));
-  }
-  return error;
-}
-
-/** The reasons for what Connect's handlers find wrong with a stream of messages. */
-const reasons: Partial<Record<Code, ErrorCode>> = {
-  [Code.InvalidArgument]: "INVALID_REQUEST",
-  [Code.Unimplemented]: "INVALID_REQUEST",
-  [Code.ResourceExhausted]: "BODY_TOO_LARGE",
-};
