@@ -14,7 +14,10 @@ export interface StreamCounts {
   readonly keysAtMost: number;
   /** How many were opened. */
   readonly opened: number;
-  /** How many were refused because the key or the server already had its maximum open. */
+  /**
+   * How many were refused: the key or the server already had its maximum open, the server was stopping, or Valkey did
+   * not answer.
+   */
   readonly refused: number;
 }
 
@@ -52,7 +55,7 @@ export function addStreamMetrics(metrics: Metrics, counts: () => StreamCounts): 
   });
   addCounter(metrics, {
     name: "petstore_streams_refused_total",
-    help: "Streams that were refused because the key or the server already had its maximum open.",
+    help: "Streams of keys that were refused: the key or the server already had its maximum open, the server was stopping, or Valkey did not answer.",
     labelNames: [],
     read: () => [{ labels: {}, value: counts().refused }],
   });

@@ -19,7 +19,7 @@ export async function checkKey(key, baseUrl) {
     return { fault: "This is not a whole API key: it is cut off or mistyped.", isFinal: true };
   }
   try {
-    return judge(key, await sendRequest({ method: "GET", url: `${baseUrl}/limits` }, key));
+    return toResult(key, await sendRequest({ method: "GET", url: `${baseUrl}/limits` }, key));
   } catch (reason) {
     if (reason instanceof NoAnswer) {
       return { fault: reason.message, isFinal: false };
@@ -28,7 +28,7 @@ export async function checkKey(key, baseUrl) {
   }
 }
 
-function judge(key, { status, headers, text }) {
+function toResult(key, { status, headers, text }) {
   const { code, plan, ban } = parseMembers(text);
   if (status === 200 && typeof plan === "string") {
     const pausedUntilMs = ban === undefined ? 0 : Date.parse(ban.endTime);
