@@ -97,7 +97,7 @@ export function createEndpoint(spec: MethodImplSpec, options: EndpointOptions): 
 /** Makes an endpoint of each method of a service. */
 export function createEndpoints<S extends DescService>(
   service: S,
-  implementation: ServiceMethods<S> | ServiceImpl<S>,
+  implementation: ServiceMethods<S>,
   options: EndpointOptions,
 ): Endpoint[] {
   const { methods } = createServiceImplSpec(service, implementation as Partial<ServiceImpl<DescService>>);
@@ -144,11 +144,9 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
       const mustBeWhole = hasConnectInterceptor(options);
       return async (call) => {
         const { responseHeader: header, responseTrailer: trailer } = call;
-        const opening: StreamOf<DescMessage> | Promise<StreamOf<DescMessage>> = spec.impl(
-          call.message as Message,
-          call,
-        );
-        const stream = opening instanceof Promise ? await opening : await begun(opening);
+        // A method of `ServiceMethods` gives a promise, which Connect's type does not say.
+        const opening = spec.impl(call.message as Message, call) as unknown as Promise<StreamOf<DescMessage>>;
+        const stream = await opening;
         endDeadlineWithClient(call);
         const message = messages(spec.method.output, mustBeWhole ? takenApart(stream) : stream, call);
         return { stream: true, header, trailer, message };
@@ -161,25 +159,6 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
 
 function hasConnectInterceptor({ callInterceptors, messageInterceptors }: EndpointOptions): boolean {
   return [...callInterceptors, ...messageInterceptors].some((interceptor) => typeof interceptor === "function");
-}
-
-/**
- * Waits for the first message of a stream that came without a promise, so that an error before it becomes the answer.
- */
-async function begun<T>(stream: AsyncIterable<T>): Promise<AsyncIterable<T>> {
-  const iterator = stream[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* resumed() {
-    try {
-      for (let item = first; item.done !== true; item = await iterator.next()) {
-        yield item.value;
-      }
-    } finally {
-      // If the consumer stops early, the source must end, too.
-      await iterator.return?.();
-    }
-  }
-  return resumed();
 }
 
 async function* takenApart(stream: StreamOf<DescMessage>): AsyncGenerator<MessageInitShape<DescMessage>> {

@@ -5,6 +5,7 @@ import {
   createConnectRouter,
   createContextKey,
   createContextValues,
+  createMethodImplSpec,
   type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
@@ -20,7 +21,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";
 import { canonicalName, codeOfDetails, toClientFault, toConnectError } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
-import { createEndpoints, createNotFoundEndpoint } from "../rpc/endpoint.ts";
+import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
 import { reflectionService } from "../services/reflection.ts";
@@ -93,12 +94,15 @@ async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncG
   }
 }
 
+/** The unary methods of health. */
+type UnaryHealth = Pick<ServiceImpl<typeof Health>, "check" | "list">;
+
 /**
  * Answers the unary calls of health. They need no key, and count towards no limit. They take the way of the API's
  * calls, because Connect's handlers answer undecodable messages with an internal error. `toError` converts all errors
  * except those of health itself.
  */
-export function createHealthCalls(implementation: ServiceImpl<typeof Health>, toError: ToError): RpcHandler {
+export function createHealthCalls({ check, list }: UnaryHealth, toError: ToError): RpcHandler {
   const toHealthError: ToError = (reason, exchange) => {
     if (!(reason instanceof ConnectError) || reason instanceof ProtocolError) {
       return toError(reason, exchange);
@@ -108,7 +112,10 @@ export function createHealthCalls(implementation: ServiceImpl<typeof Health>, to
   };
   const options = { callInterceptors: [], messageInterceptors: [] };
   return createRpcHandler({
-    endpoints: createEndpoints(Health, implementation, options).filter(({ method }) => method.methodKind === "unary"),
+    endpoints: [
+      createEndpoint(createMethodImplSpec(Health.method.check, check), options),
+      createEndpoint(createMethodImplSpec(Health.method.list, list), options),
+    ],
     notFoundEndpoint: createNotFoundEndpoint(options),
     readMaxBytes,
     toError: toHealthError,

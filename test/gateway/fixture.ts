@@ -161,14 +161,14 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }
 
-/** As `unary`, for a stream, whose answer ends with the trailer `x-end`. */
+/** As `unary`, for a stream, whose answer ends with the trailer `x-end`. It is open once `implement` resolves. */
 export function streaming<I extends DescMessage, O extends DescMessage>(
   method: { methodKind: "server_streaming"; input: I; output: O } & Endpoint["method"],
-  implement: (message: MessageShape<I>) => AsyncIterable<MessageShape<O>>,
+  implement: (message: MessageShape<I>) => Promise<AsyncIterable<MessageShape<O>>>,
 ): Endpoint {
   const spec = createMethodImplSpec<DescMethodServerStreaming>(method, (message, context) => {
     context.responseTrailer.set("x-end", "seen");
-    return implement(message as MessageShape<I>);
+    return implement(message as MessageShape<I>) as never;
   });
   return createEndpoint(spec, { callInterceptors: [seen], messageInterceptors: [] });
 }

@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { chooseFormat, type StreamFormat, writeArray } from "../../src/gateway/stream.ts";
+import type { Endpoint } from "../../src/rpc/endpoint.ts";
 import { createTestGateway, options, send, streaming } from "./fixture.ts";
 import { type ListShapesResponse, ListShapesResponseSchema, ShapeService } from "./gen/shapes/v1/shape_service_pb.ts";
 
@@ -19,7 +20,12 @@ async function* totals(count: number, failure?: Error): AsyncGenerator<ListShape
 const failure = new ConnectError("gone", Code.Unavailable, { "x-reason": "gone" });
 
 function createStream(count: number, thrown?: Error) {
-  const gateway = createTestGateway([streaming(ShapeService.method.watchShapes, () => totals(count, thrown))]);
+  return request(streaming(ShapeService.method.watchShapes, async () => totals(count, thrown)));
+}
+
+/** Requests a stream, as `Accept` asks for it. */
+function request(endpoint: Endpoint) {
+  const gateway = createTestGateway([endpoint]);
   return (accept?: string) =>
     send(gateway, { target: "/v1/totals:watch", header: accept === undefined ? {} : { accept } });
 }
@@ -42,7 +48,7 @@ describe("a stream", () => {
   });
 
   it("is of whole messages where the rule names no field", async () => {
-    const gateway = createTestGateway([streaming(ShapeService.method.watchShapes, () => totals(1))]);
+    const gateway = createTestGateway([streaming(ShapeService.method.watchShapes, async () => totals(1))]);
     expect((await send(gateway, "GET /v1/shapes:watch")).text).toBe('[{"shapes":[],"nextPageToken":"","total":1}]');
   });
 
@@ -52,9 +58,12 @@ describe("a stream", () => {
     expect((await createStream(0)("application/x-ndjson")).text).toBe("");
   });
 
-  it("that fails before its first message is an error like others", async () => {
+  it("that cannot be opened is an error like others", async () => {
+    const refused = streaming(ShapeService.method.watchShapes, async () => {
+      throw failure;
+    });
     for (const accept of [undefined, "application/x-ndjson"]) {
-      const outcome = await createStream(0, failure)(accept);
+      const outcome = await request(refused)(accept);
       expect([outcome.status, outcome.text]).toEqual([500, '{"kind":"other","message":"gone"}']);
       expect([outcome.header.get("content-type"), outcome.header.get("x-reason")]).toEqual([
         "application/json",
@@ -80,7 +89,7 @@ describe("a stream", () => {
       failures.push(reason);
       return new ConnectError("sorry");
     };
-    const endpoints = [streaming(ShapeService.method.watchShapes, broken)];
+    const endpoints = [streaming(ShapeService.method.watchShapes, async () => broken())];
     const gateway = createGateway({ ...options, toError, endpoints });
     const { text } = await send(gateway, { target: "/v1/shapes:watch", header: { accept: "application/x-ndjson" } });
     expect(text.split("\n").slice(1)).toEqual(['{"error":{"kind":"other","message":"sorry"}}', ""]);
