@@ -1,35 +1,16 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, createMethodImplSpec, type HandlerContext } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createEndpoint, createNotFoundEndpoint } from "../../src/rpc/endpoint.ts";
-import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
 import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";
-import { registry, send } from "../gateway/fixture.ts";
-import {
-  type ListShapesResponse,
-  ListShapesResponseSchema,
-  ShapeService,
-} from "../gateway/gen/shapes/v1/shape_service_pb.ts";
+import { send } from "../gateway/fixture.ts";
+import { type ListShapesResponse, ListShapesResponseSchema } from "../gateway/gen/shapes/v1/shape_service_pb.ts";
 import { envelope } from "../support/rpc-wire.ts";
-
-/** What the stream's implementation gets of a request: its page token. */
-type Implement = (pageToken: string, context: HandlerContext) => Promise<AsyncIterable<ListShapesResponse>>;
+import { createStreamHandler, type OpenStream } from "./stream-handler.ts";
 
 /** Calls a server stream over Connect, with messages in JSON, and takes its answer's envelopes apart. */
-async function call(implement: Implement, body: Uint8Array, header: Record<string, string> = {}) {
-  const interceptors = { callInterceptors: [], messageInterceptors: [] };
-  const spec = createMethodImplSpec(
-    ShapeService.method.watchShapes,
-    ({ pageToken }, context) => implement(pageToken, context) as never,
-  );
-  const rpc = createRpcHandler({
-    endpoints: [createEndpoint(spec, interceptors)],
-    notFoundEndpoint: createNotFoundEndpoint(interceptors),
-    readMaxBytes: 1_000,
-    registry,
-    toError: (reason) => ConnectError.from(reason),
-  });
+async function call(implement: OpenStream, body: Uint8Array, header: Record<string, string> = {}) {
+  const rpc = createStreamHandler(implement);
   const answer = await send((exchange) => rpc.answer(rpc.recognize(exchange) as RpcRequest), {
     method: "POST",
     target: "/shapes.v1.ShapeService/WatchShapes",

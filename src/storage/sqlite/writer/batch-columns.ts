@@ -27,6 +27,7 @@ export interface OutcomeColumns {
   readonly revisions: Float64Array;
 }
 
+/** Puts commands into columns. */
 export function columnsOfCommands(commands: readonly StockCommand[]): CommandColumns {
   const hasRest = commands.some((each) => each.versions !== undefined || (each.reason ?? each.reference) !== undefined);
   return {
@@ -37,12 +38,14 @@ export function columnsOfCommands(commands: readonly StockCommand[]): CommandCol
   };
 }
 
+/** The commands that `columnsOfCommands` has put into columns. */
 export function commandsOfColumns({ petIds, kinds, amounts, rest }: CommandColumns): StockCommand[] {
   return Array.from(petIds, (petId, index) =>
     commandOf(kinds[index] as number, amounts[index] as bigint, { petId, ...rest?.[index] }),
   );
 }
 
+/** Puts the answers to commands into columns. */
 export function columnsOfAnswers(lineage: string, answers: readonly QueuedAnswer[]): OutcomeColumns {
   return {
     lineage,
@@ -52,6 +55,7 @@ export function columnsOfAnswers(lineage: string, answers: readonly QueuedAnswer
   };
 }
 
+/** The outcomes in the answers that `columnsOfAnswers` has put into columns. `petIds` are those of the commands. */
 export function outcomesOfColumns(
   petIds: BigInt64Array,
   { lineage, codes, quantities, revisions }: OutcomeColumns,
