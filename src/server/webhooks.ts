@@ -3,7 +3,7 @@ import { StockChangeSchema } from "../../gen/petstore/v1/stock_change_pb.ts";
 import { keptSinceMs, type StockChange } from "../domain/history.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";
-import { changeToMessage } from "../services/history.ts";
+import { changeToMessage } from "../services/messages.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { sendPost } from "../webhooks/post.ts";
 import { SecretBox } from "../webhooks/secret-box.ts";

@@ -10,10 +10,11 @@ import type { DomainError } from "../domain/errors.ts";
 import { fromEtag, parseIfMatch, type StockCommand, stockRefusalError } from "../domain/stock.ts";
 import type { BatchOutcome, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { listStockChanges, type WatchOptions, watchStockChanges } from "./history.ts";
+import { listStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
 import { entryToMessage, inventoryItemToMessage } from "./messages.ts";
 import type { StockWriter } from "./stock-writer.ts";
+import { type WatchOptions, watchStockChanges } from "./watching.ts";
 
 /** What the inventory needs. */
 export interface InventoryServiceOptions extends InventoryListOptions, WatchOptions {

@@ -1,12 +1,19 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { HoldState as HoldStateMessage } from "../../gen/petstore/v1/hold_pb.ts";
+import {
+  type WatchStockChangesResponse,
+  WatchStockChangesResponseSchema,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { Plan as PlanMessage } from "../../gen/petstore/v1/key_limits_pb.ts";
 import { OrderStatus as OrderStatusMessage } from "../../gen/petstore/v1/order_pb.ts";
 import { PetStatus as PetStatusMessage } from "../../gen/petstore/v1/pet_status_pb.ts";
 import { StockChangeKind } from "../../gen/petstore/v1/stock_change_pb.ts";
-import type { ChangeKind } from "../domain/history.ts";
+import { type ChangeKind, issueCursor, type StockChange } from "../domain/history.ts";
 import type { HoldState } from "../domain/hold.ts";
 import type { Plan } from "../domain/key.ts";
 import type { OrderStatus } from "../domain/order.ts";
+import type { AnsweredChanges } from "../domain/page.ts";
 import type { InventoryItem, PetStatus } from "../domain/pet.ts";
 import { type StockEntry, toEtag } from "../domain/stock.ts";
 
@@ -18,6 +25,23 @@ export function inventoryItemToMessage({ petId, quantity, status }: InventoryIte
 /** The fields of a response with one entry and its version. */
 export function entryToMessage(entry: StockEntry) {
   return { item: inventoryItemToMessage(entry), etag: toEtag(entry.version) };
+}
+
+/** A change as clients see it. Its cursor has the lineage of the history. */
+export function changeToMessage(change: StockChange, lineage: AnsweredChanges["lineage"]) {
+  const { kind, occurredAtMs, ...same } = change;
+  return {
+    ...same,
+    cursor: issueCursor(lineage, change.revision),
+    kind: changeKindMessages[kind],
+    occurredAt: timestampFromMs(occurredAtMs),
+  };
+}
+
+/** A change as a stream carries it. */
+export function changeToWatchResponse(change: StockChange, lineage: string): WatchStockChangesResponse {
+  const cursor = issueCursor(lineage, change.revision);
+  return create(WatchStockChangesResponseSchema, { change: changeToMessage(change, lineage), cursor });
 }
 
 /** The statuses of orders in messages. */

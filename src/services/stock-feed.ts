@@ -1,0 +1,160 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import type { WatchStockChangesResponse } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { StockChange } from "../domain/history.ts";
+import type { StockStore } from "../domain/store.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
+import { changeToWatchResponse } from "./messages.ts";
+import type { StockRevision } from "./stock-revision.ts";
+
+/** How many changes are read at once, and how many are kept for readers that are a little behind. */
+const [maxBlock, maxKept] = [500, 4_000];
+
+/** Distributions that take this long, in milliseconds, are followed by a pause. */
+const longDistributionMs = 2;
+
+/** Changes in a row, which all readers share. */
+export interface ChangeBlock {
+  /** The block has all changes after this revision, up to `upTo`. */
+  readonly after: bigint;
+  readonly upTo: bigint;
+  readonly changes: readonly StockChange[];
+  /** The messages of these changes. */
+  readonly group: MessageGroup<WatchStockChangesResponse>;
+}
+
+/** Called when all readers have been handed a block. `madeAtMs` is when its oldest change was made. */
+type FeedObserver = (madeAtMs: number) => void;
+
+/** Called when there is a new block. */
+type FeedListener = () => void;
+
+/**
+ * The newest changes of the stock, read from the store once for all readers. A reader that is further behind reads the
+ * store itself. Without readers, nothing is read or kept.
+ */
+export class StockFeed {
+  readonly #store: Pick<StockStore, "listChanges">;
+  readonly #stock: StockRevision;
+  readonly #observe: FeedObserver;
+  readonly #listeners = new Set<FeedListener>();
+  #blocks: ChangeBlock[] = [];
+  /** The revision up to which the feed has read. */
+  #upTo = 0n;
+  #head = 0n;
+  #isReading = false;
+  /** The turn of the reader that was the last to ask for one. */
+  #lastTurn = Promise.resolve();
+
+  constructor(store: Pick<StockStore, "listChanges">, stock: StockRevision, observe: FeedObserver) {
+    this.#store = store;
+    this.#stock = stock;
+    this.#observe = observe;
+    stock.onAdvance((revision) => {
+      this.#head = revision;
+      this.#follow();
+    });
+  }
+
+  /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
+  async join(listener: FeedListener): Promise<void> {
+    const { revision } = await this.#stock.lastKnown();
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+      this.#upTo = revision;
+    }
+    if (revision > this.#head) {
+      this.#head = revision;
+    }
+    this.#listeners.add(listener);
+    this.#follow();
+  }
+
+  leave(listener: FeedListener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) {
+      this.#blocks = [];
+    }
+  }
+
+  /** Whether a reader at this revision has all changes that the feed has read. */
+  hasReached(revision: bigint): boolean {
+    return revision >= this.#upTo;
+  }
+
+  /**
+   * The block with the change that follows a revision; undefined where the feed does not have this change, or has
+   * dropped it.
+   */
+  blockAfter(revision: bigint): ChangeBlock | undefined {
+    return this.#blocks.findLast(({ after, upTo }) => after <= revision && revision < upTo);
+  }
+
+  /**
+   * Resolves when a reader that is behind may read the store: one reader in each turn of the event loop. It takes about a
+   * millisecond to read a batch and to send it. Between the turns other calls go on.
+   */
+  nextTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => setImmediate());
+    return this.#lastTurn;
+  }
+
+  #follow(): void {
+    if (!this.#isReading && this.#listeners.size > 0 && this.#upTo < this.#head) {
+      this.#isReading = true;
+      void this.#readOn();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#listeners.size > 0 && this.#upTo < this.#head) {
+      try {
+        this.#add(await this.#read());
+      } catch {
+        // Each reader is then behind the feed. It reads the store itself, and gets the error there.
+        this.#blocks = [];
+        this.#upTo = this.#head;
+      }
+      await this.#distribute();
+    }
+    this.#isReading = false;
+  }
+
+  async #read(): Promise<ChangeBlock> {
+    const after = this.#upTo;
+    const { lineage } = await this.#stock.lastKnown();
+    const { changes } = await this.#store.listChanges({ after, petIds: [], newestFirst: false, limit: maxBlock });
+    const upTo = changes.at(-1)?.revision ?? this.#head;
+    return {
+      after,
+      upTo,
+      changes,
+      group: new MessageGroup(changes.map((change) => changeToWatchResponse(change, lineage))),
+    };
+  }
+
+  #add(block: ChangeBlock): void {
+    this.#blocks.push(block);
+    this.#upTo = block.upTo;
+    let kept = this.#blocks.reduce((sum, { changes }) => sum + changes.length, 0);
+    while (kept > maxKept) {
+      kept -= this.#blocks.shift()?.changes.length ?? kept;
+    }
+  }
+
+  /** Wakes all readers. If their work takes long, the feed pauses for the same time, so that other work goes on. */
+  async #distribute(): Promise<void> {
+    const startedAtMs = performance.now();
+    for (const listener of this.#listeners) {
+      listener();
+    }
+    await setImmediate();
+    const oldest = this.#blocks.at(-1)?.changes[0];
+    if (oldest !== undefined) {
+      this.#observe(oldest.occurredAtMs);
+    }
+    const tookMs = performance.now() - startedAtMs;
+    if (tookMs >= longDistributionMs) {
+      await setTimeout(tookMs);
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import type {
+  InventoryService,
+  WatchStockChangesRequest,
+  WatchStockChangesResponse,
+} from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { cursorExpired } from "../domain/errors.ts";
+import {
+  type ChangeQuery,
+  heartbeatMs,
+  issueCursor,
+  parseCursor,
+  type StockChange,
+  selects,
+} from "../domain/history.ts";
+import type { ServiceMethods } from "../rpc/endpoint.ts";
+import { MessageGroup } from "../rpc/prepared-message.ts";
+import type { HistoryServiceOptions } from "./history.ts";
+import { changeToWatchResponse } from "./messages.ts";
+import type { ChangeBlock, StockFeed } from "./stock-feed.ts";
+
+/** How many changes a reader that is behind reads at once. */
+const batchSize = 100;
+
+/** What the watching of changes needs. */
+export interface WatchOptions extends HistoryServiceOptions {
+  readonly feed: StockFeed;
+}
+
+type WatchStockChanges = ServiceMethods<typeof InventoryService>["watchStockChanges"];
+
+/** The RPC that streams the history: first the changes that were made, then each new one. */
+export function watchStockChanges(options: WatchOptions): WatchStockChanges {
+  return async (request, { signal }) => follow(await openReader(request, options), options.feed, signal);
+}
+
+/** Yields what the reader reads. Waits for the feed where there is nothing to read. Throws the signal's reason. */
+async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSignal) {
+  let isHeartbeatDue = false;
+  const bell = new Bell();
+  const heartbeat = setInterval(() => {
+    isHeartbeatDue = true;
+    bell.ring();
+  }, heartbeatMs);
+  signal.addEventListener("abort", bell.ring);
+  try {
+    await feed.join(bell.ring);
+    while (true) {
+      signal.throwIfAborted();
+      if (isHeartbeatDue) {
+        isHeartbeatDue = false;
+        yield reader.heartbeat();
+      } else if (feed.hasReached(reader.position)) {
+        await bell.rung();
+      } else {
+        const block = feed.blockAfter(reader.position);
+        if (block === undefined) {
+          await feed.nextTurn();
+        }
+        const group = await reader.read(block);
+        if (group.messages.length > 0) {
+          yield group;
+        }
+      }
+    }
+  } finally {
+    clearInterval(heartbeat);
+    signal.removeEventListener("abort", bell.ring);
+    feed.leave(bell.ring);
+  }
+}
+
+/** Wakes a stream that waits. */
+class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  readonly ring = (): void => {
+    this.#isRung = true;
+    this.#wake?.();
+  };
+
+  /** Resolves once the bell has been rung since the last call. */
+  async rung(): Promise<void> {
+    if (!this.#isRung) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#wake = undefined;
+    this.#isRung = false;
+  }
+}
+
+/** Throws `INVALID_REQUEST`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`. */
+async function openReader(request: WatchStockChangesRequest, { store, keptSinceMs }: WatchOptions) {
+  const { after, petId: petIds, crossing } = request;
+  const bounds = await store.historyBounds(keptSinceMs());
+  const position = after === undefined ? bounds.oldest - 1n : parseCursor(after, bounds);
+  await Promise.all(petIds.map((id) => store.getEntry(id)));
+  return new ChangeReader({ store, keptSinceMs, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
+}
+
+interface ReaderOptions extends Omit<WatchOptions, "feed"> {
+  readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
+  /** The lineage of the history, which cursors contain. */
+  readonly lineage: string;
+}
+
+/** Reads the changes that one stream sends. It keeps none of them. */
+class ChangeReader {
+  readonly #options: ReaderOptions;
+  #position: bigint;
+
+  constructor(options: ReaderOptions, position: bigint) {
+    this.#options = options;
+    this.#position = position;
+  }
+
+  /** All selected changes up to this revision have been read. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  heartbeat() {
+    return { cursor: issueCursor(this.#options.lineage, this.#position) };
+  }
+
+  /**
+   * Reads the next changes: from a block of the feed, or from the store where the feed does not have them. The filter
+   * of this stream may select none of them.
+   */
+  async read(block: ChangeBlock | undefined): Promise<MessageGroup<WatchStockChangesResponse>> {
+    return block === undefined ? await this.#readStore() : this.#readBlock(block);
+  }
+
+  #readBlock({ after, upTo, changes, group }: ChangeBlock): MessageGroup<WatchStockChangesResponse> {
+    const { filter } = this.#options;
+    const former = this.#position;
+    this.#position = upTo;
+    if (former === after && filter.petIds.length === 0 && filter.crossing === undefined) {
+      return group;
+    }
+    const isFor = (change: StockChange) => change.revision > former && selects(filter, change);
+    return new MessageGroup(group.messages.filter((_, index) => isFor(changes[index] as StockChange)));
+  }
+
+  /** Throws `CURSOR_EXPIRED` where the next changes are no longer kept. */
+  async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
+    const { store, keptSinceMs, filter, lineage } = this.#options;
+    const { head, oldest } = await store.historyBounds(keptSinceMs());
+    if (this.#position + 1n < oldest) {
+      throw cursorExpired();
+    }
+    const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };
+    const { changes, searchedTo } = await store.listChanges(query);
+    const isEnd = searchedTo === undefined && changes.length < batchSize;
+    const last = changes.at(-1)?.revision ?? this.#position;
+    this.#position = searchedTo ?? (isEnd && head > last ? head : last);
+    return new MessageGroup(changes.map((change) => changeToWatchResponse(change, lineage)));
+  }
+}
