@@ -1,9 +1,8 @@
 import { promisify } from "node:util";
-import { brotliCompress, constants } from "node:zlib";
+import { brotliCompress, brotliDecompress, constants, gunzip, gzip, type ZlibOptions } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionNegotiate } from "@connectrpc/connect/protocol";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { bodyTooLarge } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
@@ -11,16 +10,41 @@ import { ProtocolError } from "../http/protocol-error.ts";
 /** The smallest answer that is compressed, in bytes. */
 const compressMinBytes = 1024;
 
-const compressBrotli = promisify(brotliCompress);
-
 /** Brotli at a level for answers made on the fly. The default is for files, and ten times slower. */
-const brotli: Compression = {
-  ...compressionBrotli,
-  compress: (bytes) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-};
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-const available = [compressionGzip, brotli];
-const availableNames = available.map(({ name }) => name).join(", ");
+const [compressGzip, compressBrotli] = [promisify(gzip), promisify(brotliCompress)];
+
+/** What messages may be compressed with. Connect's own ones would load its clients, and Node's HTTP/2, at each start. */
+export const compressions: Compression[] = [
+  createCompression("gzip", (bytes) => compressGzip(bytes), promisify(gunzip)),
+  createCompression("br", (bytes) => compressBrotli(bytes, brotliOptions), promisify(brotliDecompress)),
+];
+const compressionNames = compressions.map(({ name }) => name).join(", ");
+
+function createCompression(
+  name: string,
+  compress: (bytes: Uint8Array) => Promise<Uint8Array<ArrayBuffer>>,
+  decompress: (bytes: Uint8Array, limit: Pick<ZlibOptions, "maxOutputLength">) => Promise<Uint8Array<ArrayBuffer>>,
+): Compression {
+  return {
+    name,
+    compress,
+    async decompress(bytes, readMaxBytes) {
+      if (bytes.length === 0) {
+        return new Uint8Array(0);
+      }
+      try {
+        return await decompress(bytes, { maxOutputLength: readMaxBytes });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+          throw new ConnectError(`the decompressed message exceeds ${readMaxBytes} bytes`, Code.ResourceExhausted);
+        }
+        throw new ConnectError(`the message is not valid ${name}`, Code.InvalidArgument);
+      }
+    },
+  };
+}
 
 interface CompressedBody {
   readonly body: Uint8Array;
@@ -54,8 +78,8 @@ export class CallCompression {
 
   /** Throws `unsupported_compression` if the headers name an unknown compression. */
   assertKnown(): void {
-    if (!this.isIdentity && !available.some(({ name }) => name === this.#requested)) {
-      throw this.#unsupported(`Compress the request with one of: ${availableNames}.`);
+    if (!this.isIdentity && !compressions.some(({ name }) => name === this.#requested)) {
+      throw this.#unsupported(`Compress the request with one of: ${compressionNames}.`);
     }
   }
 
@@ -87,12 +111,12 @@ export class CallCompression {
   }
 
   #unsupported(message: string): ProtocolError {
-    return new ProtocolError("unsupported_compression", message, { [this.#acceptHeader]: availableNames });
+    return new ProtocolError("unsupported_compression", message, { [this.#acceptHeader]: compressionNames });
   }
 
   #negotiate() {
     const accepted = this.#exchange.header(this.#acceptHeader);
-    return compressionNegotiate(available, this.#requested ?? null, accepted ?? null, this.#acceptHeader);
+    return compressionNegotiate(compressions, this.#requested ?? null, accepted ?? null, this.#acceptHeader);
   }
 }
 

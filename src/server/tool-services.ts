@@ -9,7 +9,6 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
@@ -21,6 +20,7 @@ import { ProtocolError } from "../http/protocol-error.ts";
 import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";
 import { canonicalName, codeOfDetails, toClientFault, toConnectError } from "../interceptors/errors.ts";
 import type { ToError } from "../rpc/call.ts";
+import { compressions } from "../rpc/compression.ts";
 import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
@@ -31,9 +31,6 @@ const readMaxBytes = 4 * 1024;
 
 /** The largest body over HTTP/1.1, where the whole request comes before the answer, in bytes. */
 const wholeMaxBytes = 64 * 1024;
-
-/** How the messages of a stream may be compressed. */
-const compressions = [compressionGzip, compressionBrotli];
 
 /** The services that are served beside the API. */
 export const toolServices = [Health, ServerReflection, ServerReflectionAlpha] as const;
