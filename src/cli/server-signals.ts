@@ -5,8 +5,8 @@ type StopSignal = keyof typeof exitCodes;
 
 const stopSignals = Object.keys(exitCodes) as StopSignal[];
 
-// With Ctrl-C, the same signal comes twice: from the terminal, and a moment later from npm.
-const sameSignalMs = 500;
+// With Ctrl-C a signal comes twice: from the terminal, and a moment later from npm. What comes so soon is ignored.
+const repeatedSignalMs = 500;
 
 /** A server that signals act on. */
 interface SignalledServer {
@@ -67,7 +67,7 @@ export class ServerSignals {
   #end(signal: StopSignal): void {
     const nowMs = performance.now();
     this.#firstSignalAtMs ??= nowMs;
-    if (nowMs - this.#firstSignalAtMs > sameSignalMs) {
+    if (nowMs - this.#firstSignalAtMs > repeatedSignalMs) {
       this.#server?.abandon(signal);
       process.exit(exitCodes[signal]);
     }

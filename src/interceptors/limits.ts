@@ -140,7 +140,7 @@ export function appendLimits(header: HeaderList, decision: RateLimitDecision): v
   }
 }
 
-/** Adds all headers but `Retry-After`, which an admitted request does not need. */
+/** Adds all headers but `Retry-After`: where the request is admitted, or waiting for the limit would not help. */
 function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
   let policy = "";
   let state = "";

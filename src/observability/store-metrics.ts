@@ -36,7 +36,7 @@ export class CommitMetrics {
     });
     addHistogram(metrics, {
       name: "petstore_commit_sync_seconds",
-      help: "How long it took to commit a group: to write it to the log, and to sync the log to disk.",
+      help: "How long it took to commit a group: to write and sync the log, or with PostgreSQL from the sending of the writes to their answer.",
       labelNames: [],
       read: () => [{ labels: {}, value: this.#syncs }],
     });

@@ -83,7 +83,7 @@ function setLogLevel(level: AdjustableLevel, name: string) {
   return plain(200, name);
 }
 
-/** How long a probe waits for the store, in milliseconds. Kubernetes gives up a probe after a second. */
+/** How long a probe waits for the store, in milliseconds. By default Kubernetes gives up a probe after a second. */
 const probeMs = 500;
 
 /**

@@ -108,7 +108,14 @@ const cases: readonly Case[] = [
     when: "updates take more than a second",
     series: slow(durations, update),
     at: "30m",
-    description: "One in a hundred takes more than 2.485s on shop:9090.",
+    description: "One call in a hundred takes more than 2.485s on shop:9090.",
+  },
+  {
+    alert: "PetstoreCallsSlow",
+    when: "sales of held pets take more than a second",
+    series: slow(durations, `method="petstore.v1.HoldService/CommitHold",${instance}`),
+    at: "30m",
+    description: "One call in a hundred takes more than 2.485s on shop:9090.",
   },
   { alert: "PetstoreCallsSlow", when: "updates are quick", series: quick(durations, update), at: "30m" },
   { alert: "PetstoreCallsSlow", when: "only streams last", series: slow(durations, getPet), at: "30m" },
@@ -117,7 +124,8 @@ const cases: readonly Case[] = [
     when: "commits take more than a second",
     series: slow(syncs, instance),
     at: "30m",
-    description: "One commit in a hundred takes more than 2.485s on shop:9090.",
+    description:
+      "One commit in a hundred takes more than 2.485s on shop:9090. It waits for its disk, or with PostgreSQL for the database or the network.",
   },
   { alert: "PetstoreDiskSlow", when: "commits are quick", series: quick(syncs, instance), at: "30m" },
   {
@@ -230,7 +238,7 @@ const cases: readonly Case[] = [
     series: { [`petstore_streams_refused_total{${instance}}`]: "0+60x60" },
     at: "20m",
     description:
-      "600 in 10 minutes on shop:9090. A client opens streams and does not close them, or there are too many clients.",
+      "600 in 10 minutes on shop:9090. A client opens streams and does not close them, there are too many clients, or Valkey does not answer.",
   },
   {
     alert: "PetstoreStreamsRefused",
@@ -282,7 +290,7 @@ const cases: readonly Case[] = [
     series: { [`petstore_limits_away{${instance}}`]: "0 1x5" },
     at: "3m",
     description:
-      "Valkey has not answered shop:9090 for a minute. Limits are counted locally, or requests are refused, as --limits-fallback says.",
+      "Valkey has not answered shop:9090, or has refused its writes, for a minute: `petstore status` on it says why. Limits are counted locally, or requests are refused, as --limits-fallback says.",
   },
   {
     alert: "PetstoreLimitsAway",

@@ -118,8 +118,8 @@ override variables, and variables override the file. 'petstore config' shows the
 values in force.
 
 SIGTERM, SIGINT and SIGHUP let running calls finish, and end the server with
-exit code 0. A second signal ends it at once, with 143, 130 or 129. SIGUSR2
-turns the log level 'debug' on and off.
+exit code 0. A second signal, half a second or more after the first, ends it at
+once, with 143, 130 or 129. SIGUSR2 turns the log level 'debug' on and off.
 
 Examples:
   $ petstore serve

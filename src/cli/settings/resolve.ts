@@ -226,6 +226,8 @@ export function chooseStore(program: Command): void {
   }
   if (ofUrl < ofFile) {
     program.setOptionValueWithSource("db", locationOf(database), program.getOptionValueSource("database"));
+  } else {
+    program.setOptionValueWithSource("database", undefined, "default");
   }
 }
 

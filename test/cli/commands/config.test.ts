@@ -117,13 +117,15 @@ describe.concurrent("a setting", () => {
   });
 });
 
-it.concurrent.for<[flag: string, value: string]>([
+it.concurrent.for<[flag: string, value: string, env?: Record<string, string>]>([
   ["--db", "a.db"],
   ["--database", "sqlite:a.db"],
   ["--database", "postgres://db.example/petstore"],
-])("the store has one row: %s %s", async ([flag, value]) => {
+  ["--db", "a.db", { PETSTORE_DATABASE: "sqlite:b.db" }],
+  ["--database", "sqlite:a.db", { PETSTORE_DB: "b.db" }],
+])("the store has one row: %s %s %j", async ([flag, value, env = {}]) => {
   using folder = createFolder();
-  const { stdout } = await petstore(["config", flag, value], { cwd: folder.path });
+  const { stdout } = await petstore(["config", flag, value], { cwd: folder.path, env });
   const rows = stdout.split("\n").filter((line) => /^(db|database) /.test(line));
   expect(rows.map((row) => row.split(/ +/))).toEqual([[flag.slice(2), flag, value]]);
 });
