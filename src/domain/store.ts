@@ -32,10 +32,10 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
    * other times.
    */
   now(): Promise<number>;
-  /** Resolves when the store answers reads and takes writes. */
-  ready(options?: WaitOptions): Promise<void>;
+  /** Resolves when the store answers reads and takes writes. Rejects with the reason of `signal` when that aborts. */
+  ready(signal?: AbortSignal): Promise<void>;
   /** Tells which data others have changed. Caches of this data are out of date. */
-  changeTokens(options?: WaitOptions): Promise<ChangeTokens>;
+  changeTokens(): Promise<ChangeTokens>;
   /**
    * Calls back soon after others have changed data. The change tokens then tell which data. Undefined for a backend
    * that gets no notifications.
@@ -56,15 +56,6 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
   readonly gauges: readonly StoreGauge[];
   /** Waits for writes under way, and releases all resources. The store must not be used afterwards. */
   close(): Promise<void>;
-}
-
-/** How a caller waits for a store. */
-export interface WaitOptions {
-  /**
-   * Ends the wait: the call rejects with the signal's reason. A read that has begun may go on. A write may still take
-   * effect.
-   */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The data that servers keep in memory: API keys, pets and orders, the usage of keys, webhooks. */
@@ -114,17 +105,17 @@ export function isPostgresUrl(location: string): boolean {
  * Keeps the stock of the pets, the holds on it, and the history of its changes.
  *
  * Each write is one transaction. It decides on the stored rows by the rules of `stock.ts` and `hold.ts`, and writes
- * entry, version, history and idempotency record together. An aborted write may still take effect. Besides the errors
- * named, every write throws `IDEMPOTENCY_KEY_REUSED`.
+ * entry, version, history and idempotency record together. Besides the errors named, every write throws
+ * `IDEMPOTENCY_KEY_REUSED`.
  */
 export interface StockStore {
-  listInventory(query: InventoryQuery, options?: WaitOptions): Promise<InventoryItem[]>;
+  listInventory(query: InventoryQuery): Promise<InventoryItem[]>;
   /** Throws `PET_NOT_FOUND`. */
   getEntry(petId: bigint): Promise<StockEntry>;
   /** Throws `PET_NOT_FOUND`. */
   getAvailability(petId: bigint, nowMs: number): Promise<Availability>;
   /** Throws `PET_NOT_FOUND`, `PRECONDITION_FAILED`, `INSUFFICIENT_STOCK` and `QUANTITY_OUT_OF_RANGE`. */
-  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>>;
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>>;
   /**
    * Makes changes in their order, in one commit. With `atomic` it throws the error of the first refusal, and changes
    * nothing. The message then begins with the place of the change, such as `changes[3]: ` for the fourth one. Without
@@ -134,19 +125,18 @@ export interface StockStore {
     commands: readonly StockCommand[],
     atomic: boolean,
     context: WriteContext,
-    options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>>;
 
   /** Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK`. */
-  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+  createHold(request: HoldRequest, context: WriteContext): Promise<Written<Hold>>;
   /** Throws `HOLD_NOT_FOUND`. The state is that at `nowMs`. */
   getHold(id: string, nowMs: number): Promise<Hold>;
   /** By descending `position`, at most `limit`. The states are those at `nowMs`. */
   listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]>;
   /** Throws `HOLD_NOT_FOUND`, `HOLD_ENDED` and `QUANTITY_OUT_OF_RANGE`. */
-  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+  commitHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>>;
   /** Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`. */
-  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>>;
+  releaseHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>>;
 
   /**
    * How far the history goes. Changes before `keptSinceMs` are no longer part of it, even if they have not been deleted
@@ -233,15 +223,15 @@ export interface PetStore {
   /** Throws `PET_NOT_FOUND`. */
   getPet(id: bigint): Promise<Pet>;
   /** All pets by ascending id, as of one moment. */
-  exportPets(options?: WaitOptions): AsyncIterable<StockedPet>;
+  exportPets(): AsyncIterable<StockedPet>;
   countPets(): Promise<number>;
 }
 
 /** Keeps the orders. */
 export interface OrderStore {
-  listOrders(query: ListQuery<OrderStatus>, options?: WaitOptions): Promise<Order[]>;
+  listOrders(query: ListQuery<OrderStatus>): Promise<Order[]>;
   /** All orders by ascending id, as of one moment. */
-  exportOrders(options?: WaitOptions): AsyncIterable<Order>;
+  exportOrders(): AsyncIterable<Order>;
   countOrders(): Promise<number>;
 }
 

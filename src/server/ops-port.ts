@@ -110,7 +110,7 @@ function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions):
   let asking: Promise<Readiness> | undefined;
 
   async function ask(): Promise<Readiness> {
-    latest = await store.ready({ signal: AbortSignal.timeout(patienceMs) }).then(
+    latest = await store.ready(AbortSignal.timeout(patienceMs)).then(
       () => "ready",
       () => storeUnavailable,
     );

@@ -1,7 +1,5 @@
-import type { WaitOptions } from "../domain/store.ts";
-
 /** Waits for work that goes on by itself. Rejects with the signal's reason as soon as the signal is aborted. */
-export async function abortable<T>(start: () => Promise<T>, { signal }: WaitOptions = {}): Promise<T> {
+export async function abortable<T>(start: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) {
     return start();
   }
@@ -13,14 +11,5 @@ export async function abortable<T>(start: () => Promise<T>, { signal }: WaitOpti
     return await Promise.race([start(), aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
-  }
-}
-
-/** Reads items one by one, until the signal is aborted; throws its reason then. */
-export async function* abortableItems<Item>(items: Iterable<Item>, { signal }: WaitOptions = {}): AsyncGenerator<Item> {
-  signal?.throwIfAborted();
-  for (const item of items) {
-    yield item;
-    signal?.throwIfAborted();
   }
 }

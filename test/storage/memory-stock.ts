@@ -30,11 +30,9 @@ import type {
   InventoryQuery,
   ListedHold,
   StockStore,
-  WaitOptions,
   WriteContext,
   Written,
 } from "../../src/domain/store.ts";
-import { abortable } from "../../src/storage/abortable.ts";
 
 /** What the handles of one store share of its stock. */
 export class StockData {
@@ -76,11 +74,7 @@ export class MemoryStock implements StockStore {
     this.#data = data;
   }
 
-  async listInventory(
-    { statuses, after, limit, asOf }: InventoryQuery,
-    { signal }: WaitOptions = {},
-  ): Promise<InventoryItem[]> {
-    signal?.throwIfAborted();
+  async listInventory({ statuses, after, limit, asOf }: InventoryQuery): Promise<InventoryItem[]> {
     return [...this.#data.pets.values()]
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .flatMap(({ id, quantity, status }) => {
@@ -104,8 +98,8 @@ export class MemoryStock implements StockStore {
     return { petId, quantity, held, available: availableOf(quantity, held) };
   }
 
-  async changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
-    return this.#once(context, options, () => {
+  async changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    return this.#once(context, () => {
       const outcome = this.#carryOut(command, context);
       return outcome.outcome === "done" ? outcome.entry : refuse(stockRefusalError(command.petId, outcome));
     });
@@ -115,9 +109,8 @@ export class MemoryStock implements StockStore {
     commands: readonly StockCommand[],
     atomic: boolean,
     context: WriteContext,
-    options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>> {
-    return this.#once(context, options, () =>
+    return this.#once(context, () =>
       commands.map((command, index) => {
         const outcome = this.#carryOut(command, context);
         if (atomic && outcome.outcome !== "done") {
@@ -129,10 +122,10 @@ export class MemoryStock implements StockStore {
     );
   }
 
-  async createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
+  async createHold(request: HoldRequest, context: WriteContext): Promise<Written<Hold>> {
     const { holdId: id, petId, quantity, ttlMs, reference } = request;
     const { nowMs: createdAtMs, keyId } = context;
-    return this.#once(context, options, () => {
+    return this.#once(context, () => {
       assertHoldable(request, this.#entry(petId), this.#judgeHeld(petId, createdAtMs));
       const expiresAtMs = createdAtMs + ttlMs;
       const hold: Hold = { id, petId, quantity, reference, state: "held", createdAtMs, expiresAtMs, keyId };
@@ -156,8 +149,8 @@ export class MemoryStock implements StockStore {
       .slice(0, limit);
   }
 
-  async commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return this.#once(context, options, () => {
+  async commitHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#once(context, () => {
       const hold = this.#judged(ending.holdId, context.nowMs);
       const quantity = decideCommit(hold, this.#entry(hold.petId) as StockEntry, context.nowMs);
       if (quantity !== undefined) {
@@ -168,8 +161,8 @@ export class MemoryStock implements StockStore {
     });
   }
 
-  async releaseHold({ holdId }: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return this.#once(context, options, () => {
+  async releaseHold({ holdId }: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#once(context, () => {
       const hold = this.#judged(holdId, context.nowMs);
       return decideRelease(hold, context.nowMs) ? this.#end(hold, "released", context.nowMs) : withoutPosition(hold);
     });
@@ -273,20 +266,18 @@ export class MemoryStock implements StockStore {
   }
 
   /** Does a write once, whole or not at all, and tells what it has changed. */
-  #once<T>(context: WriteContext, options: WaitOptions | undefined, work: () => T): Promise<Written<T>> {
-    return abortable(async () => {
-      const { keyId, nowMs, idempotency } = context;
-      const id = `${keyId}\0${idempotency?.key}`;
-      const record = idempotency && this.#data.records.get(id);
-      if (idempotency && record && isReplay(record, idempotency, nowMs)) {
-        return { value: record.value as T, isReplayed: true };
-      }
-      const value = this.#atomically(work);
-      if (idempotency) {
-        this.#data.records.set(id, { fingerprint: idempotency.fingerprint, value, createdAtMs: nowMs });
-      }
-      return { value, isReplayed: false };
-    }, options);
+  async #once<T>(context: WriteContext, work: () => T): Promise<Written<T>> {
+    const { keyId, nowMs, idempotency } = context;
+    const id = `${keyId}\0${idempotency?.key}`;
+    const record = idempotency && this.#data.records.get(id);
+    if (idempotency && record && isReplay(record, idempotency, nowMs)) {
+      return { value: record.value as T, isReplayed: true };
+    }
+    const value = this.#atomically(work);
+    if (idempotency) {
+      this.#data.records.set(id, { fingerprint: idempotency.fingerprint, value, createdAtMs: nowMs });
+    }
+    return { value, isReplayed: false };
   }
 
   #atomically<T>(work: () => T): T {

@@ -23,11 +23,9 @@ import type {
   ProgressStep,
   Store,
   UsageSave,
-  WaitOptions,
 } from "../../src/domain/store.ts";
 import { isSameUsage, mergeUsage } from "../../src/domain/usage-merge.ts";
 import { type DeliveryAttempt, newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
-import { abortable, abortableItems } from "../../src/storage/abortable.ts";
 import { MemoryStock, StockData } from "./memory-stock.ts";
 
 interface Secret {
@@ -94,21 +92,20 @@ export class MemoryStore extends MemoryStock implements Store {
     return rest;
   }
 
-  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
-    return abortableItems(sorted(this.#data.pets), options);
+  async *exportPets(): AsyncGenerator<StockedPet> {
+    yield* sorted(this.#data.pets);
   }
 
   async countPets(): Promise<number> {
     return this.#data.pets.size;
   }
 
-  async listOrders(query: ListQuery<OrderStatus>, { signal }: WaitOptions = {}): Promise<Order[]> {
-    signal?.throwIfAborted();
+  async listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
     return select(this.#data.orders, query);
   }
 
-  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
-    return abortableItems(sorted(this.#data.orders), options);
+  async *exportOrders(): AsyncGenerator<Order> {
+    yield* sorted(this.#data.orders);
   }
 
   async countOrders(): Promise<number> {
@@ -281,21 +278,19 @@ export class MemoryStore extends MemoryStock implements Store {
     return this.#data.webhooks.get(id);
   }
 
-  async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
-    return abortable(async () => {
-      const { keys, stock, usage, webhooks } = this.#data.changes;
-      const own = this.#ownChanges;
-      return {
-        keys: keys - own.keys,
-        stock: stock - own.stock,
-        usage: usage - own.usage,
-        webhooks: webhooks - own.webhooks,
-      };
-    }, options);
+  async changeTokens(): Promise<ChangeTokens> {
+    const { keys, stock, usage, webhooks } = this.#data.changes;
+    const own = this.#ownChanges;
+    return {
+      keys: keys - own.keys,
+      stock: stock - own.stock,
+      usage: usage - own.usage,
+      webhooks: webhooks - own.webhooks,
+    };
   }
 
-  async ready(options?: WaitOptions): Promise<void> {
-    await this.changeTokens(options);
+  async ready(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
   }
 
   async close(): Promise<void> {}

@@ -3,7 +3,7 @@ import type { Idempotency } from "../../src/domain/idempotency.ts";
 import { type Key, newKey } from "../../src/domain/key.ts";
 import type { Order } from "../../src/domain/order.ts";
 import type { InventoryItem, StockedPet } from "../../src/domain/pet.ts";
-import type { StockStore, WaitOptions, WriteContext } from "../../src/domain/store.ts";
+import type { StockStore, WriteContext } from "../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../src/domain/webhook.ts";
 
 /** A pet, of which only what matters to a test need be given. */
@@ -53,12 +53,7 @@ export function createIdempotency(key: string, content = ""): Idempotency {
 }
 
 /** Sets the stock count of a pet, and returns its entry as lists have it. */
-export async function setStock(
-  store: StockStore,
-  petId: bigint,
-  quantity: bigint,
-  options?: WaitOptions,
-): Promise<InventoryItem> {
-  const { value } = await store.changeStock({ kind: "set", petId, quantity }, createContext(), options);
+export async function setStock(store: StockStore, petId: bigint, quantity: bigint): Promise<InventoryItem> {
+  const { value } = await store.changeStock({ kind: "set", petId, quantity }, createContext());
   return { petId: value.petId, quantity: value.quantity, status: value.status };
 }

@@ -10,10 +10,10 @@ import { describeKeys } from "./suite-keys.ts";
 import { describeLists } from "./suite-lists.ts";
 import { describeMaintenance } from "./suite-maintenance.ts";
 import { describeModel } from "./suite-model.ts";
+import { describeReadiness } from "./suite-readiness.ts";
 import { describeStock } from "./suite-stock.ts";
 import { describeStockModel } from "./suite-stock-model.ts";
 import { describeUsage } from "./suite-usage.ts";
-import { describeWaiting } from "./suite-waiting.ts";
 import { describeWebhooks } from "./suite-webhooks.ts";
 
 /** What a backend may lack: `maintenance`, where its own tools back it up, check and restore it. */
@@ -29,7 +29,7 @@ export function describeStore(name: string, open: OpenStore, lacking: Lacking = 
     describeKeys(open);
     describeUsage(open);
     describeChanges(open);
-    describeWaiting(open);
+    describeReadiness(open);
     describeStock(open);
     describeHolds(open);
     describeIdempotency(open);

@@ -2,7 +2,7 @@ import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
 import type { StockEntry } from "../../domain/stock.ts";
-import type { InventoryQuery, ListQuery, WaitOptions } from "../../domain/store.ts";
+import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
 import { versionOf } from "../rows.ts";
 import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
@@ -205,9 +205,7 @@ export async function* exportRows<Row, Item>(
   address: DatabaseAddress,
   sql: string,
   fromRow: (row: Row) => Item,
-  { signal }: WaitOptions = {},
 ): AsyncGenerator<Item> {
-  signal?.throwIfAborted();
   try {
     const connection = await Connection.open(address);
     try {
@@ -217,7 +215,6 @@ export async function* exportRows<Row, Item>(
         const rows = await fetchNext<Row>(connection);
         for (const row of rows) {
           yield fromRow(row);
-          signal?.throwIfAborted();
         }
         if (rows.length < rowsPerFetch) {
           return;

@@ -29,7 +29,6 @@ import type {
   Store,
   StoreGauge,
   UsageSave,
-  WaitOptions,
   WriteContext,
   Written,
 } from "../../domain/store.ts";
@@ -86,14 +85,7 @@ import {
   webhookClaimMs,
 } from "./webhooks.ts";
 import { GroupWriter } from "./writer/group-writer.ts";
-import {
-  changeStock,
-  changeStockInBatch,
-  commitHold,
-  createHold,
-  releaseHold,
-  type StockWriteTask,
-} from "./writer/stock-writes.ts";
+import { changeStock, changeStockInBatch, commitHold, createHold, releaseHold } from "./writer/stock-writes.ts";
 
 export interface PostgresStoreOptions extends PrepareOptions {
   /** Hears of each group of writes that has been committed. */
@@ -157,8 +149,8 @@ export class PostgresStore implements Store {
     this.#groups = new GroupWriter(address, { writer: this.#writer, committed });
   }
 
-  listInventory(query: InventoryQuery, options?: WaitOptions): Promise<InventoryItem[]> {
-    return abortable(() => listInventory(this.#pool, query), options);
+  listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
+    return listInventory(this.#pool, query);
   }
 
   async getEntry(petId: bigint): Promise<StockEntry> {
@@ -177,22 +169,21 @@ export class PostgresStore implements Store {
     return availability;
   }
 
-  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
-    return this.#write(changeStock(command, context), options);
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    return this.#groups.run(changeStock(command, context));
   }
 
   changeStockInBatch(
     commands: readonly StockCommand[],
     atomic: boolean,
     context: WriteContext,
-    options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>> {
     const task = changeStockInBatch(commands, atomic, context);
-    return abortable(() => this.#batches.run(commands.length, () => this.#groups.run(task)), options);
+    return this.#batches.run(commands.length, () => this.#groups.run(task));
   }
 
-  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return this.#write(createHold(request, context), options);
+  createHold(request: HoldRequest, context: WriteContext): Promise<Written<Hold>> {
+    return this.#groups.run(createHold(request, context));
   }
 
   getHold(id: string, nowMs: number): Promise<Hold> {
@@ -203,12 +194,12 @@ export class PostgresStore implements Store {
     return listHolds(this.#pool, query, nowMs);
   }
 
-  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return this.#write(commitHold(ending, context), options);
+  commitHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#groups.run(commitHold(ending, context));
   }
 
-  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return this.#write(releaseHold(ending, context), options);
+  releaseHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#groups.run(releaseHold(ending, context));
   }
 
   historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
@@ -239,20 +230,20 @@ export class PostgresStore implements Store {
     return pet;
   }
 
-  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
-    return exportRows(this.#address, allPets, stockedPetFromRow, options);
+  exportPets(): AsyncIterable<StockedPet> {
+    return exportRows(this.#address, allPets, stockedPetFromRow);
   }
 
   countPets(): Promise<number> {
     return countPets(this.#pool);
   }
 
-  listOrders(query: ListQuery<OrderStatus>, options?: WaitOptions): Promise<Order[]> {
-    return abortable(() => listOrders(this.#pool, query), options);
+  listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
+    return listOrders(this.#pool, query);
   }
 
-  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
-    return exportRows(this.#address, allOrders, orderFromRow, options);
+  exportOrders(): AsyncIterable<Order> {
+    return exportRows(this.#address, allOrders, orderFromRow);
   }
 
   countOrders(): Promise<number> {
@@ -372,8 +363,8 @@ export class PostgresStore implements Store {
     return listAttempts(this.#pool, id, limit);
   }
 
-  changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
-    return abortable(() => readChangeTokens(this.#pool, this.#writer), options);
+  changeTokens(): Promise<ChangeTokens> {
+    return readChangeTokens(this.#pool, this.#writer);
   }
 
   /** Uses notifications. With `listen=off` it never calls back. */
@@ -387,8 +378,8 @@ export class PostgresStore implements Store {
     return readClock(this.#pool);
   }
 
-  async ready(options?: WaitOptions): Promise<void> {
-    await this.changeTokens(options);
+  async ready(signal?: AbortSignal): Promise<void> {
+    await abortable(() => this.changeTokens(), signal);
   }
 
   listServers(): Promise<RegisteredServer[]> {
@@ -408,10 +399,6 @@ export class PostgresStore implements Store {
     // Where the database cannot be reached, nothing is lost: the counts stay as they are.
     await this.#pool.query(retireWriter, this.#writer, anyWriter).catch(() => {});
     await this.#pool.close();
-  }
-
-  #write<T>(task: StockWriteTask<T>, options: WaitOptions | undefined): Promise<Written<T>> {
-    return options?.signal === undefined ? this.#groups.run(task) : abortable(() => this.#groups.run(task), options);
   }
 
   /** Writes data that servers keep in memory, and counts a change of its topic. These writes run one by one. */

@@ -24,13 +24,12 @@ import type {
   Store,
   StoreGauge,
   UsageSave,
-  WaitOptions,
   WriteContext,
   Written,
 } from "../../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
-import { abortable, abortableItems } from "../abortable.ts";
+import { abortable } from "../abortable.ts";
 import { entryOf } from "../rows.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
@@ -106,8 +105,7 @@ export class SqliteStore implements Store {
     this.gauges = this.maintenance.gauges;
   }
 
-  async listInventory(query: InventoryQuery, { signal }: WaitOptions = {}): Promise<InventoryItem[]> {
-    signal?.throwIfAborted();
+  async listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
     return this.#reads.read((connection) => listInventory(connection, query));
   }
 
@@ -127,17 +125,14 @@ export class SqliteStore implements Store {
     return availability;
   }
 
-  changeStock(command: StockCommand, context: WriteContext, options?: WaitOptions): Promise<Written<StockEntry>> {
-    return options?.signal === undefined
-      ? this.#writer.changeStock(command, context)
-      : abortable(() => this.#writer.changeStock(command, context), options);
+  changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
+    return this.#writer.changeStock(command, context);
   }
 
   changeStockInBatch(
     commands: readonly StockCommand[],
     atomic: boolean,
     context: WriteContext,
-    options?: WaitOptions,
   ): Promise<Written<readonly BatchOutcome[]>> {
     const change = async (): Promise<Written<readonly BatchOutcome[]>> => {
       const columns = columnsOfCommands(commands);
@@ -146,11 +141,11 @@ export class SqliteStore implements Store {
         ? written
         : { value: outcomesOfColumns(columns.petIds, written.value), isReplayed: false };
     };
-    return abortable(() => this.#batches.run(commands.length, change), options);
+    return this.#batches.run(commands.length, change);
   }
 
-  createHold(request: HoldRequest, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return abortable(() => this.#writer.run("createHold", request, context), options);
+  createHold(request: HoldRequest, context: WriteContext): Promise<Written<Hold>> {
+    return this.#writer.run("createHold", request, context);
   }
 
   async getHold(id: string, nowMs: number): Promise<Hold> {
@@ -161,12 +156,12 @@ export class SqliteStore implements Store {
     return this.#reads.read((connection) => listHolds(connection, query, nowMs));
   }
 
-  commitHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return abortable(() => this.#writer.run("commitHold", ending, context), options);
+  commitHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#writer.run("commitHold", ending, context);
   }
 
-  releaseHold(ending: HoldEnding, context: WriteContext, options?: WaitOptions): Promise<Written<Hold>> {
-    return abortable(() => this.#writer.run("releaseHold", ending, context), options);
+  releaseHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
+    return this.#writer.run("releaseHold", ending, context);
   }
 
   async historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
@@ -197,21 +192,20 @@ export class SqliteStore implements Store {
     return pet;
   }
 
-  exportPets(options?: WaitOptions): AsyncIterable<StockedPet> {
-    return this.#export(iteratePets, options);
+  exportPets(): AsyncIterable<StockedPet> {
+    return this.#export(iteratePets);
   }
 
   async countPets(): Promise<number> {
     return this.#reads.read(countPets);
   }
 
-  async listOrders(query: ListQuery<OrderStatus>, { signal }: WaitOptions = {}): Promise<Order[]> {
-    signal?.throwIfAborted();
+  async listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
     return this.#reads.read((connection) => listOrders(connection, query));
   }
 
-  exportOrders(options?: WaitOptions): AsyncIterable<Order> {
-    return this.#export(iterateOrders, options);
+  exportOrders(): AsyncIterable<Order> {
+    return this.#export(iterateOrders);
   }
 
   async countOrders(): Promise<number> {
@@ -330,8 +324,8 @@ export class SqliteStore implements Store {
     return this.#reads.read((connection) => listAttempts(connection, id, limit));
   }
 
-  async changeTokens(options?: WaitOptions): Promise<ChangeTokens> {
-    const tokens = await abortable(() => this.#writer.changeTokens(), options);
+  async changeTokens(): Promise<ChangeTokens> {
+    const tokens = await this.#writer.changeTokens();
     this.#refreshReader(tokens);
     return tokens;
   }
@@ -359,9 +353,9 @@ export class SqliteStore implements Store {
   }
 
   /** Asks both threads: reads and writes may fail independently. */
-  async ready(options?: WaitOptions): Promise<void> {
+  async ready(signal?: AbortSignal): Promise<void> {
     this.#reads.read((connection) => connection.get(`SELECT 1 FROM pets LIMIT 1`));
-    await this.changeTokens(options);
+    await abortable(() => this.changeTokens(), signal);
   }
 
   async close(): Promise<void> {
@@ -371,13 +365,10 @@ export class SqliteStore implements Store {
   }
 
   /** Reads the rows of one query, as of one moment, over a connection of its own. */
-  async *#export<Item>(
-    iterate: (connection: Connection) => Iterable<Item>,
-    options: WaitOptions | undefined,
-  ): AsyncGenerator<Item> {
+  async *#export<Item>(iterate: (connection: Connection) => Iterable<Item>): AsyncGenerator<Item> {
     const connection = openDatabase(this.#path, this.#options);
     try {
-      yield* abortableItems(iterate(connection), options);
+      yield* iterate(connection);
     } catch (error) {
       throw fromDriverError(error);
     } finally {
