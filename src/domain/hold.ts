@@ -50,6 +50,27 @@ export function holdAt(hold: Hold, nowMs: number): Hold {
   return { ...hold, state: holdStateAt(hold, nowMs) };
 }
 
+/** Selects holds by their stored state: all of them, or those that are over by now, or those that are not. */
+export type HoldSelection = readonly [stored: HoldState, which: "all" | "over" | "not over"];
+
+/** Selects the holds in some states as they are stored. A hold that is stored as held has expired once its time is over. */
+export function selectionsOf(states: readonly HoldState[]): HoldSelection[] {
+  const [isHeld, isExpired] = [states.includes("held"), states.includes("expired")];
+  const stored = [...new Set(states)].filter((state) => state !== "held").map((state): HoldSelection => [state, "all"]);
+  if (!isHeld && !isExpired) {
+    return stored;
+  }
+  return [...stored, ["held", isHeld && isExpired ? "all" : isExpired ? "over" : "not over"]];
+}
+
+/** What a write needs to know of a pet's holds. */
+export interface HoldRequirement {
+  /** Holds that expire by then hold nothing any more. */
+  readonly nowMs: number;
+  /** The write is granted where no more than this is held. */
+  readonly heldAtMost: bigint;
+}
+
 /**
  * Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK` where a hold may not be created. `entry` is undefined where there is
  * no such pet. `held` is how many of the pet are held now.

@@ -7,6 +7,7 @@ import {
   quantityOutOfRange,
   weakTags,
 } from "./errors.ts";
+import type { ChangeKind } from "./history.ts";
 import type { InventoryItem } from "./pet.ts";
 import { greaterOf, isInt64, minInt64 } from "./ranges.ts";
 
@@ -55,6 +56,12 @@ export interface ChangeNote {
   readonly reference?: string | undefined;
 }
 
+/** A new stock count, and what the history tells of it. */
+export interface StockWrite extends ChangeNote {
+  readonly kind: ChangeKind;
+  readonly quantity: bigint;
+}
+
 /** The decision on a command: a new stock count, or a refusal that changes nothing. */
 export type StockDecision = { readonly outcome: "done"; readonly quantity: bigint } | StockRefusal;
 
@@ -62,6 +69,11 @@ export type StockDecision = { readonly outcome: "done"; readonly quantity: bigin
 export type StockRefusal =
   | { readonly outcome: "unknown_pet" | "version_mismatch" | "weak_tags" | "out_of_range" }
   | { readonly outcome: "insufficient"; readonly available: bigint };
+
+/** The part of a stored entry that callers see. */
+export function entryOf({ petId, quantity, status, version }: StockEntry): StockEntry {
+  return { petId, quantity, status, version };
+}
 
 /** How many of a stock count are not held. The result is never below the smallest int64. */
 export function availableOf(quantity: bigint, held: bigint): bigint {
@@ -114,6 +126,16 @@ export function stockRefusalError(petId: bigint, refusal: StockRefusal): DomainE
 export function batchRefusalError(index: number, petId: bigint, refusal: StockRefusal): DomainError {
   const { code, message } = stockRefusalError(petId, refusal);
   return new DomainError(code, `changes[${index}]: ${message}`);
+}
+
+/** The version of an entry whose last change has this revision. */
+export function versionOf(lineage: string, revision: bigint | number): string {
+  return `${lineage}-${revision}`;
+}
+
+/** The revision in a version. */
+export function revisionOf(version: string): bigint {
+  return BigInt(version.slice(version.indexOf("-") + 1));
 }
 
 /** A version as a strong entity tag. Source: RFC 9110, 8.8.3 */

@@ -1,7 +1,4 @@
-import type { ChangeKind } from "../domain/history.ts";
-import type { HoldState } from "../domain/hold.ts";
 import type { Ban, Usage, Window } from "../domain/limits.ts";
-import type { ChangeNote, StockEntry } from "../domain/stock.ts";
 import type { KeyUsage } from "../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../domain/webhook.ts";
 
@@ -125,59 +122,4 @@ export function attemptFromRow(row: AttemptRow): DeliveryAttempt {
     status: fromNullable(row.status),
     fault: row.fault ?? undefined,
   };
-}
-
-/**
- * Writes a result as JSON, to be kept under its idempotency key. A bigint becomes `{"int64": "5"}`. No result has a
- * field of this name.
- */
-export function writeResult(result: unknown): string {
-  return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? { int64: String(value) } : value));
-}
-
-/** Reads what `writeResult` has written. */
-export function parseResult<T>(json: string): T {
-  return JSON.parse(json, (_, value) => (typeof value?.int64 === "string" ? BigInt(value.int64) : value)) as T;
-}
-
-/** A new stock count, and what the history tells of it. */
-export interface StockWrite extends ChangeNote {
-  readonly kind: ChangeKind;
-  readonly quantity: bigint;
-}
-
-/** What a write needs to know of a pet's holds. */
-export interface HoldRequirement {
-  /** Holds that expire by then hold nothing any more. */
-  readonly nowMs: number;
-  /** The write is granted where no more than this is held. */
-  readonly heldAtMost: bigint;
-}
-
-/** The part of a stored entry that callers see. */
-export function entryOf({ petId, quantity, status, version }: StockEntry): StockEntry {
-  return { petId, quantity, status, version };
-}
-
-/** The version of an entry whose last change has this revision. */
-export function versionOf(lineage: string, revision: bigint | number): string {
-  return `${lineage}-${revision}`;
-}
-
-/** The revision in a version. */
-export function revisionOf(version: string): bigint {
-  return BigInt(version.slice(version.indexOf("-") + 1));
-}
-
-/** Selects holds by their stored state: all of them, or those that are over by now, or those that are not. */
-export type HoldSelection = readonly [stored: HoldState, which: "all" | "over" | "not over"];
-
-/** Selects the holds in some states as they are stored. A hold that is stored as held has expired once its time is over. */
-export function selectionsOf(states: readonly HoldState[]): HoldSelection[] {
-  const [isHeld, isExpired] = [states.includes("held"), states.includes("expired")];
-  const stored = [...new Set(states)].filter((state) => state !== "held").map((state): HoldSelection => [state, "all"]);
-  if (!isHeld && !isExpired) {
-    return stored;
-  }
-  return [...stored, ["held", isHeld && isExpired ? "all" : isExpired ? "over" : "not over"]];
 }

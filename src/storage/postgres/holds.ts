@@ -1,9 +1,8 @@
 import { holdNotFound } from "../../domain/errors.ts";
-import { type Hold, type HoldState, holdAt, holdStates } from "../../domain/hold.ts";
+import { type Hold, type HoldState, holdAt, holdStates, selectionsOf } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold } from "../../domain/store.ts";
-import { selectionsOf } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
 export interface HoldRow {

@@ -1,9 +1,8 @@
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
-import type { StockEntry } from "../../domain/stock.ts";
+import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
-import { versionOf } from "../rows.ts";
 import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
 

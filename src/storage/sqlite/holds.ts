@@ -6,15 +6,17 @@ import {
   type Hold,
   type HoldEnding,
   type HoldRequest,
+  type HoldRequirement,
+  type HoldSelection,
   type HoldState,
   holdAt,
   holdStateAt,
   holdStates,
+  selectionsOf,
 } from "../../domain/hold.ts";
 import { maxInt64 } from "../../domain/ranges.ts";
 import { type Availability, availableOf } from "../../domain/stock.ts";
 import type { HoldQuery, ListedHold, WriteContext, Written } from "../../domain/store.ts";
-import { type HoldRequirement, type HoldSelection, selectionsOf } from "../rows.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { runIdempotently } from "./idempotency.ts";
 import { addHeld, findStock, readStock, StockWrites } from "./stock.ts";

@@ -1,7 +1,6 @@
 import { type PetStatus, petStatuses } from "../../domain/pet.ts";
 import { greaterOf } from "../../domain/ranges.ts";
-import type { StockEntry } from "../../domain/stock.ts";
-import { versionOf } from "../rows.ts";
+import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { lineageOf } from "./history-bounds.ts";
 

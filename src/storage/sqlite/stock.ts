@@ -1,5 +1,5 @@
+import type { StockWrite } from "../../domain/stock.ts";
 import type { WriteContext } from "../../domain/store.ts";
-import type { StockWrite } from "../rows.ts";
 import type { Connection, Value } from "./connection.ts";
 import { headOf } from "./history-bounds.ts";
 import { type StockCache, type StockRow, type StoredStock, stockCacheOf } from "./stock-cache.ts";

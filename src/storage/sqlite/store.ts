@@ -7,7 +7,7 @@ import type { FoundKey, Key, KeySettings } from "../../domain/key.ts";
 import type { Usage } from "../../domain/limits.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, StockedPet } from "../../domain/pet.ts";
-import type { Availability, StockCommand, StockEntry } from "../../domain/stock.ts";
+import { type Availability, entryOf, type StockCommand, type StockEntry } from "../../domain/stock.ts";
 import type {
   BatchOutcome,
   ChangeTokens,
@@ -30,7 +30,6 @@ import type {
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../abortable.ts";
-import { entryOf } from "../rows.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { hasOutdated, listChanges } from "./history.ts";

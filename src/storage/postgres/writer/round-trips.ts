@@ -1,6 +1,6 @@
 import type { HoldState } from "../../../domain/hold.ts";
 import type { PetStatus } from "../../../domain/pet.ts";
-import { revisionOf } from "../../rows.ts";
+import { revisionOf } from "../../../domain/stock.ts";
 import { type ChangeCount, countChanges } from "../change-tokens.ts";
 import type { Connection, Queryable } from "../connection/connection.ts";
 import { type HoldRow, holdColumns, holdFromRow } from "../holds.ts";

@@ -6,6 +6,7 @@ import {
   type Hold,
   type HoldEnding,
   type HoldRequest,
+  type HoldRequirement,
   holdAt,
   holdStateAt,
 } from "../../../domain/hold.ts";
@@ -14,13 +15,14 @@ import {
   batchRefusalError,
   decideStock,
   dependsOnHolds,
+  entryOf,
   type StockCommand,
   type StockEntry,
   type StockRefusal,
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store.ts";
-import { entryOf, type HoldRequirement, parseResult, writeResult } from "../../rows.ts";
+import { parseResult, writeResult } from "../../idempotency-result.ts";
 import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 
 /** The rows that a write reads. */

@@ -2,9 +2,8 @@ import type { StockChange } from "../../../domain/history.ts";
 import type { HoldState } from "../../../domain/hold.ts";
 import type { IdempotencyRecord } from "../../../domain/idempotency.ts";
 import type { PetStatus } from "../../../domain/pet.ts";
-import type { StockEntry } from "../../../domain/stock.ts";
+import { type StockEntry, type StockWrite, versionOf } from "../../../domain/stock.ts";
 import type { ListedHold, WriteContext } from "../../../domain/store.ts";
-import { type StockWrite, versionOf } from "../../rows.ts";
 
 /** The head row: the revision of the newest change, and the position of the newest hold. */
 export interface Head {

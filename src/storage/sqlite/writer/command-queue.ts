@@ -1,7 +1,6 @@
 import { petStatuses } from "../../../domain/pet.ts";
-import type { StockCommand, StockRefusal } from "../../../domain/stock.ts";
+import { type StockCommand, type StockRefusal, versionOf } from "../../../domain/stock.ts";
 import type { BatchOutcome, WriteContext } from "../../../domain/store.ts";
-import { versionOf } from "../../rows.ts";
 import type { StoredStock } from "../stock-cache.ts";
 
 /** A command as it waits for the writing thread. */

@@ -3,13 +3,13 @@ import {
   batchRefusalError,
   decideStock,
   dependsOnHolds,
+  entryOf,
   type StockCommand,
   type StockEntry,
   type StockRefusal,
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.ts";
-import { entryOf } from "../../rows.ts";
 import type { Connection } from "../connection.ts";
 import { lineageOf } from "../history-bounds.ts";
 import { findStillHeld } from "../holds.ts";
