@@ -1,8 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
+import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
+import { httpDate } from "./date.ts";
 import { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { authorityFault, isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
@@ -243,89 +245,10 @@ export abstract class Exchange {
    */
   protected rawHeader(header: Headers): string[] {
     const raw = header instanceof HeaderList ? header.raw : [...header].flat();
-    raw.push(requestIdHeader, this.requestId, "date", date());
+    raw.push(requestIdHeader, this.requestId, "date", httpDate());
     if (this.#addedHeaders !== undefined) {
       raw.push(...this.#addedHeaders);
     }
     return raw;
   }
-}
-
-/** The header with the id of a request, in requests and answers. */
-export const requestIdHeader = "x-request-id";
-
-/** An id that logs and headers can show unescaped. The ids of proxies are no longer. */
-const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
-
-/** Distinguishes the ids of this process from those of others. */
-const prefix = `${randomBytes(9).toString("base64url").replaceAll("_", ".")}-`;
-
-let made = 0;
-
-/** Makes an id: a random prefix for the process, and a counter. It costs a twentieth of a random id. */
-export function makeRequestId(): string {
-  made += 1;
-  return prefix + made.toString(36);
-}
-
-/** Reads the id of a request from the lines of its header. */
-export type RequestIdReader = (lines: readonly string[]) => string;
-
-/**
- * Makes a reader that takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
- * Otherwise it makes a new id. It also makes one if `isSecret` says that the id is a secret, because ids are logged.
- */
-export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
-  return (lines) => {
-    const [line = ""] = lines;
-    return lines.length === 1 && wellFormed.test(line) && !isSecret(line) ? line : makeRequestId();
-  };
-}
-
-let dateText = "";
-let dateMs = 0;
-
-/** The time in the format of HTTP. The text is made once a second. Source: RFC 9110, section 5.6.7 */
-export function date(): string {
-  const nowMs = Date.now();
-  if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
-    dateMs = nowMs - (nowMs % 1_000);
-    dateText = new Date(nowMs).toUTCString();
-  }
-  return dateText;
-}
-
-/**
- * What is recorded about a call while it is handled. Observers read it when the call has ended. It contains no secrets.
- */
-export class CallRecord {
-  /** The protocol that answers, such as `rest` or `grpc`; `http` outside of any call. */
-  protocol = "http";
-  /** The RPC as `package.Service/Method`, or one name for all pages; undefined for any other request. */
-  method: string | undefined = undefined;
-  /** `OK`, or the code of the error. */
-  code = "OK";
-  /** Whether it is a stream, which lasts for as long as its client likes. */
-  isStream = false;
-  /** Whether the server has ended the stream because it stops. */
-  isStopped = false;
-  /** The id of the caller's key, if there is a valid one. */
-  caller: string | undefined = undefined;
-  /** The HTTP status; 0 until there is an answer. */
-  status = 0;
-  /** Whether the whole answer has been given to the connection. */
-  isWhole = false;
-  /** Whether its deadline passed while the body was still arriving. */
-  isBodyLate = false;
-  /** The size of the request body as it arrived, in bytes. */
-  requestBytes = 0;
-  /** The size of the response body, in bytes. */
-  responseBytes = 0;
-  /**
-   * When the head of the request was parsed, by `performance.now()`. Over HTTP/1.1, a request may wait for earlier ones
-   * of its connection before it is parsed.
-   */
-  readonly startedAtMs = performance.now();
-  /** How long it took, in milliseconds; 0 until it has ended. */
-  durationMs = 0;
 }

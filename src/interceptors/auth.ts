@@ -46,7 +46,7 @@ export function authInterceptor(identify: Identify): CallInterceptor {
     wrap: (next) => async (call) => {
       const caller = await identify(call.headerLines("authorization"));
       call.contextValues.set(callerKey, caller);
-      call.exchange.record.caller = caller.key?.id;
+      call.exchange.record.keyId = caller.key?.id;
       return await next(call);
     },
   };

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { shownPath } from "../domain/masking.ts";
-import type { CallRecord } from "../http/exchange.ts";
+import type { CallRecord } from "../http/call-record.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
 import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
 
@@ -94,9 +94,9 @@ export function createCallLog(logger: Logger, traceId: () => string | undefined)
     // Most calls are not logged, so the rest is read only for those that are.
     if (logger.isLevelEnabled(level)) {
       const { requestId, clientAddress, path } = call;
-      const { protocol, method, status, caller, requestBytes, responseBytes } = call.record;
+      const { protocol, method, status, keyId, requestBytes, responseBytes } = call.record;
       const shown = isRpc(method) || path === undefined ? undefined : shownPath(path);
-      const who = { keyId: caller, clientAddress };
+      const who = { keyId, clientAddress };
       const what = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
       const line = { ...what, durationMs: round(durationMs), requestBytes, responseBytes };
       if (isFailure && code === "UNAVAILABLE") {

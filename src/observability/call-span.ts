@@ -90,7 +90,7 @@ function attributesOf({ record, method, path, requestId, clientAddress }: Traced
   return {
     ...(rpc !== undefined && { "rpc.system": record.protocol, "rpc.service": service, "rpc.method": rpc }),
     ...(code !== "OK" && { "error.type": code }),
-    ...(record.caller !== undefined && { "petstore.key_id": record.caller }),
+    ...(record.keyId !== undefined && { "petstore.key_id": record.keyId }),
     "petstore.request_id": requestId,
     "client.address": clientAddress,
     "http.request.method": knownMethods.has(method) ? method : "_OTHER",

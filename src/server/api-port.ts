@@ -1,7 +1,8 @@
 import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
-import { createRequestIdReader, type Exchange } from "../http/exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
+import { createRequestIdReader } from "../http/request-id.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";

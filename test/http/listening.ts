@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
-import { createRequestIdReader } from "../../src/http/exchange.ts";
 import { type Listener, type ListenerOptions, listen } from "../../src/http/listener.ts";
+import { createRequestIdReader } from "../../src/http/request-id.ts";
 
 /** Listens until the test has finished. A request has a second to arrive. */
 export async function listenWith(

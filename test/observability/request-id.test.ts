@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mayHoldSecret } from "../../src/domain/key.ts";
-import { createRequestIdReader, makeRequestId } from "../../src/http/exchange.ts";
+import { createRequestIdReader, makeRequestId } from "../../src/http/request-id.ts";
 import { protocols } from "../support/clients/protocols.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { sendRaw } from "../support/raw.ts";
