@@ -10,7 +10,12 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { EmptySchema, FileDescriptorSetSchema, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import {
+  EmptySchema,
+  FileDescriptorSetSchema,
+  file_google_protobuf_empty,
+  MethodOptions_IdempotencyLevel,
+} from "@bufbuild/protobuf/wkt";
 import {
   createMethodImplSpec,
   createServiceImplSpec,
@@ -126,8 +131,14 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
   switch (spec.kind) {
     case "unary": {
       const mustBeWhole = hasConnectInterceptor(options);
+      const isRead = hasNoSideEffects(spec.method);
       return async (call) => {
-        const result: object = await spec.impl(call.message as Message, call);
+        const answering = spec.impl(call.message as Message, call);
+        const { deadline } = call;
+        // A write decides by itself at the deadline, because it may take effect later.
+        const result: object = await (isRead && deadline !== undefined
+          ? untilAborted(deadline.signal, answering)
+          : answering);
         const { responseHeader: header, responseTrailer: trailer } = call;
         if (!(result instanceof PreparedMessage)) {
           return {
@@ -154,6 +165,26 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
     }
     default:
       throw new Error(`${spec.method.toString()}: only unary and server-streaming methods can be endpoints`);
+  }
+}
+
+/** Whether the protos say that calls of the method change nothing. */
+export function hasNoSideEffects({ idempotency }: DescMethod): boolean {
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
+
+/** Waits for a result until the signal aborts, then rejects with its reason. */
+async function untilAborted<T>(signal: AbortSignal, result: T | Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  if (signal.aborted) {
+    abort();
+  }
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }
 

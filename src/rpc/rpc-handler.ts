@@ -1,11 +1,10 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
 import { connectProtocol, connectStreamProtocol } from "./connect.ts";
-import { type Endpoint, readNotFound, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
+import { type Endpoint, hasNoSideEffects, readNotFound, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
 
@@ -114,8 +113,7 @@ const postOnly: readonly string[] = ["POST", "OPTIONS"];
 
 /** POST, and over Connect also GET and HEAD if the method is unary and has no side effects. */
 function allowedMethods({ method }: Endpoint, protocol: RpcProtocol): readonly string[] {
-  const isSafe = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  return isSafe && protocol === connectProtocol && method.methodKind === "unary"
+  return hasNoSideEffects(method) && protocol === connectProtocol && method.methodKind === "unary"
     ? ["GET", "HEAD", "POST", "OPTIONS"]
     : postOnly;
 }

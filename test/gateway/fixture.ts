@@ -122,7 +122,8 @@ export function createExchange(request: FakeRequest, reads: number[] = []): Exch
   return fake as Exchange;
 }
 
-async function readBody({ body }: Answer): Promise<{ text: string; failure: unknown }> {
+/** Reads the body of an answer, as text. */
+export async function readBody({ body }: Answer): Promise<{ text: string; failure: unknown }> {
   if (typeof body !== "object" || body instanceof Uint8Array) {
     return { text: typeof body === "string" ? body : new TextDecoder().decode(body), failure: undefined };
   }

@@ -1,7 +1,12 @@
-import { create } from "@bufbuild/protobuf";
+import { setTimeout } from "node:timers/promises";
+import { create, createRegistry, type DescMethodUnary } from "@bufbuild/protobuf";
+import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { createEndpoint, createNotFoundEndpoint } from "../../src/rpc/endpoint.ts";
+import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
 import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";
-import { createExchange } from "../gateway/fixture.ts";
+import { createExchange, readBody } from "../gateway/fixture.ts";
 import { ListShapesResponseSchema } from "../gateway/gen/shapes/v1/shape_service_pb.ts";
 import { envelope } from "../support/rpc-wire.ts";
 import { createStreamHandler } from "./stream-handler.ts";
@@ -43,5 +48,41 @@ describe("the deadline of a stream that nobody begins to read", () => {
     ready.resolve();
     await answered;
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("the deadline of a call whose implementation takes longer", () => {
+  const item = { petId: 7n, quantity: 3n };
+
+  /** Calls a method with a deadline in 50 ms. It answers after 250 ms. */
+  async function call(method: DescMethodUnary) {
+    const interceptors = { callInterceptors: [], messageInterceptors: [] };
+    const rpc = createRpcHandler({
+      endpoints: [
+        createEndpoint(
+          createMethodImplSpec(method, () => setTimeout(250, { item }) as never),
+          interceptors,
+        ),
+      ],
+      notFoundEndpoint: createNotFoundEndpoint(interceptors),
+      readMaxBytes: 1_000,
+      registry: createRegistry(),
+      toError: (reason) => ConnectError.from(reason),
+    });
+    const exchange = createExchange({
+      method: "POST",
+      target: `/petstore.v1.InventoryService/${method.name}`,
+      header: { "content-type": "application/json", "connect-timeout-ms": "50" },
+      body: "{}",
+    });
+    return readBody(await rpc.answer(rpc.recognize(exchange) as RpcRequest));
+  }
+
+  it("ends a read", async () => {
+    expect((await call(InventoryService.method.getInventory)).text).toContain("deadline_exceeded");
+  });
+
+  it("leaves it to a write when it ends", async () => {
+    expect((await call(InventoryService.method.updateInventory)).text).toContain('"quantity":"3"');
   });
 });
