@@ -28,6 +28,7 @@ export type Step =
   | ScriptedChange
   | { readonly heartbeat: string }
   | { readonly silentMs: number }
+  | { readonly clockBackMs: number }
   | "silence"
   | "end"
   | ConnectError;
@@ -136,6 +137,8 @@ export class ScriptedFeed {
         await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       } else if (typeof step === "object" && "silentMs" in step) {
         await this.timing.sleep(step.silentMs, signal);
+      } else if (typeof step === "object" && "clockBackMs" in step) {
+        this.timing.setBack(step.clockBackMs);
       } else if (typeof step === "object" && "heartbeat" in step) {
         yield { cursor: step.heartbeat };
       } else {

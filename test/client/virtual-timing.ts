@@ -6,7 +6,7 @@ import type { Timing } from "../../client/src/timing.ts";
 const idleTurns = 10;
 
 interface Sleeper {
-  readonly at: number;
+  at: number;
   readonly delayMs: number;
   readonly wake: () => void;
 }
@@ -47,6 +47,14 @@ export class VirtualTiming implements Timing {
       signal.removeEventListener("abort", abort);
     }
   };
+
+  /** Sets the clock back. Who sleeps does so for as long as before. */
+  setBack(ms: number): void {
+    this.#now -= ms;
+    for (const sleeper of this.#sleepers) {
+      sleeper.at -= ms;
+    }
+  }
 
   async #run(): Promise<void> {
     while (!this.#isOver) {

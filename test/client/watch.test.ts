@@ -175,6 +175,14 @@ describe("a stall", () => {
     await watch.return();
   });
 
+  it("is noticed 45 s later at most when the clock has been set back", async () => {
+    const feed = new ScriptedFeed([[1, { clockBackMs: 3_600_000 }, "silence"], [2]]);
+    const watch = feed.client.watchStockChanges();
+    expect(await read(watch, 2)).toEqual([1, 2]);
+    expect(feed.timing.sleptMs).toEqual([45_000, 45_000, 150]);
+    await watch.return();
+  });
+
   it("is none while heartbeats come", async () => {
     const beats = Array.from({ length: 40 }, () => [{ silentMs: 44_000 }, { heartbeat: cursorOf(1) }]).flat();
     const feed = new ScriptedFeed([[1, ...beats, 2]]);

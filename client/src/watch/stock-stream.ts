@@ -67,11 +67,21 @@ export class StockStream {
    * count.
    */
   async #watchForStall(connection: AbortController): Promise<void> {
-    const silentMs = () => (this.#waitingSince === undefined ? 0 : this.#timing.now() - this.#waitingSince);
-    while (silentMs() < stallMs) {
-      await this.#timing.sleep(stallMs - silentMs(), connection.signal);
+    for (let leftMs = stallMs; leftMs > 0; leftMs = this.#patienceMs()) {
+      await this.#timing.sleep(leftMs, connection.signal);
     }
     connection.abort(new ConnectError(`Nothing has come for ${stallMs / 1_000} s.`, Code.Unavailable));
+  }
+
+  /** How long the service may still be silent, in milliseconds. */
+  #patienceMs(): number {
+    const now = this.#timing.now();
+    if (this.#waitingSince === undefined) {
+      return stallMs;
+    }
+    // The clock may have been set back since the wait began.
+    this.#waitingSince = Math.min(this.#waitingSince, now);
+    return stallMs - (now - this.#waitingSince);
   }
 
   #endWhenStalled(connection: AbortController): void {

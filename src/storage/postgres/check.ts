@@ -90,7 +90,7 @@ const invariants: readonly string[] = [
    SELECT 'the history begins with change ' || min(revision) || ', and must begin with 1 at least' FROM changes
    HAVING min(revision) < 1
    UNION ALL
-   SELECT 'the history ends with change ' || max(changes.revision) || ', and the head says ' || head.revision
+   SELECT 'the history ends with change ' || coalesce(max(changes.revision), 0) || ', and the head says ' || head.revision
    FROM head LEFT JOIN changes ON true GROUP BY head.revision
    HAVING head.revision <> coalesce(max(changes.revision), 0)`,
 

@@ -71,6 +71,16 @@ const broken: [name: string, sql: string, faults: string[]][] = [
   ],
   ["heads", "UPDATE head SET revision = 12", ["the history ends with change 11, and the head says 12"]],
   [
+    "histories without a change",
+    "DELETE FROM changes",
+    [
+      "the history ends with change 0, and the head says 11",
+      ...[1, 11, 3, 4, 5, 6, 7, 8, 9, 10].map(
+        (change, pet) => `pet ${pet}: its last change, ${change}, is not in the history`,
+      ),
+    ],
+  ],
+  [
     "counts that nothing tells of",
     "UPDATE stock SET quantity = 7 WHERE pet_id = 5",
     ["change 6: it is the last of the pet, but the stock has another quantity"],
