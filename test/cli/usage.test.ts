@@ -208,9 +208,16 @@ it("every command has help, in 80 columns", async () => {
   for (const { command, code, stdout, stderr } of pages) {
     expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: "" });
     expect(stdout).toContain(`Usage: petstore ${command}`);
-    expect(stdout).toContain("PETSTORE_DB");
+    expect(stdout).toContain("PETSTORE_CONFIG");
     expect({ command, wide: stdout.split("\n").filter((line) => line.length > 80) }).toEqual({ command, wide: [] });
   }
+});
+
+it("every command's help has the flags of the store, but for copy, which refuses them", async () => {
+  const pages = await helpPages();
+  const without = pages.filter(({ stdout }) => !/^ {2}--db /m.test(stdout) || !/^ {2}--database /m.test(stdout));
+  expect(without.map(({ command }) => command)).toEqual(["copy"]);
+  expect(without[0]?.stdout).not.toMatch(/--db\b|--database|PETSTORE_D/);
 });
 
 it.for(["keys create", "webhooks list"])("help of %s is the same in both forms", async (command) => {

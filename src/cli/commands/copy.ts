@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, Help, Option } from "commander";
 import { maskCredentials } from "../../domain/masking.ts";
 import { usageFailure } from "../failure.ts";
 import { interruptibly, withProgress } from "../long-work.ts";
@@ -15,13 +15,22 @@ export function addCopy(program: Command): void {
     .description("Copies the whole store to one that is missing or empty, and compares the two at the end.")
     .addOption(createLocation("from", "the store: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE"))
     .addOption(createLocation("to", "where the copy goes, in the same forms"))
+    .configureHelp({ ...program.configureHelp(), visibleGlobalOptions: listTaken })
     .addHelpText("after", help)
     .action(async ({ from, to }: CopyOptions) => {
-      if (["db", "database"].some((name) => program.getOptionValueSource(name) === "cli")) {
+      if (refused.some((name) => program.getOptionValueSource(name) === "cli")) {
         throw usageFailure("copy takes its stores from --from and --to: leave out --db and --database");
       }
       await copy(from, to);
     });
+}
+
+/** The flags of all commands that this one refuses, because it takes two stores. */
+const refused = ["db", "database"];
+
+function listTaken(this: Help, command: Command): Option[] {
+  const taken = Help.prototype.visibleGlobalOptions.call(this, command);
+  return taken.filter((option) => !refused.includes(option.attributeName()));
 }
 
 /** A flag that also has a variable, because others see the flags of a process, and a URL may contain a password. */
