@@ -420,13 +420,21 @@ function addKeysUnban(keys: Command): void {
   keys
     .command("unban")
     .summary("lift the ban of a key")
-    .description("Lifts the ban of a key that kept sending requests over its limits. Its counters stay.")
+    .description(
+      "Lifts the ban of a key that kept sending requests over its limits, and clears its count of refusals. " +
+        "The counts of its minute and its day stay.",
+    )
     .argument("<id>", "the key's id, key_…")
     .action(async (id: string, _options, command: Command) => {
       const { db } = command.optsWithGlobals<{ db: string }>();
-      const wasBanned = await withExistingStore(db, (store) => unban(store, id));
-      process.stdout.write(`${printable(wasBanned ? `unbanned ${id}` : `${id} was not banned`)}\n`);
+      const hadSavedBan = await withExistingStore(db, (store) => unban(store, id));
+      process.stdout.write(`${printable(hadSavedBan ? `unbanned ${id}` : describeUnsaved(id))}\n`);
     });
+}
+
+/** Does not say that there was no ban: only the server knows of one that it has not saved yet. */
+function describeUnsaved(id: string): string {
+  return `${id} had no saved ban; its count of refusals is cleared, and a ban that is not saved yet is lifted`;
 }
 
 /** Lifts the ban of a key, even one that the server has not saved yet. Returns whether the store had a ban. */

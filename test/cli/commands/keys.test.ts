@@ -170,19 +170,37 @@ it("lists keys that have expired, and says so", async () => {
   );
 });
 
-it("unbans a key, and says when it was not banned", async () => {
+/** What `keys unban` prints for a key that has no ban in the store. */
+function noSavedBan(id: string): string {
+  return `${id} had no saved ban; its count of refusals is cleared, and a ban that is not saved yet is lifted\n`;
+}
+
+it("unbans a key, and says when the store had no ban", async () => {
   const cwd = createFolder();
   const { id } = await createKey(cwd, "--plan", "free");
   const unban = () => petstore(["keys", "unban", id], { cwd });
-  expect(await unban()).toEqual({ code: 0, stdout: `${id} was not banned\n`, stderr: "" });
+  expect(await unban()).toEqual({ code: 0, stdout: noSavedBan(id), stderr: "" });
   const store = openSqliteStore(`${cwd}/data/petstore.db`);
   const ban = { step: 1, endsAtMs: Date.now() + 600_000 };
   await store.saveUsage(firstSave({ keyId: id, usage: { ...noUsage, ban, unbans: 1 }, lastUsedAtMs: 0 }));
   expect(await unban()).toEqual({ code: 0, stdout: `unbanned ${id}\n`, stderr: "" });
-  expect(await unban()).toEqual({ code: 0, stdout: `${id} was not banned\n`, stderr: "" });
+  expect(await unban()).toEqual({ code: 0, stdout: noSavedBan(id), stderr: "" });
   const key = await store.getKey(id);
   await store.close();
   expect(key?.unbans).toBe(3);
+});
+
+it("clears the refusals of a key that is not banned, and says so", async () => {
+  const cwd = createFolder();
+  const { id } = await createKey(cwd, "--plan", "free");
+  const store = openSqliteStore(`${cwd}/data/petstore.db`);
+  const refusals = { openedAtMs: Date.now(), count: 5 };
+  await store.saveUsage(firstSave({ keyId: id, usage: { ...noUsage, refusals }, lastUsedAtMs: 0 }));
+  await store.close();
+  const refusalsShown = async () => /^refusals +\S+/m.exec((await petstore(["keys", "show", id], { cwd })).stdout)?.[0];
+  expect(await refusalsShown()).toMatch(/ 5$/);
+  expect((await petstore(["keys", "unban", id], { cwd })).stdout).toBe(noSavedBan(id));
+  expect(await refusalsShown()).toMatch(/ 0$/);
 });
 
 it.for<[name: string, text: string]>([
@@ -231,7 +249,7 @@ it("shows the names of a hostile backup's keys, and obeys none", async () => {
   const text = outputs.map(({ stdout, stderr }) => stdout + stderr).join("");
   expect(text).not.toMatch(/[^\P{C}\n]/u);
   expect(text).toContain(`key ${shown}: it has an unknown scope, or its scopes are no list\n`);
-  expect(text).toContain(`${shown} was not banned\n`);
+  expect(text).toContain(noSavedBan(shown));
   expect(text).toContain(`${shown} was already revoked, on `);
   expect(text).toContain(`name       ${shown}\n`);
   expect(text).toContain(`revoked ${shown}\n`);
