@@ -1,5 +1,7 @@
+import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { isPostgresUrl, type RegisteredServer } from "../../domain/store.ts";
+import { Failure } from "../failure.ts";
 import {
   fetchStatus,
   type ServerLine,
@@ -31,7 +33,15 @@ export function addStatus(program: Command): void {
     .addHelpText("after", help)
     .action(async (_options, command: Command) => {
       const options = command.opts<StatusOptions>();
-      await (isAboutDatabase(command, options) ? printServers(command, options) : printServer(command, options));
+      const isAbout = isAboutStore(command, options);
+      if (isAbout && isPostgresUrl(settingValue(command, "db"))) {
+        await printServers(command, options);
+      } else {
+        if (isAbout) {
+          refuseMissingFile(command);
+        }
+        await printServer(command, options);
+      }
     });
   addSettings(status, ["opsHost", "opsPort"]);
 }
@@ -52,16 +62,32 @@ async function printServers(command: Command, { json }: StatusOptions): Promise<
 const sourceKinds: readonly Source["kind"][] = ["default", "file", "variable", "flag"];
 
 /**
- * Whether the settings name a database, and no equally strong source names an operator port. So a health check within a
+ * Whether the settings name a store, and no equally strong source names an operator port. So a health check within a
  * server's own environment asks that server.
  */
-function isAboutDatabase(command: Command, { opsUrl }: StatusOptions): boolean {
+function isAboutStore(command: Command, { opsUrl }: StatusOptions): boolean {
   const strengthOf = (key: "db" | "opsHost" | "opsPort") => sourceKinds.indexOf(sourceOf(command, key).kind);
-  return (
-    opsUrl === undefined &&
-    isPostgresUrl(settingValue(command, "db")) &&
-    strengthOf("db") > Math.max(strengthOf("opsHost"), strengthOf("opsPort"))
-  );
+  return opsUrl === undefined && strengthOf("db") > Math.max(strengthOf("opsHost"), strengthOf("opsPort"));
+}
+
+/**
+ * Throws a `Failure` if a flag names a file that is not there: what answers would be the server of another store.
+ * Variables and the file of settings are those of the server. It may run in another folder, or as another user.
+ */
+function refuseMissingFile(command: Command): void {
+  const file = settingValue(command, "db");
+  if (sourceOf(command, "db").kind === "flag" && isMissing(file)) {
+    throw new Failure(`${file}: there is no such store`);
+  }
+}
+
+/** A file in a folder that cannot be read is not known to be missing. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** A server that listens on all addresses is reached by the loopback address. */
@@ -170,6 +196,9 @@ but is not ready.
 The list of --database has the servers that live, and for an hour those that
 were killed. Where --ops-url, --ops-host or --ops-port is given in the same way
 as --database, or in a stronger one, the operator port is asked.
+
+With --db FILE the operator port is asked, too. A file that does not exist is an
+error.
 
 Examples:
   $ petstore status

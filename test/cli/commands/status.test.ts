@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
@@ -140,6 +142,31 @@ it("asks the operator host of the settings, whatever its name", async () => {
   const { code, stderr } = await petstoreHere(["status"], { env });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^petstore: no server answers at http:\/\/constructor:1: .*\n$/);
+});
+
+it("asks no server about a store that is missing, unless the operator port is given in the same way", async () => {
+  const port = new URL(await serveText(JSON.stringify(status))).port;
+  const cwd = createFolder();
+  const run = (args: string[], env: Record<string, string> = {}) => petstoreHere(["status", ...args], { cwd, env });
+  const ofPort = { PETSTORE_OPS_PORT: port };
+  for (const args of [
+    ["--db", "missing.db"],
+    ["--database", "sqlite:missing.db"],
+  ]) {
+    expect(await run(args, ofPort)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "petstore: missing.db: there is no such store\n",
+    });
+    expect((await run([...args, "--ops-port", port])).code).toBe(0);
+    expect((await run([...args, "--ops-url", `http://127.0.0.1:${port}`])).code).toBe(0);
+  }
+  // A server's own settings, asked from another folder.
+  expect((await run([], { ...ofPort, PETSTORE_DB: "missing.db" })).code).toBe(0);
+  writeFileSync(join(cwd, "petstore.yaml"), `db: missing.db\nops-port: ${port}\n`);
+  expect((await run(["--config", "petstore.yaml"])).code).toBe(0);
+  writeFileSync(join(cwd, "there.db"), "");
+  expect((await run(["--db", "there.db"], ofPort)).code).toBe(0);
 });
 
 it("asks on a port that browsers block", async () => {
