@@ -16,7 +16,8 @@ export class JsonFault extends Error {
 
 /**
  * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
- * change becomes a `JsonNumber`. The last value of a repeated key counts.
+ * change becomes a `JsonNumber`. The last value of a repeated key counts. V8 may misread a key with an escape: see
+ * `test/exact-json/parse.test.ts`.
  *
  * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, and for strings and keys with an
  * unpaired surrogate, which no protobuf string can hold.

@@ -21,17 +21,15 @@ const number = fc
   .tuple(fc.constantFrom("", "-"), digits, fc.oneof(fc.constant(""), fc.stringMatching(/^\.[0-9]{1,20}$/)), exponent)
   .map((parts) => parts.join(""));
 /** Full of what a scan could take for something else. */
-const string = fc.array(
-  fc.constantFrom("\\\\", '\\"', "[", "{", "]", "}", "1.5", "e", "-0", "9".repeat(20), "\\u0041", "é"),
-);
+const parts = ['\\"', "[", "{", "]", "}", "1.5", "e", "-0", "9".repeat(20), "\\u0041", "é"];
+const string = fc.array(fc.constantFrom("\\\\", ...parts));
+/** Without a backslash, because V8 may take another name for it: see `parse.test.ts`. */
+const name = fc.array(fc.constantFrom(...parts));
 const blank = fc.constantFrom("", " ", "\n\t", "\r\n ");
 
-/**
- * JSON texts, with numbers and strings in every form that the grammar has. No object repeats a name: of a repeated name
- * with an escape, V8 14.6 keeps the first value now and then, even without a reviver.
- */
-const { json } = fc.letrec<{ json: string; member: { name: string; value: string } }>((tie) => ({
-  member: fc.record({ name: string.map((parts) => parts.join("")), value: tie("json") }),
+/** JSON texts, with numbers and strings in every form that the grammar has. */
+const { json } = fc.letrec<{ json: string; member: string }>((tie) => ({
+  member: fc.tuple(name, tie("json")).map(([letters, value]) => `"${letters.join("")}":${value}`),
   json: fc
     .tuple(
       blank,
@@ -39,12 +37,10 @@ const { json } = fc.letrec<{ json: string; member: { name: string; value: string
         { maxDepth: 5 },
         number,
         number,
-        string.map((parts) => `"${parts.join("")}"`),
+        string.map((letters) => `"${letters.join("")}"`),
         fc.constantFrom("true", "false", "null"),
         fc.array(tie("json"), { maxLength: 4 }).map((items) => `[${items.join()}]`),
-        fc
-          .uniqueArray(tie("member"), { maxLength: 4, selector: ({ name }) => name })
-          .map((members) => `{${members.map(({ name, value }) => `"${name}":${value}`).join()}}`),
+        fc.array(tie("member"), { maxLength: 4 }).map((members) => `{${members.join()}}`),
       ),
       blank,
     )
