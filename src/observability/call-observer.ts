@@ -84,11 +84,11 @@ const slowMs = 1_000;
  *
  * While calls fail with `UNAVAILABLE`, only one line in ten seconds tells of them: `unlogged` counts the others.
  */
-export function createCallLog(logger: Logger, traceId: () => string | undefined): CallListener {
+export function createCallLog(logger: Logger, traceId: () => string | undefined): CallLog {
   const logFailure = (line: { readonly code: string }, others: number) =>
     logger.warn(others === 0 ? line : { ...line, unlogged: others }, "call");
-  const logUnavailable = throttleAndCount(failureReportMs, ({ code }) => code, logFailure);
-  return (call, { code, isFailure }) => {
+  const unavailable = throttleAndCount(failureReportMs, ({ code }) => code, logFailure);
+  const ended: CallListener = (call, { code, isFailure }) => {
     const { durationMs, isStream } = call.record;
     const level = isFailure ? "warn" : durationMs > slowMs && !isStream ? "info" : "debug";
     // Most calls are not logged, so the rest is read only for those that are.
@@ -100,12 +100,20 @@ export function createCallLog(logger: Logger, traceId: () => string | undefined)
       const what = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
       const line = { ...what, durationMs: round(durationMs), requestBytes, responseBytes };
       if (isFailure && code === "UNAVAILABLE") {
-        logUnavailable(line);
+        unavailable.take(line);
       } else {
         logger[level](line, "call");
       }
     }
   };
+  return { ended, flush: unavailable.flush };
+}
+
+/** The log of calls. */
+export interface CallLog {
+  readonly ended: CallListener;
+  /** Logs what is held back. */
+  readonly flush: () => void;
 }
 
 function isRpc(method: string | undefined): boolean {

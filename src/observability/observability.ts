@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import type { ListCacheState } from "../services/inventory-list-cache.ts";
 import { CallMetrics, CallRate } from "./call-metrics.ts";
-import { type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
+import { type CallLog, type CallObserver, createCallLog, createCallObserver } from "./call-observer.ts";
 import {
   AttemptMetrics,
   addStreamMetrics,
@@ -43,6 +43,7 @@ export class Observability {
   readonly #metrics = new Metrics();
   readonly #calls: CallMetrics;
   readonly #rate: CallRate;
+  readonly #log: CallLog;
   #watchedStore: WatchedStore | undefined;
   #streams: (() => StreamCounts) | undefined;
   #webhooks: WebhookGauges | undefined;
@@ -59,7 +60,8 @@ export class Observability {
     this.streamLag = new StreamLagMetrics(this.#metrics);
     this.attempts = new AttemptMetrics(this.#metrics);
     addProcessMetrics(this.#metrics, version);
-    this.observer = createCallObserver([createCallLog(logger, () => tracing?.traceId()), this.#calls.ended]);
+    this.#log = createCallLog(logger, () => tracing?.traceId());
+    this.observer = createCallObserver([this.#log.ended, this.#calls.ended]);
   }
 
   /** Adds the metrics of a store: its keys, its size and its backups. */
@@ -119,6 +121,11 @@ export class Observability {
       store: this.#watchedStore as WatchedStore,
       nowMs: clock(),
     });
+  }
+
+  /** Logs the calls that are held back. */
+  flushLog(): void {
+    this.#log.flush();
   }
 
   close(): void {

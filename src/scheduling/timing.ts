@@ -24,39 +24,63 @@ export function throttle<T>(ms: number, take: (value: T) => void): (value: T) =>
   };
 }
 
+/** See `throttleAndCount`. */
+export interface CountingThrottle<T> {
+  readonly take: (value: T) => void;
+  /** Passes on at once what is held back. */
+  readonly flush: () => void;
+}
+
 /**
- * Like `throttle`, but for each key, and without losing count. When the interval ends, it calls `take` with the last
+ * Like `throttle`, but for each key, and without losing count. When the interval ends, it calls `pass` with the last
  * value held back and the number of the others. The timers keep no process alive.
  */
 export function throttleAndCount<T>(
   ms: number,
   keyOf: (value: T) => unknown,
-  take: (value: T, others: number) => void,
-): (value: T) => void {
-  /** What came since a value of the key was passed on. */
-  const waiting = new Map<unknown, { readonly last: T; readonly others: number } | undefined>();
+  pass: (value: T, others: number) => void,
+): CountingThrottle<T> {
+  /** The keys of which a value was passed on less than an interval ago. */
+  const intervals = new Map<unknown, Interval<T>>();
 
-  function pass(key: unknown, value: T, others: number): void {
-    waiting.set(key, undefined);
-    setTimeout(end, ms, key).unref();
-    take(value, others);
+  function start(key: unknown, value: T, others: number): void {
+    intervals.set(key, { timer: setTimeout(end, ms, key).unref(), held: undefined });
+    pass(value, others);
   }
 
   function end(key: unknown): void {
-    const ended = waiting.get(key);
-    waiting.delete(key);
-    if (ended !== undefined) {
-      pass(key, ended.last, ended.others);
+    const held = intervals.get(key)?.held;
+    intervals.delete(key);
+    if (held !== undefined) {
+      start(key, held.last, held.others);
     }
   }
 
-  return (value) => {
-    const key = keyOf(value);
-    if (waiting.has(key)) {
-      const former = waiting.get(key);
-      waiting.set(key, { last: value, others: former === undefined ? 0 : former.others + 1 });
-    } else {
-      pass(key, value, 0);
-    }
+  return {
+    take(value) {
+      const key = keyOf(value);
+      const interval = intervals.get(key);
+      if (interval === undefined) {
+        start(key, value, 0);
+      } else {
+        interval.held = { last: value, others: interval.held === undefined ? 0 : interval.held.others + 1 };
+      }
+    },
+    flush() {
+      const ended = [...intervals.values()];
+      intervals.clear();
+      for (const { timer, held } of ended) {
+        clearTimeout(timer);
+        if (held !== undefined) {
+          pass(held.last, held.others);
+        }
+      }
+    },
   };
+}
+
+interface Interval<T> {
+  readonly timer: NodeJS.Timeout;
+  /** What has come since. */
+  held: { readonly last: T; readonly others: number } | undefined;
 }

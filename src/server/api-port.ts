@@ -49,6 +49,11 @@ export async function openApiPort(
     observeLag: observability.streamLag.distributed,
     logger,
   });
+  // After the last call, and before the store is closed, which may hang.
+  life.resources.defer(() => {
+    api.flushLog();
+    observability.flushLog();
+  });
   observability.watchList(api.listCache);
   observability.watchStreams(api.streams);
   const serviceNames = apiServices.map(({ typeName }) => typeName);

@@ -80,23 +80,36 @@ export interface Api {
   readonly streams: () => KeyStreams["counts"];
   /** Loads what the first calls would otherwise wait for. */
   prepare(): Promise<unknown>;
+  /** Logs the failures that are held back. */
+  readonly flushLog: () => void;
 }
 
 /**
  * Logs why calls fail. While they fail with `UNAVAILABLE`, only one line in ten seconds tells of each reason: `unlogged`
  * counts the others.
  */
-export function createFailureReport(logger: Logger): (failure: Failure) => void {
+export function createFailureReport(logger: Logger): FailureReport {
   const log = ({ code, cause, requestId }: Failure, others: number) =>
     logger.error({ err: cause, code, requestId, ...(others > 0 && { unlogged: others }) }, "a call failed");
-  const logUnavailable = throttleAndCount(failureReportMs, ({ cause }) => (cause as Error | undefined)?.message, log);
-  return (failure) => (failure.code === "UNAVAILABLE" ? logUnavailable(failure) : log(failure, 0));
+  const unavailable = throttleAndCount(failureReportMs, ({ cause }) => (cause as Error | undefined)?.message, log);
+  return {
+    report: (failure) => (failure.code === "UNAVAILABLE" ? unavailable.take(failure) : log(failure, 0)),
+    flush: unavailable.flush,
+  };
+}
+
+/** The log of why calls fail. */
+export interface FailureReport {
+  readonly report: (failure: Failure) => void;
+  /** Logs what is held back. */
+  readonly flush: () => void;
 }
 
 /** Makes the API of a store. */
 export function createApi(options: ApiOptions): Api {
   const { store, logger, maxBodyBytes } = options;
-  const toError = createErrorReporter(createFailureReport(logger));
+  const failures = createFailureReport(logger);
+  const toError = createErrorReporter(failures.report);
   const { interceptors, streams, validation } = createInterceptors(options);
   const notFoundEndpoint = createNotFoundEndpoint(interceptors);
 
@@ -129,6 +142,7 @@ export function createApi(options: ApiOptions): Api {
     listCache: () => stock.listCache.state,
     streams: () => streams.counts,
     prepare: validation.prepare,
+    flushLog: failures.flush,
   };
 }
 

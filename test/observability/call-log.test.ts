@@ -10,7 +10,7 @@ function levelsOf(level: string, noted: Partial<CallRecord>): number[] {
   const logger = pino({ level }, { write: (line: string) => void lines.push(line) });
   const record = Object.assign(new CallRecord(), { isWhole: true, ...noted });
   const log = createCallLog(logger, () => undefined);
-  log({ record, requestId: "1", clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
+  log.ended({ record, requestId: "1", clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
   return lines.map((line) => (JSON.parse(line) as { level: number }).level);
 }
 
@@ -44,23 +44,24 @@ describe("while the store is away", () => {
   /** Logs of calls that fail. `take` returns the requests and the counts of the lines since it was last called. */
   const logs: Record<
     string,
-    () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[] }
+    () => { fail(requestId: string, code: "UNAVAILABLE" | "INTERNAL"): void; take(): string[]; flush(): void }
   > = {
     "the calls": () => {
       const [logger, take] = createLogger();
       const log = createCallLog(logger, () => undefined);
       return {
         take,
+        flush: log.flush,
         fail(requestId, code) {
           const record = Object.assign(new CallRecord(), { isWhole: true, code });
-          log({ record, requestId, clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
+          log.ended({ record, requestId, clientAddress: "127.0.0.1", path: "/v1/inventory" }, outcomeOf(record));
         },
       };
     },
     "their reasons": () => {
       const [logger, take] = createLogger();
-      const report = createFailureReport(logger);
-      return { take, fail: (requestId, code) => report({ code, cause: new Error("gone"), requestId }) };
+      const { report, flush } = createFailureReport(logger);
+      return { take, flush, fail: (requestId, code) => report({ code, cause: new Error("gone"), requestId }) };
     },
   };
 
@@ -95,9 +96,29 @@ describe("while the store is away", () => {
     expect(log.take()).toEqual(["g"]);
   });
 
+  it.each(Object.keys(logs))("the end of the server leaves none of %s uncounted", (name) => {
+    const log = (logs[name] as NonNullable<(typeof logs)[string]>)();
+    log.flush();
+    for (const requestId of ["a", "b", "c", "d"]) {
+      log.fail(requestId, "UNAVAILABLE");
+    }
+    expect(log.take()).toEqual(["a"]);
+    log.flush();
+    expect(log.take()).toEqual(["d, 2 unlogged"]);
+    log.flush();
+    vi.advanceTimersByTime(9_999);
+    log.fail("e", "UNAVAILABLE");
+    log.fail("f", "UNAVAILABLE");
+    expect(log.take()).toEqual(["e"]);
+    vi.advanceTimersByTime(9_999);
+    expect(log.take()).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(log.take()).toEqual(["f"]);
+  });
+
   it("a line in ten seconds tells of each reason", () => {
     const [logger, take] = createLogger();
-    const report = createFailureReport(logger);
+    const { report } = createFailureReport(logger);
     for (const requestId of ["a", "b"]) {
       for (const reason of ["gone", "full"]) {
         report({ code: "UNAVAILABLE", cause: new Error(reason), requestId: `${requestId}, ${reason}` });

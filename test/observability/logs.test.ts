@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { protocols, rest } from "../support/clients/protocols.ts";
 import { until } from "../support/deadline.ts";
+import { importFixture } from "../support/fixture.ts";
 import { createHttp1Client } from "../support/http.ts";
-import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
+import { type MintedKey, serve, startServer, type TestServer, TestStore } from "../support/server.ts";
 
 const secretName = "a-name-that-is-nobody's-business";
 
@@ -157,4 +159,30 @@ describe("the level", () => {
     expect(answer.status).toBe(400);
     expect(await readLevel()).toBe("debug");
   });
+});
+
+it("the stop of a server logs how many failures had no line", async () => {
+  const store = new TestStore();
+  onTestFinished(() => store.remove());
+  await importFixture(store.db);
+  const caller = await store.mintKey("--plan", "pro");
+  const driver = new Sqlite(store.db);
+  driver.exec("PRAGMA ignore_check_constraints = ON; UPDATE stock SET status = 'sole' WHERE pet_id = 3");
+  driver.close();
+  const failing = await serve(store);
+  onTestFinished(async () => void (await failing.end("SIGKILL")));
+  for (let count = 0; count < 4; count++) {
+    await failing.call(rest, "getInventory", { petId: 3n }, { key: caller.key });
+  }
+  await failing.end("SIGTERM");
+  const told = failing.log
+    .split("\n")
+    .filter((line) => line.includes("UNAVAILABLE"))
+    .map((line) => JSON.parse(line) as Line);
+  expect(told.map(({ msg, unlogged }) => [msg, unlogged])).toEqual([
+    ["a call failed", undefined],
+    ["call", undefined],
+    ["a call failed", 2],
+    ["call", 2],
+  ]);
 });
