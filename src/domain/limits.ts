@@ -140,7 +140,12 @@ export function decideAnonymous(window: Window | undefined, nowMs: number): Deci
   return { window: next, ...admitted([describeAnonymous(next, nowMs)]) };
 }
 
-function describeAnonymous(window: Window, nowMs: number) {
+/** What remains of a network's window, as a decision that charges nothing. */
+export function describeAnonymousLimits(window: Window | undefined, nowMs: number): RateLimitDecision {
+  return admitted([describeAnonymous(windowAt(window, minute.lengthMs, nowMs), nowMs)]);
+}
+
+function describeAnonymous(window: Window | undefined, nowMs: number) {
   return describeWindow(minute, window, { limit: anonymousLimit, nowMs });
 }
 

@@ -31,6 +31,8 @@ export interface RateLimiter {
     /** Decides on a request without a valid key by the client's address, and charges it. */
     decideNow(address: string): RateLimitDecision | undefined;
     decide(address: string): Promise<RateLimitDecision>;
+    /** Describes the limits of an address, and charges nothing. */
+    describe(address: string): Promise<RateLimitDecision>;
   };
 }
 
@@ -86,6 +88,13 @@ export function limitsInterceptor({ keys, anonymous }: RateLimiter): CallInterce
 
   function refuseAnonymous(call: Call, reason: unknown): Promise<never> {
     const { clientAddress } = call.exchange;
+    if (isUnavailable(reason)) {
+      // The key may be valid, so its requests do not count for the address.
+      return anonymous.describe(clientAddress).then((limits) => {
+        appendHeaderValues(call.answerHeader, limits);
+        throw reason;
+      });
+    }
     const decision = anonymous.decideNow(clientAddress);
     return decision === undefined
       ? anonymous.decide(clientAddress).then((asked) => refuse(call, asked, reason))
@@ -107,15 +116,8 @@ function proceedWithLimits(call: Call, limits: KeyLimits, next: CallHandler) {
   return next(call);
 }
 
-/**
- * Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. An unreachable store is
- * always the reason given: the key may be valid, so waiting for the address's limit would not help.
- */
+/** Rejects with the error of the limit if that refuses the request, and otherwise with `reason`. */
 function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promise<never> {
-  if (isUnavailable(reason)) {
-    appendHeaderValues(call.answerHeader, decision);
-    return Promise.reject(reason);
-  }
   appendLimits(call.answerHeader, decision);
   return Promise.reject(limitError(decision) ?? reason);
 }

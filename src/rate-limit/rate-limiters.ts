@@ -3,6 +3,7 @@ import {
   allowanceOf,
   decide,
   decideAnonymous,
+  describeAnonymousLimits,
   describeLimits,
   type KeyLimits,
   type RateLimitDecision,
@@ -82,6 +83,8 @@ export interface AnonymousRateLimiter {
   decideNow(address: string): RateLimitDecision;
   /** As `decideNow`: the counts are in memory, so there is nothing to wait for. */
   decide(address: string): Promise<RateLimitDecision>;
+  /** Describes the limits of an address, and charges nothing. */
+  describe(address: string): Promise<RateLimitDecision>;
 }
 
 /**
@@ -104,7 +107,11 @@ export function createAnonymousRateLimiter(
     decided?.(decision);
     return decision;
   }
-  return { decideNow, decide: async (address) => decideNow(address) };
+  return {
+    decideNow,
+    decide: async (address) => decideNow(address),
+    describe: async (address) => describeAnonymousLimits(windows.get(clientNetwork(address)), clock()),
+  };
 }
 
 /**

@@ -16,12 +16,21 @@ const refused: RateLimitDecision = {
   windows: [],
 };
 
+/** The same limit, before a request that charges nothing. */
+const described: RateLimitDecision = {
+  outcome: "admitted",
+  retryAfterSeconds: undefined,
+  headerValues: { limit: 300, remaining: 17, resetSeconds: 1_800_000_000 },
+  windows: [],
+};
+
 /** What a call without a valid key ends with, and the headers of its answer. */
 async function refusalOf(refusal: unknown): Promise<{ code: string; header: HeaderList }> {
   const contextValues = createContextValues().set(callerKey, { key: undefined, refusal });
   const header = new HeaderList();
   const call = { contextValues, answerHeader: header, exchange: { clientAddress: "192.0.2.1" } } as unknown as Call;
-  const limiter = { keys: {}, anonymous: { decideNow: () => refused } } as unknown as RateLimiter;
+  const anonymous = { decideNow: () => refused, describe: async () => described };
+  const limiter = { keys: {}, anonymous } as unknown as RateLimiter;
   const handle = limitsInterceptor(limiter).wrap(
     () => Promise.reject(new Error()),
     InventoryService.method.getInventory,
@@ -39,9 +48,10 @@ it("a caller without a valid key is refused by the limit of its address", async 
   expect(header.get("retry-after")).toBe("60");
 });
 
-it("a caller whose key cannot be looked up is told so, and not to wait for the limit of its address", async () => {
+it("a caller whose key cannot be looked up is told so, and its address is not charged", async () => {
   const { code, header } = await refusalOf(storeUnavailable(new Error("away")));
   expect(code).toBe("UNAVAILABLE");
   expect(header.has("retry-after")).toBe(false);
   expect(header.get("x-ratelimit-limit")).toBe("300");
+  expect(header.get("x-ratelimit-remaining")).toBe("17");
 });

@@ -152,3 +152,11 @@ it("counts strangers by their network, 300 a minute", () => {
   nowMs += 60_000;
   expect(limiter.decideNow("2001:db8::1").outcome).toBe("admitted");
 });
+
+it("describes the limit of strangers, and charges nothing", async () => {
+  const limiter = createAnonymousRateLimiter(() => 1_000_000);
+  const remaining = async () => (await limiter.describe("192.0.2.1")).headerValues.remaining;
+  expect([await remaining(), await remaining()]).toEqual([300, 300]);
+  limiter.decideNow("192.0.2.1");
+  expect([await remaining(), await remaining()]).toEqual([299, 299]);
+});

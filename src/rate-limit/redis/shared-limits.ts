@@ -4,6 +4,7 @@ import {
   anonymousLimit,
   decide,
   decideAnonymous,
+  describeAnonymousLimits,
   describeLimits,
   type KeyLimits,
   type RateLimitDecision,
@@ -196,6 +197,8 @@ interface SharedAnonymousRateLimiter {
    * server must not count by itself.
    */
   decide(address: string): Promise<RateLimitDecision>;
+  /** Describes the limits of an address, and charges nothing. Otherwise as `decide`. */
+  describe(address: string): Promise<RateLimitDecision>;
 }
 
 /** Creates a limiter whose counts Valkey keeps. `decided` is called with each decision. */
@@ -229,6 +232,9 @@ function createSharedAnonymousRateLimiter(
     windows.set(network, after);
     return answer;
   }
+  function describe(window: Window | undefined, nowMs: number) {
+    return { answer: describeAnonymousLimits(window, nowMs), after: window };
+  }
 
   return {
     decideNow(address) {
@@ -243,6 +249,13 @@ function createSharedAnonymousRateLimiter(
       const unanswered = () => counting.decideAlone(() => chargeAlone(network));
       return counting.link.isConnected
         ? questions.ask(network, () => windowOf(network), { charges: 1, apply: charge, unanswered })
+        : unanswered();
+    },
+    describe(address) {
+      const network = clientNetwork(address);
+      const unanswered = () => counting.decideAlone(() => describe(windows.get(network), clock.now()).answer);
+      return counting.link.isConnected
+        ? questions.ask(network, () => windowOf(network), { charges: 0, apply: describe, unanswered })
         : unanswered();
     },
   };

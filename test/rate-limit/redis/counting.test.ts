@@ -84,6 +84,15 @@ describe.runIf(hasRedis)("limits in Valkey (skipped without redis-server)", () =
     expect((await one.limits.anonymous.decide("192.0.2.77")).outcome).toBe("admitted");
   });
 
+  it("describe a network's count, and charge nothing", async () => {
+    const [one, other] = (await openLimits({}, {})) as [TestLimits, TestLimits];
+    const remaining = async (server: TestLimits) =>
+      (await server.limits.anonymous.describe("192.0.2.78")).headerValues.remaining;
+    expect([await remaining(one), await remaining(other)]).toEqual([300, 300]);
+    await one.limits.anonymous.decide("192.0.2.78");
+    expect([await remaining(one), await remaining(other)]).toEqual([299, 299]);
+  });
+
   it("go by Valkey's clock, though the servers' own are ten minutes apart", async () => {
     const [behind, ahead] = (await openLimits({ aheadMs: -300_000 }, { aheadMs: 300_000 })) as [TestLimits, TestLimits];
     const key = freshKey(20);
