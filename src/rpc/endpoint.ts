@@ -23,6 +23,7 @@ import {
   type MethodImplSpec,
   type ServiceImpl,
 } from "@connectrpc/connect";
+import { abortable } from "../scheduling/timing.ts";
 import type { Call, CallHandler, CallInterceptor } from "./call.ts";
 import { applyConnectInterceptor } from "./connect-interceptors.ts";
 import { MessageGroup, PreparedMessage } from "./prepared-message.ts";
@@ -133,12 +134,12 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
       const mustBeWhole = hasConnectInterceptor(options);
       const isRead = hasNoSideEffects(spec.method);
       return async (call) => {
-        const answering = spec.impl(call.message as Message, call);
         const { deadline } = call;
+        const answer = () => spec.impl(call.message as Message, call);
         // A write decides by itself at the deadline, because it may take effect later.
         const result: object = await (isRead && deadline !== undefined
-          ? untilAborted(deadline.signal, answering)
-          : answering);
+          ? abortable(async () => answer(), deadline.signal)
+          : answer());
         const { responseHeader: header, responseTrailer: trailer } = call;
         if (!(result instanceof PreparedMessage)) {
           return {
@@ -171,21 +172,6 @@ function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHan
 /** Whether the protos say that calls of the method change nothing. */
 export function hasNoSideEffects({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-}
-
-/** Waits for a result until the signal aborts, then rejects with its reason. */
-async function untilAborted<T>(signal: AbortSignal, result: T | Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  if (signal.aborted) {
-    abort();
-  }
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 function hasConnectInterceptor({ callInterceptors, messageInterceptors }: EndpointOptions): boolean {

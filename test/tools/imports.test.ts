@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "rate-limit": ["domain"],
   records: ["domain", "exact-json"],
   reference: ["domain", "gateway", "http", "interceptors"],
-  rpc: ["exact-json", "http"],
+  rpc: ["exact-json", "http", "scheduling"],
   scheduling: [],
   server: [
     "domain",

@@ -34,7 +34,7 @@ import type {
 } from "../../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
-import { abortable } from "../abortable.ts";
+import { abortable } from "../../scheduling/timing.ts";
 import { anyWriter, ChangeListener, countChanges, readChangeTokens, retireWriter } from "./change-tokens.ts";
 import { type Connection, sqlStateOf, uniqueViolation } from "./connection/connection.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";

@@ -29,7 +29,7 @@ import type {
 } from "../../domain/store.ts";
 import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook.ts";
 import { Lane } from "../../scheduling/lane.ts";
-import { abortable } from "../abortable.ts";
+import { abortable } from "../../scheduling/timing.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
 import { hasOutdated, listChanges } from "./history.ts";
