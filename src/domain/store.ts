@@ -168,7 +168,10 @@ export interface InventoryQuery extends ListQuery<PetStatus> {
 
 /** Who makes a write, and when. */
 export interface WriteContext {
-  /** Milliseconds since the Unix epoch. It is the time of the change, and holds that expire by then are over. */
+  /**
+   * Milliseconds since the Unix epoch. It is the time of the change, and holds that expire by then are over. In a server
+   * the change happens later if it has to wait.
+   */
   readonly nowMs: number;
   readonly keyId: string;
   readonly requestId: string;

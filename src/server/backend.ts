@@ -74,6 +74,7 @@ function openStoreFile(
   life.resources.defer(() => lock.release());
   const store = openSqliteStore(config.db, {
     lock,
+    datesWrites: true,
     migrating(done, total) {
       migrating?.(done, total);
       if (done === total) {

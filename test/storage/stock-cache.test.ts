@@ -53,7 +53,7 @@ class Writing {
   constructor(file: string) {
     this.connection = openDatabase(file);
     closeAtEnd(this.connection);
-    this.#groups = new GroupWriter(this.connection, new FileIdentity(file), 6);
+    this.#groups = new GroupWriter(this.connection, new FileIdentity(file), { mostUnapplied: 6 });
   }
 
   commit(commands: Parameters<GroupWriter["commit"]>[0], tasks: readonly Task[] = []): void {

@@ -59,7 +59,7 @@ class Store {
     const connection = openDatabase(this.file);
     onTestFinished(() => connection.close());
     this.#writing = connection;
-    return new GroupWriter(connection, new FileIdentity(this.file), mostUnapplied);
+    return new GroupWriter(connection, new FileIdentity(this.file), { mostUnapplied });
   }
 
   /** Commits a group that sets quantities no pet has had; with tasks that change nothing. */

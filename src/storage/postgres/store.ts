@@ -120,6 +120,8 @@ export class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #groups: GroupWriter;
   #listener: ChangeListener | undefined;
+  /** The database's clock, once a server is registered. */
+  #clock: (() => number) | undefined;
   /** The id of this store object: under it changes are counted, and a server is registered. */
   readonly #writer = randomUUID();
   readonly #batches = new Lane({
@@ -146,7 +148,7 @@ export class PostgresStore implements Store {
   constructor(address: DatabaseAddress, { committed }: PostgresStoreOptions) {
     this.#address = address;
     this.#pool = new Pool(address);
-    this.#groups = new GroupWriter(address, { writer: this.#writer, committed });
+    this.#groups = new GroupWriter(address, { writer: this.#writer, committed, clock: () => this.#clock?.() ?? 0 });
   }
 
   listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
@@ -387,8 +389,11 @@ export class PostgresStore implements Store {
   }
 
   /** Throws `DatabaseError` while another server uses the store, and one of the two must be the only one. */
-  registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
-    return registerServer(this.#pool, { id: this.#writer, shown: this.#address.shown }, options);
+  async registerServer(options: RegistrationOptions): Promise<ServerRegistration> {
+    const server = { id: this.#writer, shown: this.#address.shown };
+    const registration = await registerServer(this.#pool, server, options);
+    this.#clock = registration.clock;
+    return registration;
   }
 
   async close(): Promise<void> {

@@ -56,8 +56,9 @@ export interface SqliteWriterOptions extends WriterOptions {
 
 /** Opens a store in a SQLite file, which is created or migrated first. Throws `StoreFileError`. */
 export function openSqliteStore(file: string, options: DatabaseOptions & SqliteWriterOptions = {}): SqliteStore {
-  const { busyTimeoutMs, committed, ended, writesDirectly } = options;
-  return new SqliteStore(prepareDatabase(file, options), { busyTimeoutMs, committed, ended, writesDirectly });
+  const { busyTimeoutMs, committed, ended, datesWrites, writesDirectly } = options;
+  const writer = { busyTimeoutMs, committed, ended, datesWrites, writesDirectly };
+  return new SqliteStore(prepareDatabase(file, options), writer);
 }
 
 /**

@@ -30,6 +30,9 @@ const groupTimeoutMs = 5_000;
  */
 const patienceMs = 2_000;
 
+/** A group that has waited longer for the lock of the head, in milliseconds, is judged by the time at which it has it. */
+const mostLockWaitMs = 100;
+
 /** How often a group is tried again after a conflict or a lost connection. */
 const maxRetries = 5;
 
@@ -62,6 +65,8 @@ interface Group {
 export interface GroupWriterOptions {
   /** The writer under which changes are counted: see `ChangeCount`. */
   readonly writer: string;
+  /** The clock of the store. Writes that have waited happen when they are written. */
+  readonly clock: () => number;
   /** Hears of each group that has been committed. */
   readonly committed?: ((group: CommittedGroup) => void) | undefined;
 }
@@ -250,8 +255,9 @@ export class GroupWriter {
       return undefined;
     }
     const begunAtMs = performance.now();
+    const nowMs = this.#timeOf(tasks);
     const set = await this.#head.advance(head, tasks.length, () =>
-      attempt.writePlain(head, () => writePlainChanges(connection, tasks, { head, isAhead }, count)),
+      attempt.writePlain(head, () => writePlainChanges(connection, { tasks, nowMs }, { head, isAhead }, count)),
     );
     await former;
     if (set === undefined) {
@@ -267,10 +273,12 @@ export class GroupWriter {
     const begun = connection.command("BEGIN");
     begun.catch(() => {});
     try {
-      const set = await readWorkingSet(
-        connection,
-        waiters.map(({ task }) => task),
-      );
+      const tasks = waiters.map(({ task }) => task);
+      let set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
+      if (this.#timeOf(tasks) - set.nowMs > mostLockWaitMs) {
+        // Holds may have expired while the group waited for the lock, which it has now.
+        set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
+      }
       await begun;
       attempt.assertUnwritten(set.head);
       this.#head.noteFound(set.head, attempt.isTurnedDown);
@@ -286,6 +294,11 @@ export class GroupWriter {
       }
       throw error;
     }
+  }
+
+  /** When a group's writes happen that are written now: no write happens before it has arrived. */
+  #timeOf(tasks: readonly StockWriteTask<unknown>[]): number {
+    return Math.max(this.#options.clock(), ...tasks.map(({ context }) => context.nowMs));
   }
 
   async #connect(deadline: number): Promise<Connection> {

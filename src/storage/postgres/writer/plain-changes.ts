@@ -16,6 +16,13 @@ export interface ExpectedHead {
 /** A write that is one change of stock, and names neither a version nor an idempotency key. */
 export type PlainTask = StockWriteTask<unknown> & { readonly plain: StockCommand };
 
+/** Plain changes that are written together. */
+export interface PlainGroup {
+  readonly tasks: readonly PlainTask[];
+  /** When they happen. */
+  readonly nowMs: number;
+}
+
 /** Whether all writes of a group are plain, and of different pets. */
 export function isPlainGroup(tasks: readonly StockWriteTask<unknown>[]): tasks is readonly PlainTask[] {
   return (
@@ -32,7 +39,7 @@ export function isPlainGroup(tasks: readonly StockWriteTask<unknown>[]): tasks i
  */
 export async function writePlainChanges(
   connection: Queryable,
-  tasks: readonly PlainTask[],
+  { tasks, nowMs }: PlainGroup,
   { head, isAhead }: ExpectedHead,
   { writer, notifies }: ChangeCount,
 ): Promise<WorkingSet | undefined> {
@@ -48,7 +55,7 @@ export async function writePlainChanges(
     commands.map(({ reference }) => reference ?? null),
     contexts.map(({ keyId }) => keyId),
     contexts.map(({ requestId }) => requestId),
-    contexts.map(({ nowMs }) => nowMs),
+    nowMs,
     tasks.length,
     head.revision,
     head.holdPosition,
@@ -60,7 +67,6 @@ export async function writePlainChanges(
   if (rows.length === 0) {
     return undefined;
   }
-  const nowMs = Math.max(...contexts.map((context) => context.nowMs));
   const none = { holds: [], overdue: new Map(), records: new Map() };
   return new WorkingSet({ nowMs, head, stocks: rows.map(stockFromRow), ...none });
 }
@@ -80,12 +86,11 @@ export async function writePlainChanges(
  */
 const statement = `
   WITH asked AS (
-    SELECT place, asked.pet_id, kind, reason, reference, key_id, request_id, at_ms,
+    SELECT place, asked.pet_id, kind, reason, reference, key_id, request_id,
       stock.quantity AS before, CASE kind WHEN 'set' THEN amount ELSE stock.quantity + amount END AS after,
       stock.revision, stock.held, stock.status
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::bigint[])
-      WITH ORDINALITY AS asked (pet_id, kind, amount, least, reason, reference, key_id, request_id, at_ms, place)
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[])
+      WITH ORDINALITY AS asked (pet_id, kind, amount, least, reason, reference, key_id, request_id, place)
       JOIN stock ON stock.pet_id = asked.pet_id
     WHERE kind = 'set'
       OR ((stock.held = 0 OR least < 0) AND stock.quantity::numeric + amount BETWEEN least AND ${maxInt64})
@@ -101,7 +106,7 @@ const statement = `
   ), noted AS (
     INSERT INTO changes
       (revision, pet_id, before, after, kind, reason, reference, key_id, request_id, occurred_at_ms)
-    SELECT former + place, pet_id, before, after, kind, reason, reference, key_id, request_id, at_ms
+    SELECT former + place, pet_id, before, after, kind, reason, reference, key_id, request_id, $9::bigint
     FROM advanced CROSS JOIN asked
   ), counted AS (
     INSERT INTO change_counts AS known (writer, topic, count) SELECT $14, 'stock', $10 FROM advanced

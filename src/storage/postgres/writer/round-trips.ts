@@ -26,14 +26,14 @@ export async function lockHead(connection: Queryable): Promise<Head> {
 }
 
 /**
- * Locks the head row, and reads the rows that the writes of a group need, in one round trip. To be called in a
- * transaction.
+ * Locks the head row, and reads the rows that the writes of a group need at `nowMs`, in one round trip. To be called in
+ * a transaction.
  */
 export async function readWorkingSet(
   connection: Connection,
   tasks: readonly StockWriteTask<unknown>[],
+  nowMs: number,
 ): Promise<WorkingSet> {
-  const nowMs = Math.max(...tasks.map(({ context }) => context.nowMs));
   const needs = tasks.map((task) => task.needs);
   const holdIds = needs.flatMap((need) => need.holdIds);
   const [head, stocks, holds, overdue, records] = await Promise.all([

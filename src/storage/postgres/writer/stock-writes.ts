@@ -6,7 +6,6 @@ import {
   type Hold,
   type HoldEnding,
   type HoldRequest,
-  type HoldRequirement,
   holdAt,
   holdStateAt,
 } from "../../../domain/hold.ts";
@@ -83,17 +82,17 @@ export function changeStockInBatch(
 /** Throws `PET_NOT_FOUND` and `INSUFFICIENT_STOCK`. */
 export function createHold(request: HoldRequest, context: WriteContext): StockWriteTask<Hold> {
   const { holdId, petId, quantity, ttlMs, reference } = request;
-  const { nowMs, keyId } = context;
   return {
     context,
     needs: { petIds: [petId], petIdsNeedingHolds: [petId], holdIds: [] },
     run: (set) =>
       runIdempotently(set, context, () => {
         const stock = set.stockOf(petId);
-        const held = stock && findStillHeld(set, stock, { nowMs, heldAtMost: stock.quantity - quantity });
+        const held = stock && findStillHeld(set, stock, stock.quantity - quantity);
         assertHoldable(request, stock, held ?? 0n);
-        const times = { createdAtMs: nowMs, expiresAtMs: nowMs + ttlMs };
-        return holdOnly(set.addHold({ id: holdId, petId, quantity, reference, state: "held", ...times, keyId }), nowMs);
+        const times = { createdAtMs: set.nowMs, expiresAtMs: set.nowMs + ttlMs };
+        const { keyId } = context;
+        return holdNow(set, set.addHold({ id: holdId, petId, quantity, reference, state: "held", ...times, keyId }));
       }),
   };
 }
@@ -105,10 +104,10 @@ export function commitHold(ending: HoldEnding, context: WriteContext): StockWrit
     if (stock === undefined) {
       throw holdNotFound();
     }
-    const quantity = decideCommit(hold, stock, context.nowMs);
+    const quantity = decideCommit(hold, stock, set.nowMs);
     if (quantity !== undefined) {
       const { reason, reference = hold.reference } = ending;
-      set.endHold(hold.petId, hold, { state: "committed", endedAtMs: context.nowMs });
+      set.endHold(hold.petId, hold, { state: "committed", endedAtMs: set.nowMs });
       set.writeStock(set.stockOf(hold.petId) as StoredStock, { kind: "hold", quantity, reason, reference }, context);
     }
   });
@@ -117,8 +116,8 @@ export function commitHold(ending: HoldEnding, context: WriteContext): StockWrit
 /** Throws `HOLD_NOT_FOUND` and `HOLD_ENDED`. */
 export function releaseHold(ending: HoldEnding, context: WriteContext): StockWriteTask<Hold> {
   return endingOf(ending, context, (set, hold) => {
-    if (decideRelease(hold, context.nowMs)) {
-      set.endHold(hold.petId, hold, { state: "released", endedAtMs: context.nowMs });
+    if (decideRelease(hold, set.nowMs)) {
+      set.endHold(hold.petId, hold, { state: "released", endedAtMs: set.nowMs });
     }
   });
 }
@@ -135,11 +134,11 @@ function endingOf(
       runIdempotently(set, context, () => {
         const hold = findHold(set, holdId);
         // A hold that was once found to be over stays over.
-        if (hold.state === "held" && holdStateAt(hold, context.nowMs) !== "held") {
+        if (hold.state === "held" && holdStateAt(hold, set.nowMs) !== "held") {
           noteExpiredHold(set, hold.petId, hold);
         }
         end(set, hold);
-        return holdOnly(findHold(set, holdId), context.nowMs);
+        return holdNow(set, findHold(set, holdId));
       }),
   };
 }
@@ -153,9 +152,9 @@ function findHold(set: WorkingSet, id: string): ListedHold {
   return hold;
 }
 
-function holdOnly(listed: ListedHold, nowMs: number): Hold {
+function holdNow(set: WorkingSet, listed: ListedHold): Hold {
   const { position: _, ...hold } = listed;
-  return holdAt(hold, nowMs);
+  return holdAt(hold, set.nowMs);
 }
 
 function needsOf(commands: readonly StockCommand[]): Needs {
@@ -178,10 +177,7 @@ type Done = Extract<BatchOutcome, { readonly outcome: "done" }>;
 
 function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext): Done | StockRefusal {
   const stock = set.stockOf(command.petId);
-  const held =
-    stock && dependsOnHolds(command)
-      ? findStillHeld(set, stock, { nowMs: context.nowMs, heldAtMost: stock.quantity + command.delta })
-      : 0n;
+  const held = stock && dependsOnHolds(command) ? findStillHeld(set, stock, stock.quantity + command.delta) : 0n;
   const decision = decideStock(command, stock, held);
   if (decision.outcome !== "done") {
     return decision;
@@ -200,12 +196,13 @@ function carryOut(set: WorkingSet, command: StockCommand, context: WriteContext)
  */
 
 /**
- * Returns the sum of a pet's holds that are not over. Notes the oldest holds that are over, which the group has read.
- * Notes those that it has not read only where the write cannot be granted otherwise.
+ * Returns the sum of a pet's holds that are not over. The write is granted where that is no more than `heldAtMost`.
+ * Notes the oldest holds that are over, which the group has read. Notes those that it has not read only where the write
+ * cannot be granted otherwise.
  */
-function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, { nowMs, heldAtMost }: HoldRequirement): bigint {
+function findStillHeld(set: WorkingSet, { petId, held }: StoredStock, heldAtMost: bigint): bigint {
   const { oldest, rest } = set.overdueOf(petId);
-  const over = oldest.filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
+  const over = oldest.filter(({ expiresAtMs }) => expiresAtMs <= set.nowMs);
   const known = over.reduce((sum, { quantity }) => sum + quantity, 0n);
   const stillHeld = held - known - rest;
   for (const hold of over) {
@@ -229,16 +226,16 @@ function noteExpiredHold(set: WorkingSet, petId: bigint, hold: OpenHold): void {
  * Does a write once. If it was done before under the same idempotency key, returns the result of that time. An error of
  * `work` is not remembered. Throws `IDEMPOTENCY_KEY_REUSED`.
  */
-function runIdempotently<T>(set: WorkingSet, { keyId, nowMs, idempotency }: WriteContext, work: () => T): Written<T> {
+function runIdempotently<T>(set: WorkingSet, { keyId, idempotency }: WriteContext, work: () => T): Written<T> {
   if (idempotency === undefined) {
     return { value: work(), isReplayed: false };
   }
   const record = set.recordOf(keyId, idempotency.key);
-  if (record !== undefined && isReplay(record, idempotency, nowMs)) {
+  if (record !== undefined && isReplay(record, idempotency, set.nowMs)) {
     return { value: parseResult(record.result), isReplayed: true };
   }
   const value = work();
   const { key, fingerprint } = idempotency;
-  set.remember({ keyId, key, fingerprint, result: writeResult(value), createdAtMs: nowMs });
+  set.remember({ keyId, key, fingerprint, result: writeResult(value), createdAtMs: set.nowMs });
   return { value, isReplayed: false };
 }

@@ -53,7 +53,7 @@ export interface HoldEnd {
 
 /** What a group has read under the lock of the head. */
 export interface GroupRows {
-  /** The latest time of the group's writes. */
+  /** The time of the group: all its writes happen then. */
   readonly nowMs: number;
   readonly head: Head;
   readonly stocks: Iterable<{ petId: bigint; quantity: bigint; revision: bigint; held: bigint; status: PetStatus }>;
@@ -132,7 +132,7 @@ export class WorkingSet {
   writeStock(
     stock: StoredStock,
     { kind, quantity, reason, reference }: StockWrite,
-    context: WriteContext,
+    { keyId, requestId }: WriteContext,
   ): StoredStock {
     const revision = this.#head.revision + 1n;
     this.#setHead({ ...this.#head, revision });
@@ -144,9 +144,9 @@ export class WorkingSet {
       kind,
       reason,
       reference,
-      keyId: context.keyId,
-      requestId: context.requestId,
-      occurredAtMs: context.nowMs,
+      keyId,
+      requestId,
+      occurredAtMs: this.nowMs,
     });
     const written = { ...stock, quantity, version: versionOf(this.lineage, revision) };
     this.#setStock(written);

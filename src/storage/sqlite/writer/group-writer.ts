@@ -16,7 +16,7 @@ import {
 import { type Failure, type Outcome, resultOrRefusal, toFailure } from "./outcome.ts";
 import { StockApplier } from "./stock-applier.ts";
 import { type CommandResult, changeStock } from "./stock-commands.ts";
-import { type CommittedWrites, type Task, writeCounters, writes } from "./writes.ts";
+import { type CommittedWrites, dated, datedArgs, type Task, writeCounters, writes } from "./writes.ts";
 
 /** The result of a committed group, for the serving thread. */
 export interface WrittenGroup {
@@ -34,6 +34,14 @@ const closingSteps = 64;
 /** How many pets' changes are applied in each of them: some 10 ms. */
 const appliedPerClosingStep = 4_096;
 
+/** How a group is written. */
+export interface GroupWriterOptions {
+  /** See `StockApplier`. */
+  readonly mostUnapplied?: number | undefined;
+  /** The clock by which writes happen that have waited. Without it each happens at the time that it names. */
+  readonly clock?: (() => number) | undefined;
+}
+
 /** Runs a part of a group: all commands or one of them, or a task. */
 type RunPart = <T>(run: () => T) => T | Failure;
 
@@ -41,14 +49,15 @@ type RunPart = <T>(run: () => T) => T | Failure;
 export class GroupWriter {
   readonly #connection: Connection;
   readonly #file: FileIdentity;
+  readonly #clock: (() => number) | undefined;
   readonly #changes: ChangeTracker;
   readonly #applier: StockApplier;
   readonly #cache: StockCache;
 
-  /** See `StockApplier` for `mostUnapplied`. */
-  constructor(connection: Connection, file: FileIdentity, mostUnapplied?: number) {
+  constructor(connection: Connection, file: FileIdentity, { mostUnapplied, clock }: GroupWriterOptions = {}) {
     this.#connection = connection;
     this.#file = file;
+    this.#clock = clock;
     this.#changes = new ChangeTracker(connection);
     this.#applier = new StockApplier(connection, mostUnapplied);
     this.#cache = stockCacheOf(connection);
@@ -183,9 +192,11 @@ export class GroupWriter {
     const petIds = commands.map(({ command }) => command.petId);
     const stockWrites = new StockWrites(connection, petIds);
     const { heldChanges } = this.#cache;
-    const results = commands.map(({ command, context }) =>
-      resultOrRefusal(() => toResult(changeStock(command, { connection, writes: stockWrites, context }))),
-    );
+    const leastMs = this.#clock?.() ?? 0;
+    const results = commands.map(({ command, context }) => {
+      const setting = { connection, writes: stockWrites, context: dated(context, leastMs) };
+      return resultOrRefusal(() => toResult(changeStock(command, setting)));
+    });
     stockWrites.flush();
     if (this.#cache.heldChanges > heldChanges) {
       // Holds were stored as expired, maybe for a command that was refused.
@@ -207,7 +218,8 @@ export class GroupWriter {
     }
     const write = writes[task.name] as (connection: Connection, ...args: readonly unknown[]) => unknown;
     counters.add(writeCounters[task.name]);
-    return resultOrRefusal(() => ({ value: write(this.#connection, ...task.args) }));
+    const args = datedArgs(task.name, task.args, this.#clock?.() ?? 0);
+    return resultOrRefusal(() => ({ value: write(this.#connection, ...args) }));
   }
 }
 

@@ -11,6 +11,8 @@ import type { GroupOutcome, Task } from "./writes.ts";
 export interface WriterThreadData {
   readonly path: string;
   readonly options: ConnectionOptions;
+  /** See `WriterOptions`. */
+  readonly datesWrites: boolean;
   /** The memory of the queue that commands come by. */
   readonly commands: SharedArrayBuffer;
 }
@@ -18,9 +20,9 @@ export interface WriterThreadData {
 /** What the thread is told: to look at the queue of commands, to do another task, or to end. */
 export type WriterMessage = "wake" | Task | "close";
 
-const { path, options, commands: memory } = workerData as WriterThreadData;
+const { path, options, datesWrites, commands: memory } = workerData as WriterThreadData;
 const connection = openDatabase(path, options);
-const groups = new GroupWriter(connection, new FileIdentity(path));
+const groups = new GroupWriter(connection, new FileIdentity(path), { clock: datesWrites ? Date.now : undefined });
 const queue = new CommandQueue(memory);
 const port = parentPort as MessagePort;
 

@@ -39,6 +39,11 @@ interface CommandWaiter extends Waiter<Written<StockEntry>> {
 
 /** How a writer writes. */
 export interface WriterOptions extends ConnectionOptions {
+  /**
+   * Whether writes that have waited happen when they are written, by the machine's clock. Otherwise each happens at the
+   * time that it names.
+   */
+  readonly datesWrites?: boolean | undefined;
   /** Hears of each group that has been committed. */
   readonly committed?: ((group: CommittedGroup) => void) | undefined;
   /** Hears that the thread has ended by itself: a bug, since no failure of the medium ends it. */
@@ -54,6 +59,7 @@ export interface WriterOptions extends ConnectionOptions {
 export class Writer implements StoreWriter {
   readonly #path: string;
   readonly #options: ConnectionOptions;
+  readonly #datesWrites: boolean;
   readonly #committed: WriterOptions["committed"];
   readonly #ended: WriterOptions["ended"];
   #thread: Worker | undefined;
@@ -64,9 +70,10 @@ export class Writer implements StoreWriter {
   #willWake = false;
   readonly #listeners: ((changes: CommittedChanges) => void)[] = [];
 
-  constructor(path: string, { committed, ended, ...options }: WriterOptions) {
+  constructor(path: string, { committed, ended, datesWrites = false, ...options }: WriterOptions) {
     this.#path = path;
     this.#options = options;
+    this.#datesWrites = datesWrites;
     this.#committed = committed;
     this.#ended = ended;
   }
@@ -149,7 +156,12 @@ export class Writer implements StoreWriter {
   #start(): Worker {
     // TypeScript in a checkout, JavaScript in the package.
     const file = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
-    const workerData: WriterThreadData = { path: this.#path, options: this.#options, commands: this.#queue.memory };
+    const workerData: WriterThreadData = {
+      path: this.#path,
+      options: this.#options,
+      datesWrites: this.#datesWrites,
+      commands: this.#queue.memory,
+    };
     // Without the process's own flags: with `--input-type` the thread would not start.
     const thread = new Worker(file, { workerData, execArgv: [] });
     thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));

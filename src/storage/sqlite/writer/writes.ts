@@ -17,22 +17,21 @@ import {
 import type { Failure, Outcome } from "./outcome.ts";
 import { changeStockInBatch, changeStockOrThrow } from "./stock-commands.ts";
 
+/** The writes of callers. Their last argument is a `WriteContext`. */
+const writesOfCallers = { changeStockOrThrow, changeStockInBatch, createHold, commitHold, releaseHold };
+
 /**
  * The writes that the writer thread can do, besides commands. Each write is atomic by itself, because the writes of a
  * group share one transaction.
  */
 export const writes = {
+  ...writesOfCallers,
   createKey,
   rotateKey,
   revokeKey,
   unbanKey,
   updateKey,
   saveUsage,
-  changeStockOrThrow,
-  changeStockInBatch,
-  createHold,
-  commitHold,
-  releaseHold,
   deleteOutdated,
   createWebhook,
   deleteWebhook,
@@ -77,6 +76,16 @@ export type WriteArgs<Name extends keyof Writes> =
 export type Task =
   | { readonly name: keyof Writes; readonly args: readonly unknown[] }
   | { readonly name: "changeTokens" };
+
+/** The arguments of a write, which happens no earlier than `leastMs`. */
+export function datedArgs(name: keyof Writes, args: readonly unknown[], leastMs: number): readonly unknown[] {
+  return name in writesOfCallers ? [...args.slice(0, -1), dated(args.at(-1) as WriteContext, leastMs)] : args;
+}
+
+/** The context of a write that happens no earlier than `leastMs`. */
+export function dated(context: WriteContext, leastMs: number): WriteContext {
+  return context.nowMs < leastMs ? { ...context, nowMs: leastMs } : context;
+}
 
 /** Does the writes of a store. A promise resolves when its write is on disk. It may reject with `UNAVAILABLE`. */
 export interface StoreWriter {
