@@ -32,7 +32,7 @@ const copied = [
 ];
 
 /** The files that the source reads. `lib/` has them in the same folders. */
-const read = ["gen/openapi.json", "src/cli/demo", "src/reference/assets", "src/reference/chapters"];
+const read = ["gen/openapi.json", "src/reference/assets", "src/reference/chapters"];
 
 rmSync(output, { recursive: true, force: true });
 const { output: chunks } = await build({

@@ -1,5 +1,5 @@
 import { type EventEmitter, once } from "node:events";
-import { type AddressInfo, isIPv6 } from "node:net";
+import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { type DestinationStream, type Logger, pino } from "pino";
 import manifest from "../../package.json" with { type: "json" };
@@ -81,7 +81,7 @@ export class AdjustableLevel {
 
 /** Where a port is reached, such as `http://127.0.0.1:8080`. */
 export function portUrl(scheme: string, host: string, { port }: AddressInfo): string {
-  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** How many bytes may wait for a reader that takes none of them. Further lines are dropped. */

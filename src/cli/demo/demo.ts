@@ -1,7 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { join } from "node:path";
-import type { Imports } from "../../domain/import.ts";
 import { drawBase62, hashSecret, type Key, mintSecret, newKey } from "../../domain/key.ts";
 import type { Store } from "../../domain/store.ts";
 import { withExclusiveStore } from "../store.ts";
@@ -22,20 +19,9 @@ async function importSamples(store: Store): Promise<void> {
   if ((await store.countPets()) > 0) {
     return;
   }
-  await store.importAll(await readSamples(), Date.now());
-}
-
-/** Reads the pets and orders of a demo. Only the first demo of a store loads what reads them. */
-async function readSamples(): Promise<Imports> {
-  const [{ orderRecord, petRecord }, { readRecords }] = await Promise.all([
-    import("../../records/record-format.ts"),
-    import("../../records/records.ts"),
-  ]);
-  const open = (name: string) => createReadStream(join(import.meta.dirname, name));
-  return {
-    pets: readRecords(open("pets.csv"), "csv", petRecord),
-    orders: readRecords(open("orders.csv"), "csv", orderRecord),
-  };
+  // Only the first demo of a store needs them.
+  const { sampleOrders, samplePets } = await import("./samples.ts");
+  await store.importAll({ pets: samplePets, orders: sampleOrders }, Date.now());
 }
 
 // The ids of other keys never begin with this, because they have no second underscore.
