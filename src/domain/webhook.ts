@@ -80,6 +80,9 @@ export const [firstWaitMs, longestWaitMs] = [5_000, 3_600_000];
 /** After how long a failing webhook is paused, in milliseconds. Source: docs/contract.md#webhooks */
 export const pausedAfterMs = 3 * 24 * 3_600_000;
 
+/** How many failed attempts a pause takes: as many as this time has with the longest waits. */
+const attemptsBeforePause = pausedAfterMs / longestWaitMs;
+
 /** Draws the id of a new webhook: `whk_` and 16 base62 characters. */
 export function mintWebhookId(randomBytes: RandomBytes): string {
   return `whk_${drawBase62(16, randomBytes)}`;
@@ -140,7 +143,10 @@ export function msUntilAttempt({ nextAttemptAtMs = 0 }: WebhookProgress, nowMs: 
   return ms > longestWaitMs ? 0 : Math.max(0, ms);
 }
 
-/** Whether a webhook has failed for so long that it is paused. */
-export function hasFailedTooLong({ failingSinceMs }: WebhookProgress, nowMs: number): boolean {
-  return failingSinceMs !== undefined && nowMs - failingSinceMs >= pausedAfterMs;
+/**
+ * Whether a webhook has failed for so long that it is paused. Time alone does not tell: while no server runs, there are
+ * no attempts.
+ */
+export function hasFailedTooLong({ failures, failingSinceMs }: WebhookProgress, nowMs: number): boolean {
+  return failures >= attemptsBeforePause && failingSinceMs !== undefined && nowMs - failingSinceMs >= pausedAfterMs;
 }

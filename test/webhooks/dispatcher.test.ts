@@ -378,6 +378,31 @@ describe("a receiver that fails", () => {
     await time.settle();
     expect(received.slice(attempts).map(({ id }) => id)).toEqual([received[0]?.id]);
   });
+
+  it("is not paused for the days in which no server ran", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a" }));
+    behave = async () => ({ status: 500, retryAfter: undefined });
+    start();
+    await time.settle();
+    await dispatcher?.close();
+    await time.pass(80 * hour);
+    expect(received.length).toBe(1);
+    start();
+    await time.pass(30 * hour);
+    expect([received.length > 40, pauses]).toEqual([true, []]);
+    await time.pass(50 * hour);
+    expect(pauses).toEqual(["failures"]);
+  });
+
+  it("is paused after 3 days where it asks for the longest wait each time", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a" }));
+    behave = async () => ({ status: 503, retryAfter: "3600" });
+    start();
+    await time.pass(72 * hour - minute);
+    expect(pauses).toEqual([]);
+    await time.pass(2 * minute);
+    expect(pauses).toEqual(["failures"]);
+  });
 });
 
 describe("a webhook", () => {
