@@ -1,5 +1,9 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, startPetstore } from "../../support/petstore.ts";
@@ -8,6 +12,8 @@ import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { freePort } from "../../support/redis-server.ts";
 
 const password = "geheim";
+
+const minutesFromNow = (timeMs: number) => Math.round((timeMs - Date.now()) / 60_000) + 0;
 
 describe("--database", () => {
   it.each([
@@ -51,6 +57,14 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
     return petstore([...args, "--database", database.url]);
   }
 
+  /** Runs commands on a machine whose clock is ten minutes ahead of that of the database. */
+  function onMachineAhead() {
+    const clock = join(createFolder(), "clock.mjs");
+    writeFileSync(clock, "const now = Date.now; Date.now = () => now() + 600_000;");
+    const env = { NODE_OPTIONS: `--import=file://${clock}` };
+    return (...args: readonly string[]) => petstore([...args, "--database", database.url], { env });
+  }
+
   it("needs a store, which import, keys create and serve make", async () => {
     expect(await run("keys", "list")).toMatchObject({ code: 1, stderr: expect.stringContaining("no such store") });
     const file = join(createFolder(), "pets.csv");
@@ -67,15 +81,28 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
   });
 
   it("goes by the clock of the database, not by that of its own machine", async () => {
-    const clock = join(createFolder(), "clock.mjs");
-    writeFileSync(clock, "const now = Date.now; Date.now = () => now() + 600_000;");
-    const env = { NODE_OPTIONS: `--import=file://${clock}` };
-    const runAhead = (...args: readonly string[]) => petstore([...args, "--json", "--database", database.url], { env });
-    const { id } = JSON.parse((await runAhead("keys", "create", "--plan", "free", "--expires-in", "1h")).stdout);
-    expect((await runAhead("keys", "rotate", id, "--grace", "1m")).code).toBe(0);
+    const runAhead = onMachineAhead();
+    const { id } = JSON.parse((await runAhead("keys", "create", "--plan", "free", "--expires-in", "1h", "--json")).stdout);
+    expect((await runAhead("keys", "rotate", id, "--grace", "1m", "--json")).code).toBe(0);
     const shown = JSON.parse((await run("keys", "show", id, "--json")).stdout);
-    const fromNow = (time: string) => Math.round((Date.parse(time) - Date.now()) / 60_000) + 0;
-    expect([shown.createdAt, shown.expiresAt, shown.oldSecrets[0].expiresAt].map(fromNow)).toEqual([0, 60, 1]);
+    const times = [shown.createdAt, shown.expiresAt, shown.oldSecrets[0].expiresAt];
+    expect(times.map((time) => minutesFromNow(Date.parse(time)))).toEqual([0, 60, 1]);
+  });
+
+  it("signs a test of a webhook by the clock of the database", async () => {
+    const times: number[] = [];
+    const receiver = createServer((message, response) => {
+      void text(message).then((body) => {
+        times.push(Number(message.headers["webhook-timestamp"]) * 1_000, Date.parse(JSON.parse(body).timestamp));
+        response.writeHead(204).end();
+      });
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void receiver.close().closeAllConnections());
+    await once(receiver, "listening");
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const { id } = JSON.parse((await run("webhooks", "create", "--url", url, "--json")).stdout);
+    expect(await onMachineAhead()("webhooks", "test", id, "--allow-private")).toMatchObject({ code: 0, stderr: "" });
+    expect(times.map(minutesFromNow)).toEqual([0, 0]);
   });
 
   it.each(["backup", "restore"])("%s names PostgreSQL's own tools", async (command) => {
