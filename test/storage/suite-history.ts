@@ -132,6 +132,17 @@ export function describeHistory(open: OpenStore): void {
         );
       }),
     );
+
+    it(
+      "has no statuses: the inventory as it was has the present ones, which the filter goes by",
+      withStore(open, async ({ store }) => {
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 5n, status: "available" })] }, 0);
+        await store.importAll({ pets: [createPet({ id: 1n, quantity: 9n, status: "sold" })] }, 0);
+        const query = { ...everything, asOf: 1n };
+        expect(await store.listInventory(query)).toEqual([{ petId: 1n, quantity: 5n, status: "sold" }]);
+        expect(await store.listInventory({ ...query, statuses: ["available"] })).toEqual([]);
+      }),
+    );
   });
 
   describe("what is past its time", () => {
