@@ -81,7 +81,11 @@ describe("import and export", () => {
 
   it("write only the header for an empty store", async () => {
     const cwd = createFiles({ "pets.csv": petColumns });
-    await petstore(["import", "pets.csv"], { cwd });
+    expect(await petstore(["import", "pets.csv"], { cwd })).toEqual({
+      code: 0,
+      stdout: "imported 0 pets\n",
+      stderr: "petstore: created a new store, data/petstore.db\n",
+    });
     expect(await exported(cwd)).toBe(petColumns);
     expect(await exported(cwd, "--orders")).toBe(orderColumns);
   });
