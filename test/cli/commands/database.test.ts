@@ -82,7 +82,9 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
 
   it("goes by the clock of the database, not by that of its own machine", async () => {
     const runAhead = onMachineAhead();
-    const { id } = JSON.parse((await runAhead("keys", "create", "--plan", "free", "--expires-in", "1h", "--json")).stdout);
+    const { id } = JSON.parse(
+      (await runAhead("keys", "create", "--plan", "free", "--expires-in", "1h", "--json")).stdout,
+    );
     expect((await runAhead("keys", "rotate", id, "--grace", "1m", "--json")).code).toBe(0);
     const shown = JSON.parse((await run("keys", "show", id, "--json")).stdout);
     const times = [shown.createdAt, shown.expiresAt, shown.oldSecrets[0].expiresAt];
@@ -97,7 +99,7 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
         response.writeHead(204).end();
       });
     }).listen(0, "127.0.0.1");
-    onTestFinished(() => void receiver.close().closeAllConnections());
+    onTestFinished(() => receiver.close().closeAllConnections());
     await once(receiver, "listening");
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const { id } = JSON.parse((await run("webhooks", "create", "--url", url, "--json")).stdout);
