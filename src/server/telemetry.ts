@@ -1,9 +1,11 @@
 import { type EventEmitter, once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { resolve } from "node:path";
 import { Writable } from "node:stream";
 import { type DestinationStream, type Logger, pino } from "pino";
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
+import { isPostgresUrl } from "../domain/store.ts";
 import { Observability } from "../observability/observability.ts";
 import { startTracing, type Tracing } from "../observability/tracing.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";
@@ -34,7 +36,7 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
   const services = [...apiServices, ...toolServices];
   const observability = new Observability({
     version,
-    db: maskCredentials(config.db),
+    db: shownStore(config.db),
     services,
     logger,
     tracing,
@@ -45,6 +47,12 @@ export async function startTelemetry(config: ServerConfig, life: ServerLife): Pr
     logger.error({ err: reason }, "a connection could not be accepted"),
   );
   return { logger, level: new AdjustableLevel(logger, config.logLevel), observability, tracing, reportAcceptError };
+}
+
+/** Where the store is, as anybody may read it: the whole path of a file, or the URL of a database without its password. */
+function shownStore(db: string): string {
+  const shown = maskCredentials(db);
+  return isPostgresUrl(db) ? shown : resolve(shown);
 }
 
 /** The level of a logger, which can be switched to `debug` and back. */

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { Command } from "commander";
 import { isPostgresUrl, type RegisteredServer } from "../../domain/store.ts";
 import { Failure } from "../failure.ts";
@@ -37,17 +38,22 @@ export function addStatus(program: Command): void {
       if (isAbout && isPostgresUrl(settingValue(command, "db"))) {
         await printServers(command, options);
       } else {
-        if (isAbout) {
-          refuseMissingFile(command);
-        }
-        await printServer(command, options);
+        await printServer(command, options, isAbout ? namedFile(command) : undefined);
       }
     });
   addSettings(status, ["opsHost", "opsPort"]);
 }
 
-async function printServer(command: Command, { opsUrl = localOpsUrl(command), json }: StatusOptions): Promise<void> {
+/** Throws a `Failure` if `file` is given and the server serves another store. */
+async function printServer(
+  command: Command,
+  { opsUrl = localOpsUrl(command), json }: StatusOptions,
+  file: string | undefined,
+): Promise<void> {
   const answer = await fetchStatus(opsUrl);
+  if (file !== undefined && isOtherStore(answer.db.path, file)) {
+    throw new Failure(`the server at ${opsUrl} serves another store: ${answer.db.path}`);
+  }
   process.stdout.write(json ? `${printableJson(answer)}\n` : formatStatus(answer, Date.now()));
 }
 
@@ -71,20 +77,41 @@ function isAboutStore(command: Command, { opsUrl }: StatusOptions): boolean {
 }
 
 /**
- * Throws a `Failure` if a flag names a file that is not there: what answers would be the server of another store.
- * Variables and the file of settings are those of the server. It may run in another folder, or as another user.
+ * The file of the store that a flag names. Variables and the file of settings are those of the server: it may run in
+ * another folder, or as another user. Throws a `Failure` if the file is not there, as what answers would be the server
+ * of another store.
  */
-function refuseMissingFile(command: Command): void {
+function namedFile(command: Command): string | undefined {
+  if (sourceOf(command, "db").kind !== "flag") {
+    return undefined;
+  }
   const file = settingValue(command, "db");
-  if (sourceOf(command, "db").kind === "flag" && isMissing(file)) {
+  if (isMissing(file)) {
     throw new Failure(`${file}: there is no such store`);
   }
+  return file;
 }
 
 /** A file in a folder that cannot be read is not known to be missing. */
 function isMissing(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether what a server serves is certainly not this file. An older server may tell a path that is relative to its own
+ * folder, and a server in a container one that this machine does not have.
+ */
+function isOtherStore(served: string, file: string): boolean {
+  if (!isAbsolute(served)) {
+    return isPostgresUrl(served);
+  }
+  try {
+    const [theirs, ours] = [statSync(served, { bigint: true }), statSync(file, { bigint: true })];
+    return theirs.dev !== ours.dev || theirs.ino !== ours.ino;
   } catch {
     return false;
   }
@@ -198,7 +225,7 @@ were killed. Where --ops-url, --ops-host or --ops-port is given in the same way
 as --database, or in a stronger one, the operator port is asked.
 
 With --db FILE the operator port is asked, too. A file that does not exist is an
-error.
+error, and so is a server that serves another store.
 
 Examples:
   $ petstore status

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
 import type { ServerStatus } from "../../../src/cli/ops-client.ts";
 import { createFolder } from "../../support/folder.ts";
-import { petstore } from "../../support/petstore.ts";
+import { petstore, startPetstore } from "../../support/petstore.ts";
 import { petstoreHere } from "../../support/petstore-here.ts";
 import { startServer } from "../../support/server.ts";
 
@@ -165,8 +165,54 @@ it("asks no server about a store that is missing, unless the operator port is gi
   expect((await run([], { ...ofPort, PETSTORE_DB: "missing.db" })).code).toBe(0);
   writeFileSync(join(cwd, "petstore.yaml"), `db: missing.db\nops-port: ${port}\n`);
   expect((await run(["--config", "petstore.yaml"])).code).toBe(0);
-  writeFileSync(join(cwd, "there.db"), "");
-  expect((await run(["--db", "there.db"], ofPort)).code).toBe(0);
+});
+
+it.for<[what: string, path: string, isOther: boolean]>([
+  ["another file", "other.db", true],
+  ["a database", "postgres://db.example/petstore", true],
+  ["the file", "own.db", false],
+  ["the file by another name", "link.db", false],
+  ["a file that this machine does not have, as in a container", "missing.db", false],
+])("tells of a server of another store than that of --db: %s", async ([, path, isOther]) => {
+  const cwd = createFolder();
+  for (const name of ["own.db", "other.db"]) {
+    writeFileSync(join(cwd, name), "");
+  }
+  symlinkSync("own.db", join(cwd, "link.db"));
+  const served = path.includes(":") ? path : join(cwd, path);
+  const opsUrl = await serveText(JSON.stringify({ ...status, db: { path: served } }));
+  const env = { PETSTORE_OPS_PORT: new URL(opsUrl).port };
+  const run = (args: string[], more = {}) => petstoreHere(["status", ...args], { cwd, env: { ...env, ...more } });
+  const stderr = `petstore: the server at ${opsUrl} serves another store: ${served}\n`;
+  for (const args of [
+    ["--db", "own.db"],
+    ["--database", "sqlite:own.db", "--json"],
+  ]) {
+    expect(await run(args)).toMatchObject(isOther ? { code: 1, stdout: "", stderr } : { code: 0, stderr: "" });
+  }
+  // The operator port is given in the same way, or the store is that of a server's own settings.
+  expect((await run(["--db", "own.db", "--ops-url", opsUrl])).code).toBe(0);
+  expect((await run([], { PETSTORE_DB: "own.db" })).code).toBe(0);
+});
+
+it("does not judge the relative path of an older server", async () => {
+  const cwd = createFolder();
+  for (const name of ["own.db", "other.db"]) {
+    writeFileSync(join(cwd, name), "");
+  }
+  const { port } = new URL(await serveText(JSON.stringify({ ...status, db: { path: "other.db" } })));
+  const env = { PETSTORE_OPS_PORT: port };
+  expect((await petstoreHere(["status", "--db", "own.db"], { cwd, env })).code).toBe(0);
+});
+
+it("shows the whole path of the file that a server serves", async () => {
+  const cwd = realpathSync(createFolder());
+  const server = startPetstore(["serve", "--db", "own.db", "--port", "0", "--ops-port", "0"], { cwd });
+  onTestFinished(async () => void (await server.end("SIGTERM")));
+  await server.nextLine();
+  const opsUrl = /http:\S+/.exec((await server.nextLine()) ?? "")?.[0] ?? "";
+  const { stdout } = await petstoreHere(["status", "--ops-url", opsUrl, "--json"]);
+  expect(JSON.parse(stdout).db.path).toBe(join(cwd, "own.db"));
 });
 
 it("asks on a port that browsers block", async () => {
