@@ -49,11 +49,6 @@ export async function openApiPort(
     observeLag: observability.streamLag.distributed,
     logger,
   });
-  // After the last call, and before the store is closed, which may hang.
-  life.resources.defer(() => {
-    api.flushLog();
-    observability.flushLog();
-  });
   observability.watchList(api.listCache);
   observability.watchStreams(api.streams);
   const serviceNames = apiServices.map(({ typeName }) => typeName);
@@ -79,7 +74,12 @@ export async function openApiPort(
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),
     ),
   });
-  life.resources.defer(() => listener.close(life.grace.leftMs));
+  life.endAtStop(async () => {
+    await listener.close(life.grace.leftMs);
+    // After the last call, and before the server waits for the store, which may hang.
+    api.flushLog();
+    observability.flushLog();
+  });
   return { url: ownUrl(), prepare: () => api.prepare() };
 }
 

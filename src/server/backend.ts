@@ -45,17 +45,17 @@ export async function openBackend(
   const { resources, clock } = life;
   observability.watchStore(store);
 
-  const limits = await openLimits(config, life, telemetry, store);
-
+  const { close: closeLimits, ...limits } = await openLimits(config, life, telemetry, store);
   const externalChanges = watchExternalChanges(store);
-  resources.defer(() => externalChanges.close());
+  // Both may wait for the store, and neither for the other.
+  resources.defer(async () => void (await Promise.all([externalChanges.close(), closeLimits()])));
 
   const { historyRetentionMs } = config;
   const reportUndeleted = throttle(failureReportMs, (reason) =>
     logger.error({ err: reason }, "old changes of stock could not be deleted; the server tries again"),
   );
   const housekeeping = startHousekeeping({ store, historyRetentionMs, clock, report: reportUndeleted });
-  resources.defer(() => housekeeping.close());
+  life.endAtStop(() => housekeeping.close());
   return {
     store,
     keys: createKeyCache(store, externalChanges, store.listServers === undefined ? Infinity : maxSilenceMs),
@@ -123,27 +123,36 @@ interface Limits {
   canCountLimits(): boolean;
 }
 
+interface OpenedLimits extends Limits {
+  /** Counts no more, and resolves when the store has all counts. */
+  close(): Promise<void>;
+}
+
 /**
  * Opens the limits, which are counted in memory or by Valkey. Rejects with `UnusableValkeyError` for a server that
  * cannot be used.
  */
-async function openLimits(config: ServerConfig, life: ServerLife, telemetry: Telemetry, store: Store): Promise<Limits> {
+async function openLimits(
+  config: ServerConfig,
+  { clock }: ServerLife,
+  telemetry: Telemetry,
+  store: Store,
+): Promise<OpenedLimits> {
   const report = throttle(failureReportMs, (reason) =>
     telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
   );
-  const { clock, resources } = life;
   const { decided } = telemetry.observability.limits;
   const options: LimiterOptions = { store, clock, decided, report };
   if (config.limits !== inMemory) {
-    return await openSharedLimits(config, life, telemetry, options);
+    return await openSharedLimits(config, telemetry, options);
   }
   const keys = createKeyRateLimiter({ store, clock, decided, report });
-  resources.defer(() => keys.close());
   return {
     limiter: { keys, anonymous: createAnonymousRateLimiter(clock, decided) },
     noteDeprecatedCall: (key, method) => keys.noteDeprecatedCall(key, method),
     streamPlaces: undefined,
     canCountLimits: () => true,
+    close: () => keys.close(),
   };
 }
 
@@ -151,10 +160,9 @@ type LimiterOptions = Pick<SharedLimitsOptions, "store" | "clock" | "decided" | 
 
 async function openSharedLimits(
   { limits: url, limitsFallback }: ServerConfig,
-  { resources }: ServerLife,
   { observability, logger }: Telemetry,
   options: LimiterOptions,
-): Promise<Limits> {
+): Promise<OpenedLimits> {
   const { sharedLimits } = observability;
   // The client of Valkey is loaded only if Valkey counts: it takes as much memory as a fifth of the server.
   const redis = await import("../rate-limit/redis/shared-limits.ts");
@@ -188,12 +196,12 @@ async function openSharedLimits(
       roundTrip: sharedLimits.roundTrip,
     },
   });
-  resources.defer(() => shared.close());
   sharedLimits.attach({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
   return {
     limiter: shared,
     noteDeprecatedCall: (key, method) => shared.keys.noteDeprecatedCall(key, method),
     streamPlaces: shared.places,
     canCountLimits: () => isFallbackLocal || shared.isConnected,
+    close: () => shared.close(),
   };
 }

@@ -40,6 +40,21 @@ export class ServerLife {
     this.#stopping.abort();
   }
 
+  /**
+   * Has a part end as soon as the server is told to stop: such parts end at the same time. What was opened before a part
+   * is released after its end.
+   */
+  endAtStop(end: () => Promise<void>): void {
+    let ending: Promise<void> | undefined;
+    const endOnce = () => {
+      ending ??= end();
+      return ending;
+    };
+    // The resources tell of a failure.
+    this.stopping.addEventListener("abort", () => void endOnce().catch(() => {}));
+    this.resources.defer(endOnce);
+  }
+
   /** To be called when the server cannot go on. */
   break(): void {
     this.#broken.abort();

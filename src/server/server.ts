@@ -1,5 +1,5 @@
 import { maskCredentials } from "../domain/masking.ts";
-import type { ReportProgress } from "../domain/store.ts";
+import { isPostgresUrl, type ReportProgress } from "../domain/store.ts";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { openApiPort } from "./api-port.ts";
 import { openBackend } from "./backend.ts";
@@ -17,6 +17,12 @@ const lastSaveMs = 3_000;
 /** How long the last line of the log may take, in milliseconds. */
 const lastLineMs = 1_000;
 
+/**
+ * How a server has stopped: everything is released, or the store has not answered in time. For a disk a thread waits
+ * without any limit, so that the process has to be killed.
+ */
+export type StopOutcome = "released" | "database silent" | "disk silent";
+
 /** A server that takes requests. */
 export interface RunningServer {
   /** Where the API is, such as `http://127.0.0.1:8080`. */
@@ -33,11 +39,8 @@ export interface RunningServer {
   switchDebug(): void;
   /** Logs that a signal ends the process, although calls are running. */
   abandon(signal: string): void;
-  /**
-   * Lets running calls finish, and releases all that is held. Resolves to false if the disk does not respond: then a
-   * thread waits for it, without any limit, and the process has to be killed.
-   */
-  stop(): Promise<boolean>;
+  /** Lets running calls finish, and releases all that is held. */
+  stop(): Promise<StopOutcome>;
 }
 
 /**
@@ -74,20 +77,27 @@ export async function startServer(config: ServerConfig, migrating?: ReportProgre
       const isReleased = await settlesWithin(life.grace.leftMs + lastSaveMs, resources.disposeAsync());
       // Until now it has told that the server is not ready.
       ops.close();
-      await logStop(telemetry, isReleased);
-      return isReleased;
+      const silent = isPostgresUrl(config.db) ? "database silent" : "disk silent";
+      const outcome = isReleased ? "released" : silent;
+      await logStop(telemetry, outcome);
+      return outcome;
     },
   };
 }
 
-async function logStop({ logger }: Telemetry, isReleased: boolean): Promise<void> {
-  if (isReleased) {
-    logger.info("the server has stopped");
-    return;
+async function logStop({ logger }: Telemetry, outcome: StopOutcome): Promise<void> {
+  switch (outcome) {
+    case "released":
+      logger.info("the server has stopped");
+      break;
+    case "database silent":
+      logger.fatal("the server exits, although its database does not answer: the last counters may be lost");
+      break;
+    case "disk silent":
+      logger.fatal(
+        "the server exits, although its disk does not respond: the last counters, and perhaps updates, are lost",
+      );
+      // The process is killed next, and with it the lines that are not yet written.
+      await settlesWithin(lastLineMs, written(logger));
   }
-  logger.fatal(
-    "the server exits, although its disk does not respond: the last counters, and perhaps updates, are lost",
-  );
-  // The process is killed next, and with it the lines that are not yet written.
-  await settlesWithin(lastLineMs, written(logger));
 }

@@ -14,13 +14,14 @@ import { restJson } from "./rest-json.ts";
 import type { ServerLife } from "./server-life.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is closed. */
+/** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is told to stop. */
 export function startWebhooks(
   config: ServerConfig,
-  { clock, resources }: ServerLife,
+  life: ServerLife,
   { observability, logger }: Telemetry,
   { store, externalChanges }: Backend,
 ): void {
+  const { clock } = life;
   const reportStore = throttle(failureReportMs, (reason) =>
     logger.error({ err: reason }, "the store of the webhooks failed; the server tries again"),
   );
@@ -51,7 +52,7 @@ export function startWebhooks(
     report: reportStore,
   });
   observability.watchWebhooks(() => dispatcher.workers);
-  resources.defer(() => dispatcher.close());
+  life.endAtStop(() => dispatcher.close());
 }
 
 /** Writes changes in the JSON of REST. */

@@ -74,10 +74,9 @@ export class WebhookDispatcher {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#renewal);
-    await this.#loading;
     clearTimeout(this.#expiry);
     this.#endAll();
-    await Promise.all(this.#endings);
+    await Promise.all([this.#loading, ...this.#endings]);
     // Claims that stay run out by themselves.
     await this.#options.store.releaseWebhooks().catch(this.#options.report);
   }
@@ -106,6 +105,9 @@ export class WebhookDispatcher {
     }
     const askedAtMs = performance.now();
     const webhooks = await this.#options.store.claimWebhooks();
+    if (this.#isClosed) {
+      return;
+    }
     const mayHaveChanged = this.#mayHaveChanged;
     this.#mayHaveChanged = false;
     this.#expireIn(this.#options.store.webhookClaimMs - (performance.now() - askedAtMs));

@@ -70,12 +70,13 @@ async function serveUntilStopped(running: RunningServer, { signals, announcement
     void warmUp(running);
     await once(end, "abort");
   }
-  if (!(await running.stop())) {
+  const outcome = await running.stop();
+  if (outcome === "disk silent") {
     // An exit would wait for the thread that waits for the disk.
     process.kill(process.pid, "SIGKILL");
   }
   // Nothing that is left may keep the process alive.
-  process.exit(running.broken.aborted ? 1 : 0);
+  process.exit(outcome === "released" && !running.broken.aborted ? 0 : 1);
 }
 
 /** Loads what the first calls would wait for, and frees the memory that the start has used, some 40 MB. */
