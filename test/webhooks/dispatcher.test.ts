@@ -559,11 +559,14 @@ describe("a webhook", () => {
 describe("a webhook of a store that servers share", () => {
   /** A store whose claims last for half a second, while `claimed` has their webhooks. */
   class SharedStore extends MemoryStore {
-    override readonly webhookClaimMs = 500;
+    override webhookClaimMs = 500;
     claimed: readonly string[] = ["whk_a"];
     isAway = false;
+    /** What claims wait for. */
+    answers: Promise<void> = Promise.resolve();
 
     override async claimWebhooks(): Promise<Webhook[]> {
+      await this.answers;
       if (this.isAway) {
         throw new Error("the database is away");
       }
@@ -612,6 +615,31 @@ describe("a webhook of a store that servers share", () => {
     expect(received).toEqual([]);
     shared.isAway = false;
     await expect.poll(() => received.map(({ revisions }) => revisions)).toEqual([[3n]]);
+  });
+
+  it("is no longer delivered to at the end, although a claim is under way", async () => {
+    // No claim runs out meanwhile.
+    shared.webhookClaimMs = Infinity;
+    const aborted = Promise.withResolvers<void>();
+    behave = ({ signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener("abort", () => {
+          aborted.resolve();
+          reject(new Error("aborted"));
+        }),
+      );
+    start();
+    await change(1);
+    await expect.poll(() => received).toHaveLength(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    shared.answers = promise;
+    reload();
+    await time.settle();
+    const closed = dispatcher?.close();
+    await aborted.promise;
+    resolve();
+    await closed;
+    expect([namesOf(dispatcher?.workers), shared.claimed]).toEqual([[], []]);
   });
 
   it("is left to others at the end", async () => {
