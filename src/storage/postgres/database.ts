@@ -5,7 +5,10 @@ import { migrate, readSchemaVersion, schemaVersion } from "./migrations.ts";
 /** The `server_version_num` of the oldest supported version of PostgreSQL. */
 const leastVersion = 150_000;
 
-/** How long the first connection may take, in milliseconds. A database out of reach is refused within 12 s. */
+/**
+ * How long the first connection may take, in milliseconds, and what it asks of the database first. A database out of
+ * reach is refused within 12 s.
+ */
 export const reachTimeoutMs = 8_000;
 
 export interface PrepareOptions {
@@ -20,18 +23,32 @@ export interface PrepareOptions {
  * nothing then.
  */
 export async function prepareDatabase(address: DatabaseAddress, options: PrepareOptions = {}): Promise<void> {
-  const version = await withConnection(address, async (connection) => {
+  const present = await lookInto(address, async (connection) => {
     await assertSupported(connection, address);
-    const present = await identify(connection, address);
-    if (present === 0 && options.ifMissing === "refuse") {
-      throw new DatabaseError(`${address.shown}: there is no such store`);
-    }
-    await migrate(connection, present);
-    return present;
+    return identify(connection, address);
   });
-  if (version === 0) {
+  if (present === 0 && options.ifMissing === "refuse") {
+    throw new DatabaseError(`${address.shown}: there is no such store`);
+  }
+  if (present < schemaVersion) {
+    await withConnection(address, migrate);
+  }
+  if (present === 0) {
     options.created?.();
   }
+}
+
+/** Opens a connection for some reads that take a moment. Throws `DatabaseError`, also where they take longer. */
+export function lookInto<T>(address: DatabaseAddress, look: (connection: Connection) => Promise<T>): Promise<T> {
+  const deadline = performance.now() + reachTimeoutMs;
+  return withConnection(address, async (connection) => {
+    const timer = setTimeout(() => connection.cut(), deadline - performance.now());
+    try {
+      return await look(connection);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
 }
 
 /** Opens a connection for some work. Throws `DatabaseError`. */

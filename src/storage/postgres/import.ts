@@ -14,7 +14,7 @@ import { anyWriter, countChanges } from "./change-tokens.ts";
 import { Connection, fromDriverError, importLock, type Queryable } from "./connection/connection.ts";
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
-import { identify, type PrepareOptions, withConnection } from "./database.ts";
+import { identify, lookInto, type PrepareOptions } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
@@ -48,7 +48,7 @@ export async function previewImportInto(
   { ifMissing = "create" }: Pick<PrepareOptions, "ifMissing"> = {},
 ): Promise<ImportResult> {
   const address = parseDatabaseUrl(url);
-  const version = await withConnection(address, (connection) => identify(connection, address));
+  const version = await lookInto(address, (connection) => identify(connection, address));
   if (version === 0 && ifMissing === "refuse") {
     throw new DatabaseError(`${address.shown}: there is no such store`);
   }

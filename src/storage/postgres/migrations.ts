@@ -192,10 +192,7 @@ const migrations: readonly string[] = [
 export const schemaVersion = migrations.length;
 
 /** Brings a database to the present schema, in one transaction. Other migrations of the database wait meanwhile. */
-export async function migrate(connection: Connection, present: number): Promise<void> {
-  if (present >= schemaVersion) {
-    return;
-  }
+export async function migrate(connection: Connection): Promise<void> {
   await connection.transaction(() => migrateAlone(connection));
 }
 

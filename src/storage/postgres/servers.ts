@@ -4,7 +4,7 @@ import { retireForgottenWriters } from "./change-tokens.ts";
 import { type Connection, type Queryable, registrationLock, type Value } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import type { Pool } from "./connection/pool.ts";
-import { identify, withConnection } from "./database.ts";
+import { identify, lookInto } from "./database.ts";
 
 /** How often a server sends a heartbeat, in milliseconds. */
 const heartbeatMs = 1_000;
@@ -54,7 +54,7 @@ export async function findLivingServer(connection: Queryable): Promise<Registere
  */
 export function listServersAt(url: string): Promise<RegisteredServer[]> {
   const address = parseDatabaseUrl(url);
-  return withConnection(address, async (connection) => {
+  return lookInto(address, async (connection) => {
     if ((await identify(connection, address)) === 0) {
       throw new DatabaseError(`${address.shown}: there is no such store`);
     }

@@ -4,6 +4,7 @@ import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { guarded, owner } from "../../support/postgres/cluster.ts";
 import { clusterPort, createDatabase, runSql, urlOf } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { DatabaseProxy } from "../../support/postgres/proxy.ts";
 
 /** A database of this test's own. */
 async function ownDatabase(...statements: readonly string[]): Promise<string> {
@@ -80,6 +81,20 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
     const { port } = silent.address() as { port: number };
     const startedAt = performance.now();
     await expect(openPostgresStore(urlOf(port, "petstore"))).rejects.toThrow(/cannot be reached/);
+    expect(performance.now() - startedAt).toBeLessThan(12_000);
+  });
+
+  it.each([
+    ["lets a connection in", "server_version_num"],
+    ["says what it is", "petstore_schema"],
+  ])("that %s and then hangs, within 12 s", async (_, statement) => {
+    const url = new URL(await ownDatabase());
+    const proxy = await DatabaseProxy.start(Number(url.port));
+    onTestFinished(() => proxy.close());
+    proxy.decide = (bytes) => (bytes.includes(statement) ? "hold" : "pass");
+    url.port = String(proxy.port);
+    const startedAt = performance.now();
+    await expect(openPostgresStore(url.href)).rejects.toThrow(/cannot be reached/);
     expect(performance.now() - startedAt).toBeLessThan(12_000);
   });
 
