@@ -1,3 +1,6 @@
+import { setTimeout } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
+
 /** The signals that stop a server, and the exit codes when one of them ends the process at once. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
@@ -7,6 +10,9 @@ const stopSignals = Object.keys(exitCodes) as StopSignal[];
 
 // With Ctrl-C a signal comes twice: from the terminal, and a moment later from npm. What comes so soon is ignored.
 const repeatedSignalMs = 500;
+
+/** How long a thread may take to answer before only SIGKILL ends the process, in milliseconds. */
+const threadAnswerMs = 1_000;
 
 /** A server that signals act on. */
 interface SignalledServer {
@@ -25,6 +31,8 @@ export class ServerSignals {
   #firstSignalAtMs: number | undefined;
   #server: SignalledServer | undefined;
   #willSwitchDebug = false;
+  #isExiting = false;
+  readonly #threads = new Set<Worker>();
   readonly #listeners = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
 
   constructor() {
@@ -39,6 +47,10 @@ export class ServerSignals {
     for (const [signal, listener] of this.#listeners) {
       process.on(signal, listener);
     }
+    process.on("worker", (thread) => {
+      this.#threads.add(thread);
+      thread.once("exit", () => this.#threads.delete(thread));
+    });
   }
 
   /** Aborted by the first signal that stops a server. A second one ends the process. */
@@ -67,11 +79,23 @@ export class ServerSignals {
   #end(signal: StopSignal): void {
     const nowMs = performance.now();
     this.#firstSignalAtMs ??= nowMs;
-    if (nowMs - this.#firstSignalAtMs > repeatedSignalMs) {
+    if (nowMs - this.#firstSignalAtMs <= repeatedSignalMs) {
+      this.#stop.abort(signal);
+    } else if (!this.#isExiting) {
+      this.#isExiting = true;
       this.#server?.abandon(signal);
-      process.exit(exitCodes[signal]);
+      void this.#exit(exitCodes[signal]);
     }
-    this.#stop.abort(signal);
+  }
+
+  /** Exits, which waits for the end of all threads. One that waits for a disk cannot end: then only SIGKILL helps. */
+  async #exit(code: number): Promise<void> {
+    const answers = [...this.#threads].map((thread) => thread.getHeapStatistics());
+    const haveAnswered = Promise.allSettled(answers).then(() => true);
+    if (!(await Promise.race([haveAnswered, setTimeout(threadAnswerMs, false)]))) {
+      process.kill(process.pid, "SIGKILL");
+    }
+    process.exit(code);
   }
 
   get #firstSignal(): StopSignal | undefined {
