@@ -147,17 +147,13 @@ async function write(connection: Queryable, clock: DatabaseClock, sql: string, .
 
 function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerRegistration {
   const { countsAlone, replaced, clock } = options;
-  let isSending = false;
+  let sending: Promise<void> | undefined;
   /** After a long silence the server's row was deleted, maybe by a server that counts limits alone. */
   async function registerAgain(): Promise<boolean> {
     const rival = await pool.transaction((connection) => tryToRegister(connection, id, options));
     return rival === undefined;
   }
   async function sendHeartbeat(): Promise<void> {
-    if (isSending) {
-      return;
-    }
-    isSending = true;
     try {
       const isKnown = await write(pool, clock, `UPDATE servers SET last_seen_at = clock_timestamp() WHERE id = $1`, id);
       if (!isKnown && (countsAlone || !(await registerAgain()))) {
@@ -166,16 +162,20 @@ function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerR
       }
     } catch {
       // The database cannot be reached. The next heartbeat tries again.
-    } finally {
-      isSending = false;
     }
   }
-  const timer = setInterval(() => void sendHeartbeat(), heartbeatMs);
+  const timer = setInterval(() => {
+    sending ??= sendHeartbeat().finally(() => {
+      sending = undefined;
+    });
+  }, heartbeatMs);
   return {
     id,
     clock: clock.now,
     async release() {
       clearInterval(timer);
+      // A heartbeat after the deletion would find that the server is gone.
+      await sending;
       await pool.query(`DELETE FROM servers WHERE id = $1`, id).catch(() => {});
     },
   };

@@ -1,8 +1,10 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RegistrationOptions } from "../../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
 import { notifyIntervalMs } from "../../../src/storage/postgres/change-tokens.ts";
+import type { Pool } from "../../../src/storage/postgres/connection/pool.ts";
+import { registerServer } from "../../../src/storage/postgres/servers.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
 import { borrowDatabase, runSql, type TestDatabase } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
@@ -275,4 +277,35 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
       expect(await two.getAvailability(petId, 0)).toMatchObject({ quantity: count, held: 0n, available: count });
     }
   });
+});
+
+it("takes no heartbeat that is under way at the end for a sign that another server has taken its place", async () => {
+  const heartbeat = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  // A database that deals with a heartbeat late.
+  const pool = {
+    transaction: async () => undefined,
+    async query(sql: string) {
+      const [verb = ""] = sql.split(" ");
+      asked.push(verb);
+      if (verb === "UPDATE") {
+        await heartbeat.promise;
+        return asked.includes("DELETE") ? [] : [{ shown_ms: Date.now() }];
+      }
+      return [];
+    },
+  };
+  const replaced = vi.fn();
+  const registration = await registerServer(
+    pool as unknown as Pool,
+    { id: "one", shown: "postgres://db.example/petstore" },
+    optionsOf({ replaced }),
+  );
+  await expect.poll(() => asked, { timeout: 10_000 }).toEqual(["UPDATE"]);
+  const released = registration.release();
+  heartbeat.resolve();
+  await released;
+  await setImmediate();
+  expect(asked).toEqual(["UPDATE", "DELETE"]);
+  expect(replaced).not.toHaveBeenCalled();
 });
