@@ -125,7 +125,7 @@ interface Limits {
 
 interface OpenedLimits extends Limits {
   /** Counts no more, and resolves when the store has all counts. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**
