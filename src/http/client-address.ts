@@ -8,11 +8,10 @@ export interface ClientAddress {
   /** Whether this peer is a trusted proxy. */
   isTrusted(peer: string): boolean;
   /**
-   * The nearest address that is not a trusted proxy's. `forwardedFor` are the lines of `X-Forwarded-For`. Each proxy
-   * adds its peer at the end. The lines are read from the end, so that what the client itself wrote there is never
-   * reached.
+   * The nearest address that is not a trusted proxy's. `forwardedFor` is the header `X-Forwarded-For`. Each proxy adds
+   * its peer at the end. The header is read from the end, so that what the client itself wrote there is never reached.
    */
-  resolve(peer: string, forwardedFor: readonly string[]): string;
+  resolve(peer: string, forwardedFor: string | undefined): string;
 }
 
 /** `trustedProxies` are networks such as `10.0.0.0/8`, or single addresses. Throws if one is neither. */
@@ -26,14 +25,11 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 
   return {
     isTrusted,
-    resolve(peer, forwardedFor) {
+    resolve(peer, forwardedFor = "") {
       if (networks.length === 0 || !isTrusted(peer)) {
         return peer;
       }
-      const hops = forwardedFor
-        .join(",")
-        .split(",")
-        .map((hop) => hop.trim());
+      const hops = forwardedFor.split(",").map((hop) => hop.trim());
       let client = peer;
       while (hops.length > 0 && isTrusted(client)) {
         const hop = hops.pop() as string;

@@ -114,7 +114,7 @@ export abstract class Exchange {
     this.#peer = peer;
     this.#options = options;
     this.incoming = incoming;
-    this.requestId = options.readRequestId(this.headerLines(requestIdHeader));
+    this.requestId = options.readRequestId(this.header(requestIdHeader));
     this.method = head.method;
     const host = this.header("host");
     const { path, query, authority } = parseTarget(head.target);
@@ -156,7 +156,7 @@ export abstract class Exchange {
 
   /** The client's address: the peer's, or the one that a trusted proxy names. */
   get clientAddress(): string {
-    return this.#options.clientAddress.resolve(this.#peer.peerAddress, this.headerLines("x-forwarded-for"));
+    return this.#options.clientAddress.resolve(this.#peer.peerAddress, this.header("x-forwarded-for"));
   }
 
   /** All request headers. Repeated ones are joined by `, `. */
@@ -196,7 +196,7 @@ export abstract class Exchange {
     return joined;
   }
 
-  /** The lines of one request header, by its lower-case name, in the order in which they were sent. */
+  /** The lines of a request header that must be sent once, by its lower-case name, in the order of sending. */
   headerLines(name: Lowercase<string>): readonly string[] {
     const raw = this.#head.rawHeaders;
     const lines: string[] = [];

@@ -17,16 +17,13 @@ export function makeRequestId(): string {
   return prefix + made.toString(36);
 }
 
-/** Reads the id of a request from the lines of its header. */
-export type RequestIdReader = (lines: readonly string[]) => string;
+/** Reads the id of a request from its header. Repeated ones are joined by `, `. */
+export type RequestIdReader = (header: string | undefined) => string;
 
 /**
  * Makes a reader that takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`.
  * Otherwise it makes a new id. It also makes one if `isSecret` says that the id is a secret, because ids are logged.
  */
 export function createRequestIdReader(isSecret: (id: string) => boolean): RequestIdReader {
-  return (lines) => {
-    const [line = ""] = lines;
-    return lines.length === 1 && wellFormed.test(line) && !isSecret(line) ? line : makeRequestId();
-  };
+  return (header) => (header !== undefined && wellFormed.test(header) && !isSecret(header) ? header : makeRequestId());
 }

@@ -178,7 +178,7 @@ export class Call implements HandlerContext {
     return deadline === undefined ? hasNoTimeout : () => deadline.atMs - Date.now();
   }
 
-  /** The lines of a request header, by its lower-case name. */
+  /** The lines of a request header that must be sent once, by its lower-case name. */
   headerLines(name: Lowercase<string>): readonly string[] {
     return this.passedOn === undefined
       ? this.exchange.headerLines(name)

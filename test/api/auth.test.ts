@@ -125,6 +125,7 @@ describe("two Authorization headers", () => {
     ["the same key twice", () => [`Bearer ${good.key}`, `Bearer ${good.key}`]],
     ["another scheme first", () => ["Basic cGV0OnN0b3Jl", `Bearer ${good.key}`]],
     ["another scheme last", () => [`Bearer ${good.key}`, "Basic cGV0OnN0b3Jl"]],
+    ["another scheme twice", () => ["Basic cGV0OnN0b3Jl", "Basic cGV0OnN0b3Jl"]],
   ] as const;
 
   describe.each([

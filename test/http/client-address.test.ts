@@ -2,18 +2,24 @@ import { describe, expect, it } from "vitest";
 import { clientNetwork, createClientAddress } from "../../src/http/client-address.ts";
 
 describe("the client's address", () => {
-  const cases: [what: string, trusted: string[], peer: string, forwardedFor: string[], expected: string][] = [
-    ["is the peer's, by default", [], "192.0.2.1", ["198.51.100.1"], "192.0.2.1"],
-    ["is the peer's, when that is no trusted proxy", ["10.0.0.0/8"], "192.0.2.1", ["198.51.100.1"], "192.0.2.1"],
-    ["is what a trusted proxy saw", ["10.0.0.0/8"], "10.1.2.3", ["198.51.100.1"], "198.51.100.1"],
-    ["is not what the client wrote itself", ["10.0.0.0/8"], "10.1.2.3", ["203.0.113.9, 198.51.100.1"], "198.51.100.1"],
-    ["is found behind several proxies", ["10.0.0.0/8"], "10.1.2.3", ["198.51.100.1, 10.9.9.9"], "198.51.100.1"],
-    ["is found over several lines", ["10.0.0.0/8"], "10.1.2.3", ["198.51.100.1", "10.9.9.9"], "198.51.100.1"],
-    ["is the proxy's, when that names nobody", ["10.0.0.0/8"], "10.1.2.3", [], "10.1.2.3"],
-    ["is the proxy's, when that names no address", ["10.0.0.0/8"], "10.1.2.3", ["unknown"], "10.1.2.3"],
-    ["may be of IPv4 in IPv6 form", ["10.0.0.0/8"], "::ffff:10.1.2.3", ["198.51.100.1"], "198.51.100.1"],
-    ["may be of IPv6", ["fd00::/8"], "fd00::1", ["2001:db8::7"], "2001:db8::7"],
-    ["may come by one trusted address", ["10.1.2.3"], "10.1.2.3", ["198.51.100.1"], "198.51.100.1"],
+  const cases: [what: string, trusted: string[], peer: string, forwardedFor: string | undefined, expected: string][] = [
+    ["is the peer's, by default", [], "192.0.2.1", "198.51.100.1", "192.0.2.1"],
+    ["is the peer's, when that is no trusted proxy", ["10.0.0.0/8"], "192.0.2.1", "198.51.100.1", "192.0.2.1"],
+    ["is what a trusted proxy saw", ["10.0.0.0/8"], "10.1.2.3", "198.51.100.1", "198.51.100.1"],
+    ["is not what the client wrote itself", ["10.0.0.0/8"], "10.1.2.3", "203.0.113.9, 198.51.100.1", "198.51.100.1"],
+    ["is found behind several proxies", ["10.0.0.0/8"], "10.1.2.3", "198.51.100.1, 10.9.9.9", "198.51.100.1"],
+    [
+      "is found without spaces between the addresses",
+      ["10.0.0.0/8"],
+      "10.1.2.3",
+      "198.51.100.1,10.9.9.9",
+      "198.51.100.1",
+    ],
+    ["is the proxy's, when that names nobody", ["10.0.0.0/8"], "10.1.2.3", undefined, "10.1.2.3"],
+    ["is the proxy's, when that names no address", ["10.0.0.0/8"], "10.1.2.3", "unknown", "10.1.2.3"],
+    ["may be of IPv4 in IPv6 form", ["10.0.0.0/8"], "::ffff:10.1.2.3", "198.51.100.1", "198.51.100.1"],
+    ["may be of IPv6", ["fd00::/8"], "fd00::1", "2001:db8::7", "2001:db8::7"],
+    ["may come by one trusted address", ["10.1.2.3"], "10.1.2.3", "198.51.100.1", "198.51.100.1"],
   ];
 
   it.each(cases)("%s", (_what, trusted, peer, forwardedFor, expected) => {

@@ -29,20 +29,14 @@ describe("X-Forwarded-For", () => {
 
   fuzz("that a client wrote itself is never believed", count, (random) => {
     const client = random.pick(["198.51.100.7", "2001:db8:1::7"]);
-    expect(clients.resolve(proxy, [header(random, ...sent), client])).toBe(client);
-    expect(clients.resolve(client, [header(random, ...sent)])).toBe(client);
+    expect(clients.resolve(proxy, `${header(random, ...sent)}, ${client}`)).toBe(client);
+    expect(clients.resolve(client, header(random, ...sent))).toBe(client);
   });
 
   fuzz("names the peer or one of its own entries, and is counted by something", count, (random) => {
-    const lines = [header(random, ...sent)];
-    const address = clients.resolve(proxy, lines);
-    expect([
-      proxy,
-      ...lines
-        .join(",")
-        .split(",")
-        .map((hop) => hop.trim()),
-    ]).toContain(address);
+    const forwardedFor = header(random, ...sent);
+    const address = clients.resolve(proxy, forwardedFor);
+    expect([proxy, ...forwardedFor.split(",").map((hop) => hop.trim())]).toContain(address);
     expect(clientNetwork(address)).not.toBe("");
     expect(clients.isTrusted(address)).toBeTypeOf("boolean");
   });
@@ -136,7 +130,7 @@ describe("X-Request-Id", () => {
     const lines = Array.from({ length: random.below(3) }, () =>
       header(random, "abc-123", "0af7651916cd43dd.8448eb21_1"),
     );
-    const id = createRequestIdReader(() => false)(lines);
+    const id = createRequestIdReader(() => false)(lines.length === 0 ? undefined : lines.join(", "));
     expect(id).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
     expect(id === lines[0] || lines.length !== 1 || !/^[\w.-]{1,128}$/.test(lines[0] ?? "")).toBe(true);
   });
