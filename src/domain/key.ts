@@ -41,8 +41,13 @@ export function settingsOf({ name, plan, customQuota, scopes, expiresAtMs }: Key
 /** A key as found by the hash of a secret. */
 export interface FoundKey {
   readonly key: Key;
-  /** When the grace of a replaced secret ends, in milliseconds since the Unix epoch; undefined for a present secret. */
-  readonly secretExpiresAtMs: number | undefined;
+  /** When the key or the secret ends, whichever is first, in milliseconds since the Unix epoch; infinity for never. */
+  readonly endsAtMs: number;
+}
+
+/** A key as found by the hash of a secret, which ends at `secretExpiresAtMs` if it has been replaced. */
+export function foundKey(key: Key, secretExpiresAtMs: number | undefined): FoundKey {
+  return { key, endsAtMs: Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity) };
 }
 
 /** Draws the id of a new key: `key_` and 16 base62 characters. */
@@ -67,20 +72,15 @@ export function newKey(given: NewKey): Key {
   };
 }
 
-/** When the key or the secret ends, whichever is first, in milliseconds since the Unix epoch; infinity for never. */
-export function endOf({ key, secretExpiresAtMs }: FoundKey): number {
-  return Math.min(key.expiresAtMs ?? Infinity, secretExpiresAtMs ?? Infinity);
-}
-
 /**
  * Why a key is not valid at `nowMs`; undefined when it is valid. A revoked key gets `API_KEY_REVOKED`. Any other gets
- * `API_KEY_EXPIRED` from the millisecond on that `endOf` returns.
+ * `API_KEY_EXPIRED` from the millisecond `endsAtMs` on.
  */
-export function refusalOf(found: FoundKey, nowMs: number): DomainError | undefined {
-  if (found.key.revokedAtMs !== undefined) {
+export function refusalOf({ key, endsAtMs }: FoundKey, nowMs: number): DomainError | undefined {
+  if (key.revokedAtMs !== undefined) {
     return apiKeyRevoked();
   }
-  return nowMs < endOf(found) ? undefined : apiKeyExpired();
+  return nowMs < endsAtMs ? undefined : apiKeyExpired();
 }
 
 /*

@@ -1,21 +1,12 @@
 import { createContextKey } from "@connectrpc/connect";
-import { apiKeyInvalid, apiKeyMissing, type DomainError, scopeMissing } from "../domain/errors.ts";
-import { endOf, type FoundKey, type Key, refusalOf } from "../domain/key.ts";
+import { apiKeyInvalid, apiKeyMissing, scopeMissing } from "../domain/errors.ts";
+import { type FoundKey, refusalOf } from "../domain/key.ts";
 import type { KeyFinder } from "../domain/store.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 
 /** The caller: the holder of a valid key, or an anonymous one and why it is refused. */
-export type Caller =
-  | {
-      readonly key: Key;
-      /**
-       * When the key ends, or the secret by which it was found, in milliseconds since the Unix epoch; infinity for
-       * never.
-       */
-      readonly endsAtMs: number;
-    }
-  | { readonly key: undefined; readonly refusal: unknown };
+export type Caller = FoundKey | { readonly key: undefined; readonly refusal: unknown };
 
 /** Set by the auth interceptor. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
@@ -29,12 +20,31 @@ export type Identify = (lines: readonly string[]) => Promise<Caller>;
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function createIdentify(keys: KeyFinder, clock: () => number): Identify {
-  return (lines) => {
-    const token = bearerToken(lines);
-    return typeof token === "string"
-      ? keys.find(token).then((found) => callerOf(found, clock()), anonymous)
-      : Promise.resolve(anonymous(token.refusal));
+  return async (lines) => {
+    const [line = ""] = lines;
+    if (lines.length > 1) {
+      return anonymous(apiKeyInvalid());
+    }
+    const token = /^bearer +/i.test(line) ? line.slice("bearer ".length).trim() : "";
+    if (token === "") {
+      return anonymous(apiKeyMissing());
+    }
+    try {
+      const found = await keys.find(token);
+      if (found === undefined) {
+        return anonymous(apiKeyInvalid());
+      }
+      const refusal = refusalOf(found, clock());
+      return refusal === undefined ? found : anonymous(refusal);
+    } catch (error) {
+      return anonymous(error);
+    }
   };
+}
+
+/** A caller whose key cannot be looked up is anonymous, too, because its answer needs the same headers. */
+function anonymous(refusal: unknown): Caller {
+  return { key: undefined, refusal };
 }
 
 /**
@@ -50,26 +60,6 @@ export function authInterceptor(identify: Identify): CallInterceptor {
       return await next(call);
     },
   };
-}
-
-/** The token in the only `Authorization` header, or why there is none. */
-function bearerToken(lines: readonly string[]): string | { refusal: DomainError } {
-  if (lines.length > 1) {
-    return { refusal: apiKeyInvalid() };
-  }
-  const [line = ""] = lines;
-  const token = /^bearer +/i.test(line) ? line.slice("bearer ".length).trim() : "";
-  return token === "" ? { refusal: apiKeyMissing() } : token;
-}
-
-function callerOf(found: FoundKey | undefined, nowMs: number): Caller {
-  const refusal = found === undefined ? apiKeyInvalid() : refusalOf(found, nowMs);
-  return found === undefined || refusal !== undefined ? anonymous(refusal) : { key: found.key, endsAtMs: endOf(found) };
-}
-
-/** A caller whose key cannot be looked up is anonymous, too, because its answer needs the same headers. */
-function anonymous(refusal: unknown): Caller {
-  return { key: undefined, refusal };
 }
 
 /**

@@ -3,10 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   drawBase62,
-  type FoundKey,
   formatBase62,
+  foundKey,
   hashSecret,
   isSecret,
+  type Key,
   mintKeyId,
   mintSecret,
   newKey,
@@ -17,7 +18,7 @@ import { anyCharacter } from "../support/any-character.ts";
 const key = newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 });
 
 describe("a key", () => {
-  it.each<[title: string, found: Partial<FoundKey["key"] & FoundKey>, expected: string | undefined]>([
+  it.each<[title: string, found: Partial<Key> & { secretExpiresAtMs?: number }, expected: string | undefined]>([
     ["without an end is valid", {}, undefined],
     ["is valid until its end", { expiresAtMs: 1_001 }, undefined],
     ["has expired at its end", { expiresAtMs: 1_000 }, "API_KEY_EXPIRED"],
@@ -26,7 +27,7 @@ describe("a key", () => {
     ["is revoked, whenever that was", { revokedAtMs: 9_000 }, "API_KEY_REVOKED"],
     ["is revoked rather than expired", { revokedAtMs: 1, expiresAtMs: 1 }, "API_KEY_REVOKED"],
   ])("%s", (_title, { secretExpiresAtMs, ...fields }, expected) => {
-    expect(refusalOf({ key: { ...key, ...fields }, secretExpiresAtMs }, 1_000)?.code).toBe(expected);
+    expect(refusalOf(foundKey({ ...key, ...fields }, secretExpiresAtMs), 1_000)?.code).toBe(expected);
   });
 });
 

@@ -6,7 +6,7 @@ import { createKeyCache } from "../../src/storage/key-cache.ts";
 import { createKey } from "./samples.ts";
 
 const secret = mintSecret(randomBytes);
-const found: FoundKey = { key: createKey({ id: "key_a" }), secretExpiresAtMs: undefined };
+const found: FoundKey = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
 
 let silenceMs: number;
 let lookUps: number;

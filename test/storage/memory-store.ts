@@ -8,7 +8,7 @@ import {
   type RecordChange,
   UnknownRecordError,
 } from "../../src/domain/import.ts";
-import { type FoundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
+import { type FoundKey, foundKey, type Key, type KeySettings, settingsOf } from "../../src/domain/key.ts";
 import { noUsage, type Usage } from "../../src/domain/limits.ts";
 import type { Order, OrderStatus } from "../../src/domain/order.ts";
 import type { Pet, StockedPet } from "../../src/domain/pet.ts";
@@ -125,7 +125,7 @@ export class MemoryStore extends MemoryStock implements Store {
   async findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
     const secret = this.#data.secrets.get(hexOf(secretHash));
     const key = secret && (await this.getKey(secret.keyId));
-    return key && { key, secretExpiresAtMs: secret.expiresAtMs };
+    return key && foundKey(key, secret.expiresAtMs);
   }
 
   async getKey(id: string): Promise<Key | undefined> {

@@ -57,7 +57,7 @@ describe.each(versions)("a store of version %i of the schema", (version) => {
       { id: "key_a", customQuota: { perMinute: 5, perDay: 3 }, unbans: 2, lastUsedAtMs: 1_700_000_000_007 },
       { id: "key_b", customQuota: undefined, revokedAtMs: 1_700_000_000_002 },
     ]);
-    expect(await store.findKey(Buffer.alloc(32, 0xa0))).toMatchObject({ secretExpiresAtMs: 1_750_000_000_000 });
+    expect(await store.findKey(Buffer.alloc(32, 0xa0))).toMatchObject({ endsAtMs: 1_750_000_000_000 });
     expect(await store.loadUsage("key_a")).toMatchObject({ ban: { step: 4, endsAtMs: 1_700_000_000_006 }, unbans: 2 });
     expect((await store.listUsage()).map(({ keyId }) => keyId)).toEqual(["key_a"]);
     expect(await store.maintenance.lastBackup()).toEqual(

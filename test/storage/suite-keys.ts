@@ -19,7 +19,7 @@ export function describeKeys(open: OpenStore): void {
           expiresAtMs: 1_800_000_000_000,
         });
         await store.createKey(key, hashOf("a"));
-        const found = { key, secretExpiresAtMs: undefined };
+        const found = { key, endsAtMs: 1_800_000_000_000 };
         expect(await store.findKey(hashOf("a"))).toEqual(found);
         expect(await (await openAnother()).findKey(hashOf("a"))).toEqual(found);
         expect(await store.findKey(hashOf("b"))).toBeUndefined();
@@ -89,11 +89,11 @@ export function describeKeys(open: OpenStore): void {
         await store.rotateKey("key_a", hashOf("4"), 9_000);
         const ends = ["1", "2", "3", "4", "other"].map(async (secret) => store.findKey(hashOf(secret)));
         expect(await Promise.all(ends)).toMatchObject([
-          { key: { id: "key_a" }, secretExpiresAtMs: 4_000 },
-          { key: { id: "key_a" }, secretExpiresAtMs: 4_000 },
-          { key: { id: "key_a" }, secretExpiresAtMs: 9_000 },
-          { key: { id: "key_a" }, secretExpiresAtMs: undefined },
-          { key: { id: "key_b" }, secretExpiresAtMs: undefined },
+          { key: { id: "key_a" }, endsAtMs: 4_000 },
+          { key: { id: "key_a" }, endsAtMs: 4_000 },
+          { key: { id: "key_a" }, endsAtMs: 9_000 },
+          { key: { id: "key_a" }, endsAtMs: Infinity },
+          { key: { id: "key_b" }, endsAtMs: Infinity },
         ]);
         expect(await store.listOldSecretEnds("key_a", 3_999)).toEqual([4_000, 4_000, 9_000]);
         expect(await store.listOldSecretEnds("key_a", 4_000)).toEqual([9_000]);
@@ -128,8 +128,8 @@ export function describeKeys(open: OpenStore): void {
         for (const secret of ["a", "b", "c"]) {
           expect(await store.rotateKey("key_a", hashOf(secret), 2_000)).toEqual({ outcome: "taken", key });
         }
-        expect(await store.findKey(hashOf("a"))).toEqual({ key, secretExpiresAtMs: undefined });
-        expect(await store.findKey(hashOf("b"))).toEqual({ key: other, secretExpiresAtMs: 1_000 });
+        expect(await store.findKey(hashOf("a"))).toEqual({ key, endsAtMs: Infinity });
+        expect(await store.findKey(hashOf("b"))).toEqual({ key: other, endsAtMs: 1_000 });
       }),
     );
 
@@ -146,7 +146,7 @@ export function describeKeys(open: OpenStore): void {
         expect(await store.rotateKey("key_a", hashOf("b"), 3_000)).toEqual(refusal);
         expect(await store.unbanKey("key_a")).toEqual(refusal);
         expect(await store.updateKey(key, { ...key, name: "Other" })).toEqual(refusal);
-        expect(await store.findKey(hashOf("a"))).toEqual({ key: revoked, secretExpiresAtMs: undefined });
+        expect(await store.findKey(hashOf("a"))).toEqual({ key: revoked, endsAtMs: Infinity });
         expect(await store.findKey(hashOf("b"))).toBeUndefined();
       }),
     );
@@ -196,7 +196,7 @@ export function describeKeys(open: OpenStore): void {
         expect(await store.updateKey(used, settings)).toEqual({ outcome: "done", key: updated });
         expect(await (await openAnother()).findKey(hashOf("a"))).toEqual({
           key: updated,
-          secretExpiresAtMs: undefined,
+          endsAtMs: 1_800_000_000_000,
         });
         expect(await store.loadUsage("key_a")).toEqual(usage);
         const back = { ...updated, plan: "pro", customQuota: undefined, expiresAtMs: undefined } as const;

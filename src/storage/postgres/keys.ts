@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { type FoundKey, type Key, type KeySettings, type Plan, type Scope, settingsOf } from "../../domain/key.ts";
+import {
+  type FoundKey,
+  foundKey,
+  type Key,
+  type KeySettings,
+  type Plan,
+  type Scope,
+  settingsOf,
+} from "../../domain/key.ts";
 import type { Quota } from "../../domain/limits.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store.ts";
 import { fromNullable, toNullable } from "../rows.ts";
@@ -59,7 +67,7 @@ export async function findKey(connection: Queryable, secretHash: Uint8Array): Pr
      WHERE secrets.hash = $1`,
     secretHash,
   );
-  return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
+  return row && foundKey(keyFromRow(row), fromNullable(row.secret_expires_at_ms));
 }
 
 export async function getKey(connection: Queryable, id: string): Promise<Key | undefined> {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   type FoundKey,
+  foundKey,
   type Key,
   type KeySettings,
   type Plan,
@@ -141,7 +142,7 @@ export function findKey(connection: Connection, secretHash: Uint8Array): FoundKe
      WHERE secrets.hash = +?`,
     secretHash,
   );
-  return row && { key: keyFromRow(row), secretExpiresAtMs: fromNullable(row.secret_expires_at_ms) };
+  return row && foundKey(keyFromRow(row), fromNullable(row.secret_expires_at_ms));
 }
 
 export function getKey(connection: Connection, id: string): Key | undefined {

@@ -30,7 +30,7 @@ describe("Authorization", () => {
   const method = operations.listInventory;
   const found: FoundKey = {
     key: newKey({ id: "key_1", name: "", plan: "free", createdAtMs: 0 }),
-    secretExpiresAtMs: undefined,
+    endsAtMs: Infinity,
   };
 
   fuzz("lets in who sends one line, with the very key", { usual: 1_000, long: 60_000 }, async (random) => {
