@@ -45,14 +45,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const routes = createRoutes(options);
   const { notFoundEndpoint, toError, errorBody } = options;
   return (exchange) => {
-    const match = routes.match(exchange.method, exchange.path);
-    if (match.route === undefined || (exchange.method === "HEAD" && match.route.formats !== undefined)) {
+    const { route: binding, segments } = routes.match(exchange.method, exchange.path);
+    if (binding === undefined || (exchange.method === "HEAD" && binding.formats !== undefined)) {
       const allow = allowedAt(exchange.path, routes);
       const refusal = createRefusal(exchange, allow);
       return answerCall(notFoundEndpoint, notFoundCall(exchange, { refusal, allow }, errorBody), toError);
     }
-    const { route: binding, segments } = match;
-    const call = new RestCall({ exchange, binding, segments }, options);
+    const call = new RestCall(exchange, binding, segments, options);
     return answerCall(binding.endpoint, call, toError);
   };
 }
@@ -106,8 +105,8 @@ const noMethod = "";
 
 /** The value of `Allow` for a path; empty where it has no routes. A stream has no HEAD. Source: RFC 9110, 10.2.1. */
 function allowedAt(path: string, routes: RouteTrie<Binding>): string {
-  const match = routes.match(noMethod, path);
-  const names = new Set(match.route === undefined ? match.methods : []);
+  const { route, methods } = routes.match(noMethod, path);
+  const names = new Set(route === undefined ? methods : []);
   if (names.size === 0) {
     return "";
   }

@@ -1,5 +1,5 @@
 import { clearField, create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { JsonFault, parseJson } from "../exact-json/parse.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
@@ -24,24 +24,20 @@ export interface RestOptions {
   readonly errorBody: ErrorBody;
 }
 
-/** A request that matches a route, with the binding of the route and the segments of the path. */
-export interface RoutedRequest {
-  readonly exchange: Exchange;
-  readonly binding: Binding;
-  readonly segments: readonly string[];
-}
-
 /** A call over REST: how its message is read, and its answer written. */
 export class RestCall implements ProtocolCall {
   readonly exchange: Exchange;
   readonly protocolName = "rest";
   readonly timeoutMs = undefined;
-  readonly #request: RoutedRequest;
+  readonly #binding: Binding;
+  readonly #segments: readonly string[];
   readonly #options: RestOptions;
 
-  constructor(request: RoutedRequest, options: RestOptions) {
-    this.exchange = request.exchange;
-    this.#request = request;
+  /** `binding` is that of the route that the request matches, and `segments` are those of its path. */
+  constructor(exchange: Exchange, binding: Binding, segments: readonly string[], options: RestOptions) {
+    this.exchange = exchange;
+    this.#binding = binding;
+    this.#segments = segments;
     this.#options = options;
   }
 
@@ -51,7 +47,7 @@ export class RestCall implements ProtocolCall {
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
     const { exchange } = this;
-    const { binding, segments } = this.#request;
+    const binding = this.#binding;
     const { formats, body, query, variables, readResume } = binding;
     const { input } = binding.rule.method;
     let bytes: Uint8Array | undefined;
@@ -65,7 +61,10 @@ export class RestCall implements ProtocolCall {
     if (exchange.fault !== undefined) {
       throw exchange.fault;
     }
-    const fromPath = variables.map((variable) => readVariable(variable, segments));
+    const fromPath: unknown[] = [];
+    for (const variable of variables) {
+      fromPath.push(readVariable(variable, this.#segments));
+    }
     const message = (body && bytes ? readBodyFields(body, bytes, input) : create(input)) as Message & Fields;
     if (query !== undefined && exchange.query !== "") {
       readQueryFields(exchange, query, message);
@@ -80,15 +79,16 @@ export class RestCall implements ProtocolCall {
 
   async answer(response: CallResponse, header: HeaderList): Promise<Answer> {
     const { exchange } = this;
-    const { binding } = this.#request;
+    const binding = this.#binding;
     if (response.stream) {
       return streamAnswer({ exchange, binding, response, header, ...this.#options });
     }
     const { message } = response;
-    const body = message instanceof PreparedMessage ? await preparedBody(binding, message) : toJson(binding, message);
+    const body =
+      message instanceof PreparedMessage ? await preparedBody(binding, message) : binding.writeResponse(message);
     const isRead = exchange.method === "GET" || exchange.method === "HEAD";
     const mayBeCoded = typeof body !== "string" || body.length > shortLength;
-    writeHeaders(this.#request, response, header);
+    writeHeaders(exchange, binding, response, header);
     const answer = { status: binding.status, header, body };
     const coded = mayBeCoded ? codeAnswer(exchange, answer) : answer;
     return isRead ? answerConditionally(exchange, coded) : coded;
@@ -187,24 +187,15 @@ function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, messa
   }
 }
 
-function toJson({ writeResponse }: Binding, message: Message): string {
-  try {
-    return writeResponse(message);
-  } catch (cause) {
-    throw new ConnectError("the response cannot be written as JSON", Code.Internal, undefined, undefined, cause);
-  }
-}
-
 /** The body of a prepared message. It holds all remaining entries of its list, so there is no next page. */
 async function preparedBody(
-  binding: Binding,
+  { writeResponse }: Binding,
   { restBody, parts, whole }: PreparedMessage,
 ): Promise<NonNullable<Answer["body"]>> {
   if (restBody !== undefined) {
     return restBody;
   }
-  const write = (part: Message) => toJson(binding, part);
-  return parts === undefined ? write(await whole()) : inUtf8(joinJson(writeParts(parts(), write)));
+  return parts === undefined ? writeResponse(await whole()) : inUtf8(joinJson(writeParts(parts(), writeResponse)));
 }
 
 async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
@@ -218,7 +209,8 @@ const shortLength = 340;
 
 /** Sets the headers of an answer from the trailers of its response, and from fields. An empty field has no header. */
 function writeHeaders(
-  { exchange, binding }: RoutedRequest,
+  exchange: Exchange,
+  binding: Binding,
   { message, trailer }: UnaryCallResponse,
   header: HeaderList,
 ): void {

@@ -62,7 +62,7 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
 /** The field rules guarantee an update with a quantity. */
 function toUpdate({ petId, update, etag }: UpdateInventoryRequest): StockCommand {
   const { quantity, reason, reference } = update as NonNullable<typeof update>;
-  return { kind: "set", petId, quantity: quantity as bigint, reason, reference, versions: versionsOf(etag) };
+  return { kind: "set", petId, quantity: quantity as bigint, reason, reference, versions: parseIfMatch(etag) };
 }
 
 /** The field rules guarantee an adjustment with a delta. */
@@ -75,12 +75,8 @@ function toAdjustment({ petId, adjustment, etag }: AdjustInventoryRequest): Stoc
     allowNegative,
     reason,
     reference,
-    versions: versionsOf(etag),
+    versions: parseIfMatch(etag),
   };
-}
-
-function versionsOf(etag: string | undefined): readonly string[] | undefined {
-  return etag === undefined ? undefined : parseIfMatch(etag);
 }
 
 /** The field rules guarantee a pet, and either a quantity or a delta. An `etag` is a strong one or `*`. */

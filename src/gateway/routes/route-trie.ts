@@ -1,12 +1,13 @@
 import type { PathTemplate } from "./path-template.ts";
 
-/**
- * The route for a path and a method, with the segments of the path. If there is none, the methods that the path has
- * routes for.
- */
-export type RouteMatch<T> =
-  | { readonly route: T; readonly segments: readonly string[] }
-  | { readonly route: undefined; readonly methods: ReadonlySet<string> };
+/** What a path and a method lead to. */
+export interface RouteMatch<T> {
+  readonly route: T | undefined;
+  /** The segments of the path, without the verb. */
+  readonly segments: readonly string[];
+  /** The methods that the path has routes for, if `route` is undefined; undefined for an unknown path. */
+  readonly methods: ReadonlySet<string> | undefined;
+}
 
 /** The routes of one pattern and verb, by HTTP method. `*` stands for any method. */
 type Routes<T> = Map<string, T>;
@@ -64,7 +65,7 @@ export class RouteTrie<T> {
   match(method: string, path: string): RouteMatch<T> {
     const segments = splitPath(path);
     if (segments === undefined) {
-      return { route: undefined, methods: new Set() };
+      return { route: undefined, segments: [], methods: undefined };
     }
     const withVerb = path.includes(":") ? splitVerb(segments) : undefined;
     if (withVerb !== undefined) {
@@ -73,16 +74,13 @@ export class RouteTrie<T> {
       // If a route with this verb matches the path, the colon is not tried as a part of the segment. So a method that
       // the verb lacks is refused.
       if (route !== undefined || search.methods !== undefined) {
-        return toMatch(search, route);
+        return { route, segments: search.segments, methods: search.methods };
       }
     }
     const search: Search = { method, verb: "", segments, methods: undefined };
-    return toMatch(search, find(search, this.#root, 0));
+    const route = find(search, this.#root, 0);
+    return { route, segments, methods: search.methods };
   }
-}
-
-function toMatch<T>({ segments, methods }: Search, route: T | undefined): RouteMatch<T> {
-  return route === undefined ? { route: undefined, methods: methods ?? new Set() } : { route, segments };
 }
 
 function find<T>(search: Search, node: Node<T>, depth: number): T | undefined {
