@@ -109,11 +109,10 @@ class Connections {
       this.#inFlight += 1;
       requests.add(exchange);
     };
-    const onRequestEnded = () => this.#endRequest();
-    this.#http1 = { ...options, handleExchange, onRequestEnded };
+    this.#http1 = { ...options, handleExchange, onRequestEnded: this.#endRequest };
     this.#http2 = {
       onStream: (stream) => handleExchange(new Http2Exchange(stream, options)),
-      onStreamClosed: onRequestEnded,
+      onStreamClosed: this.#endRequest,
       onBurst: options.reportBurst,
     };
     this.#isEncrypted = options.tls !== undefined;
@@ -157,12 +156,12 @@ class Connections {
     }
   }
 
-  #endRequest(): void {
+  readonly #endRequest = (): void => {
     this.#inFlight -= 1;
     if (this.#inFlight === 0) {
       this.#onDrained?.();
     }
-  }
+  };
 
   /** Resolves when no request is in flight. */
   drained(): Promise<void> {

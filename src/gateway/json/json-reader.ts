@@ -58,7 +58,7 @@ export class JsonReaders {
       return special;
     }
     const properties = new Map<string, Property>();
-    const reader: JsonReader = (json) => readFields(desc, properties, json);
+    const reader = createMessageReader(desc, properties);
     // The reader is registered before its fields are compiled, so that recursive messages find it.
     this.#readers.set(desc, reader);
     for (const field of desc.fields) {
@@ -137,20 +137,22 @@ function createProperty(field: DescField, read: JsonReader): Property {
   };
 }
 
-function readFields(desc: DescMessage, properties: ReadonlyMap<string, Property>, json: unknown): Fields {
-  const object = readObject(json);
-  const message = create(desc) as Message & Fields;
-  for (const name of Object.keys(object)) {
-    const property = properties.get(name);
-    if (property !== undefined) {
-      try {
-        property(message, object[name]);
-      } catch (error) {
-        throw faultWithin(error, name);
+function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, Property>): JsonReader {
+  return (json) => {
+    const object = readObject(json);
+    const message = create(desc) as Message & Fields;
+    for (const name of Object.keys(object)) {
+      const property = properties.get(name);
+      if (property !== undefined) {
+        try {
+          property(message, object[name]);
+        } catch (error) {
+          throw faultWithin(error, name);
+        }
       }
     }
-  }
-  return message;
+    return message;
+  };
 }
 
 function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknown {

@@ -57,7 +57,7 @@ export class JsonWriters {
       return special;
     }
     const properties: Property[] = [];
-    const writer: JsonWriter = (message) => writeFields(properties, message as Fields);
+    const writer = createMessageWriter(properties);
     // The writer is registered before its fields are compiled, so that recursive messages find it.
     this.#writers.set(desc, writer);
     for (const field of desc.fields) {
@@ -137,13 +137,15 @@ function createProperty(field: DescField, write: JsonWriter, { implicitFields }:
   return (message) => (isFieldSet(message as Message & Fields, field) ? name + write(message[localName]) : "");
 }
 
-function writeFields(properties: readonly Property[], message: Fields): string {
-  let text = "";
-  for (const property of properties) {
-    const written = property(message);
-    text += written === "" || text === "" ? written : `,${written}`;
-  }
-  return `{${text}}`;
+function createMessageWriter(properties: readonly Property[]): JsonWriter {
+  return (message) => {
+    let text = "";
+    for (const property of properties) {
+      const written = property(message as Fields);
+      text += written === "" || text === "" ? written : `,${written}`;
+    }
+    return `{${text}}`;
+  };
 }
 
 function writeList(items: readonly unknown[], write: JsonWriter): string {

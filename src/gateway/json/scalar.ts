@@ -45,12 +45,15 @@ function describeInteger({ bits, min, max }: IntegerType, bounds: Bounds = {}): 
   return `a ${bits}-bit integer, from ${bounds.min ?? min} to ${bounds.max ?? max}`;
 }
 
-/** The integer as messages hold it: a number for 32 bits; for 64 bits a bigint, or a string where the field says so. */
-function localInteger(value: bigint, type: IntegerType, longAsString: boolean): number | bigint | string {
-  if (type.bits === 32) {
-    return Number(value);
+/**
+ * The function that converts an integer to what messages hold: a number for 32 bits; for 64 bits a bigint, or a string
+ * where the field says so.
+ */
+function integerConverter({ bits }: IntegerType, longAsString: boolean): (value: bigint) => number | bigint | string {
+  if (bits === 32) {
+    return Number;
   }
-  return longAsString ? String(value) : value;
+  return longAsString ? String : BigInt;
 }
 
 /**
@@ -73,7 +76,8 @@ export function createTextReader(scalar: ScalarType, longAsString: boolean, boun
   const integer = integerTypeOf(scalar);
   if (integer !== undefined) {
     const reason = `must be ${describeInteger(integer, bounds)}, in plain decimal`;
-    return (text) => localInteger(parseDecimal(text, integer, reason), integer, longAsString);
+    const convert = integerConverter(integer, longAsString);
+    return (text) => convert(parseDecimal(text, integer, reason));
   }
   return textReaders[scalar] ?? ((text) => text);
 }
@@ -177,13 +181,14 @@ const jsonReaders: Partial<Record<ScalarType, (policy: JsonPolicy) => JsonReader
 
 function createIntegerReader(type: IntegerType, longAsString: boolean, { int64 }: JsonPolicy): JsonReader {
   const reason = `must be ${describeInteger(type)}${int64 === "number" ? ", without quotes" : ""}`;
+  const convert = integerConverter(type, longAsString);
   return (json) => {
     const number = typeof json === "number" ? json : integerSource(json, int64);
     const value = number === undefined ? undefined : integerFromJsonNumber(number, type);
     if (value === undefined) {
       throw new ContentFault(reason);
     }
-    return localInteger(value, type, longAsString);
+    return convert(value);
   };
 }
 

@@ -92,7 +92,7 @@ export class Http1Connection {
     this.output = new SocketOutput(socket);
     this.#socket = socket;
     this.#options = options;
-    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    socket.on("data", this.#read);
     socket.on("end", () => this.#endReading());
     socket.on("drain", () => {
       this.#tellDrained();
@@ -220,7 +220,7 @@ export class Http1Connection {
 
   // Reading
 
-  #read(bytes: Buffer): void {
+  readonly #read = (bytes: Buffer): void => {
     const isBetween = this.#rest === undefined && this.#hasAsked;
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#parse();
@@ -229,7 +229,7 @@ export class Http1Connection {
       // The time limit for a head starts with its first bytes. For the first head it starts with the connection.
       this.#waitedSeconds = isBetween ? 0 : this.#waitedSeconds;
     }
-  }
+  };
 
   #resume(): void {
     if (this.#isClosed || this.#isParsing) {

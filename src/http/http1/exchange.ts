@@ -92,7 +92,7 @@ export class Http1Exchange extends Exchange {
     this.#isLast = this.#connection.isLast(this);
     // An invalid trailer is refused before the head. The trailer of a stream is complete only when its body has ended.
     const isStreamed = isStream(body);
-    const wholeTrailer = isStreamed ? undefined : trailerLines(trailer);
+    const wholeTrailer = isStreamed || trailer === undefined ? undefined : trailerLines(trailer);
     const isWhole = !isStreamed && trailer === undefined;
     const bytes = isWhole ? byteLength(body) : 0;
     const head = this.#beginAnswer(status, this.rawHeader(header), isWhole ? bytes : undefined);
