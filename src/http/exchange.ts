@@ -102,7 +102,7 @@ export abstract class Exchange {
   readonly incoming: IncomingBody;
   /** The id of the request, the caller's own or a new one. Every answer carries it. */
   readonly requestId: string;
-  readonly #head: RequestHead;
+  readonly #rawHeaders: readonly string[];
   readonly #peer: Peer;
   readonly #options: ExchangeOptions;
   #requestHeader: Headers | undefined;
@@ -110,7 +110,7 @@ export abstract class Exchange {
   #addedHeaders: string[] | undefined;
 
   constructor(head: RequestHead, peer: Peer, incoming: IncomingBody, options: ExchangeOptions) {
-    this.#head = head;
+    this.#rawHeaders = head.rawHeaders;
     this.#peer = peer;
     this.#options = options;
     this.incoming = incoming;
@@ -162,7 +162,7 @@ export abstract class Exchange {
   /** All request headers. Repeated ones are joined by `, `. */
   get requestHeader(): Headers {
     if (this.#requestHeader === undefined) {
-      const raw = this.#head.rawHeaders;
+      const raw = this.#rawHeaders;
       this.#requestHeader = new Headers();
       for (let i = 0; i < raw.length; i += 2) {
         const name = raw[i] as string;
@@ -185,7 +185,7 @@ export abstract class Exchange {
 
   /** One request header, by its lower-case name; repeated ones are joined by `, `. */
   header(name: Lowercase<string>): string | undefined {
-    const raw = this.#head.rawHeaders;
+    const raw = this.#rawHeaders;
     let joined: string | undefined;
     for (let i = 0; i < raw.length; i += 2) {
       if (raw[i] === name) {
@@ -198,7 +198,7 @@ export abstract class Exchange {
 
   /** The lines of a request header that must be sent once, by its lower-case name, in the order of sending. */
   headerLines(name: Lowercase<string>): readonly string[] {
-    const raw = this.#head.rawHeaders;
+    const raw = this.#rawHeaders;
     const lines: string[] = [];
     for (let i = 0; i < raw.length; i += 2) {
       if (raw[i] === name) {

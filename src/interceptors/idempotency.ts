@@ -29,16 +29,15 @@ export const idempotencyInterceptor: CallInterceptor = {
       return next;
     }
     const fingerprint = fingerprintOf(method);
+    const proceedWithKey = async (call: Call, lines: readonly string[]) => {
+      const key = parseIdempotencyKey(lines);
+      call.contextValues.set(idempotencyKey, { key, fingerprint: fingerprint(call.message as AnyMessage) });
+      return await next(call);
+    };
     return (call) => {
       const lines = call.headerLines("idempotency-key");
       return lines.length === 0 ? next(call) : proceedWithKey(call, lines);
     };
-
-    async function proceedWithKey(call: Call, lines: readonly string[]) {
-      const key = parseIdempotencyKey(lines);
-      call.contextValues.set(idempotencyKey, { key, fingerprint: fingerprint(call.message as AnyMessage) });
-      return await next(call);
-    }
   },
 };
 

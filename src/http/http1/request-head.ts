@@ -56,9 +56,7 @@ export function parseHead(head: string): Http1Head | undefined {
     target: first.slice(methodEnd + 1, -" HTTP/1.1".length),
     version,
     rawHeaders,
-    contentLength: framing.contentLength,
-    isExpectant: framing.isExpectant,
-    isKeptAlive: framing.isKeptAlive,
+    ...framing,
   };
 }
 
