@@ -2,7 +2,7 @@ import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
 import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { httpDate } from "./date.ts";
-import { HeaderList } from "./header-list.ts";
+import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { authorityFault, isAuthority, parseTarget } from "./target.ts";
@@ -36,7 +36,8 @@ interface Peer {
 /** The answer to a request. */
 export interface Answer {
   readonly status: number;
-  readonly header: Headers;
+  /** It belongs to this answer alone. */
+  readonly header: HeaderList;
   /** An answer to HEAD carries only its length. A stream is pulled no faster than the client reads. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
@@ -240,11 +241,10 @@ export abstract class Exchange {
   }
 
   /**
-   * The names and values of an answer's headers in turn, with the request id, the date and the added headers. A
-   * `HeaderList` takes these, too: it belongs to the answer.
+   * Adds the request id, the date and the added headers to an answer's headers. Returns all their names and values in
+   * turn.
    */
-  protected rawHeader(header: Headers): string[] {
-    const raw = header instanceof HeaderList ? header.raw : [...header].flat();
+  protected rawHeader({ raw }: HeaderList): string[] {
     raw.push(requestIdHeader, this.requestId, "date", httpDate());
     if (this.#addedHeaders !== undefined) {
       raw.push(...this.#addedHeaders);

@@ -7,6 +7,12 @@ export class HeaderList implements Headers {
   /** Names and values in turn, as they are written. */
   readonly raw: string[] = [];
 
+  constructor(init: Readonly<Record<string, string>> = {}) {
+    for (const name of Object.keys(init)) {
+      this.append(name, init[name] as string);
+    }
+  }
+
   /** Makes a list with the headers of all `others`. */
   static of(...others: readonly Headers[]): HeaderList {
     const all = new HeaderList();

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { answerConditionally, type ContentCoding, chooseCoding } from "../gateway/negotiation.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 
 /** The options of an asset. */
 export interface AssetOptions {
@@ -54,7 +55,7 @@ export function createAsset(options: AssetOptions): Page {
   }
 
   return async (exchange) => {
-    const answerHeader = new Headers({ ...header, "content-type": type, "cache-control": cacheControl, etag });
+    const answerHeader = new HeaderList({ ...header, "content-type": type, "cache-control": cacheControl, etag });
     if (body.length < minBytes) {
       return answerConditionally(exchange, { status: 200, header: answerHeader, body });
     }

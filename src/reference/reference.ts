@@ -1,4 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
+import { HeaderList } from "../http/header-list.ts";
 import { createAsset, type Page, readAssetFolder } from "./asset.ts";
 import { readChapters } from "./chapters/chapter.ts";
 import { templateValues } from "./chapters/template-values.ts";
@@ -37,7 +38,7 @@ export function createReference({ document, services, ownOrigin }: ReferenceOpti
 }
 
 function redirectTo(location: string): Page {
-  return () => ({ status: 308, header: new Headers({ location }) });
+  return () => ({ status: 308, header: new HeaderList({ location }) });
 }
 
 /**

@@ -38,7 +38,7 @@ export interface Cors {
   /** Whether the request is a preflight from an allowed origin. */
   isPreflight(exchange: Exchange): boolean;
   /** The answer to a preflight, without the headers that `allow` adds. */
-  preflightAnswer(exchange: Exchange): Answer & { readonly header: HeaderList };
+  preflightAnswer(exchange: Exchange): Answer;
 }
 
 /** `origins` are such as `https://app.example.com`. Returns undefined if there are none: then CORS is off. */

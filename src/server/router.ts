@@ -111,7 +111,7 @@ async function siteAnswer(exchange: Exchange, page: Page): Promise<Answer> {
     case "HEAD":
       return await page(exchange);
     case "OPTIONS":
-      return { status: 204, header: new Headers({ allow }) };
+      return { status: 204, header: new HeaderList({ allow }) };
     default:
       throw new ProtocolError("method_not_allowed", `Use one of these methods here: ${allow}.`, { allow });
   }
@@ -121,10 +121,8 @@ function nothingHere(): ProtocolError {
   return new ProtocolError("unknown_route", "There is nothing at this path. The API is under /v1.");
 }
 
-type OwnAnswer = Answer & { readonly header: HeaderList };
-
 /** Counts a request outside of any call by the client's address, and refuses it past the limit. */
-async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => OwnAnswer): Promise<OwnAnswer> {
+async function countAnonymous(exchange: Exchange, limiter: RateLimiter, answer: () => Answer): Promise<Answer> {
   const decision = await countAddress(limiter, exchange.clientAddress);
   if (decision instanceof DomainError) {
     return refuse(exchange, decision);
@@ -156,7 +154,6 @@ function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
 
 /** The answer to a request that is refused outside of any call. */
 interface RefusalResponse extends Answer {
-  readonly header: HeaderList;
   readonly body: Buffer;
   /** The code in the body. */
   readonly code: string;

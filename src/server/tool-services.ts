@@ -17,6 +17,7 @@ import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reaso
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
 import type { CallRecord } from "../http/call-record.ts";
 import type { Answer, Exchange } from "../http/exchange.ts";
+import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";
 import { canonicalName, codeOfDetails, toClientFault, toConnectError } from "../interceptors/errors.ts";
@@ -70,7 +71,8 @@ export function createConnectServices(options: ConnectServicesOptions): ConnectS
       // The body of an answer is not read to its end if the client has gone away.
       signal.addEventListener("abort", leave);
       const handler = handlers.get(exchange.path) as UniversalHandler;
-      const { body, header = new Headers(), ...rest } = await answerByConnect(handler, exchange, refusal);
+      const { body, header: connectHeader, ...rest } = await answerByConnect(handler, exchange, refusal);
+      const header = HeaderList.of(connectHeader ?? new Headers());
       // Connect closes the connection after a 505. But the exchange decides whether a connection goes on, because it
       // knows what follows.
       header.delete("connection");

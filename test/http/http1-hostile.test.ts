@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { until } from "../support/deadline.ts";
 import { listenWith, openTo } from "./listening.ts";
@@ -11,7 +12,7 @@ let handle: (exchange: Exchange) => Promise<void>;
 
 beforeEach(async () => {
   answered = 0;
-  handle = (exchange) => exchange.respond({ status: 200, header: new Headers(), body: Buffer.alloc(100_000) });
+  handle = (exchange) => exchange.respond({ status: 200, header: new HeaderList(), body: Buffer.alloc(100_000) });
   listener = await listenWith({
     async handle(exchange) {
       answered += 1;
@@ -77,7 +78,7 @@ it("100 Continue waits for the answers that are owed before", async () => {
       asked += 1;
       await exchange.readBody(10);
     }
-    await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
+    await exchange.respond({ status: 200, header: new HeaderList(), body: exchange.path });
   };
   const { socket, received } = await open();
   socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -95,7 +96,7 @@ it("100 Continue waits for the answers that are owed before", async () => {
 it.each(["Content-Length: 5", "Transfer-Encoding: chunked"])(
   "a client that is refused before it is asked for its body is told that the connection ends: %s",
   async (framing) => {
-    handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+    handle = (exchange) => exchange.respond({ status: 401, header: new HeaderList(), body: "no" });
     const { socket, received } = await open();
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${framing}\r\n\r\n`);
     await until(async () => received().endsWith("no"), 1_000);
@@ -107,7 +108,7 @@ it.each(["Content-Length: 5", "Transfer-Encoding: chunked"])(
 );
 
 it("a client that sends its body unasked goes on to use its connection", async () => {
-  handle = (exchange) => exchange.respond({ status: 401, header: new Headers(), body: "no" });
+  handle = (exchange) => exchange.respond({ status: 401, header: new HeaderList(), body: "no" });
   const { socket } = await open();
   socket.write(`POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{`);
   await until(async () => answered === 1, 1_000);
@@ -138,7 +139,7 @@ it("a body that breaks off leaves the requests before it their answers", async (
   const first = Promise.withResolvers<void>();
   handle = async (exchange) => {
     await (exchange.path === "/first" ? first.promise : exchange.readBody(1_000).catch(() => {}));
-    await exchange.respond({ status: 200, header: new Headers(), body: exchange.path });
+    await exchange.respond({ status: 200, header: new HeaderList(), body: exchange.path });
   };
   const { socket, received } = await open();
   socket.write("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -157,7 +158,7 @@ it("a body that breaks off holds up no answer that waits for the client to read"
   let done = 0;
   handle = async (exchange) => {
     const body = exchange.path === "/large" ? Buffer.alloc(size) : "no";
-    await exchange.respond({ status: 200, header: new Headers(), body });
+    await exchange.respond({ status: 200, header: new HeaderList(), body });
     done += 1;
   };
   const { socket, received } = await open();
@@ -185,7 +186,7 @@ describe("a client that goes away while it waits", () => {
         exchange.signal.addEventListener("abort", () => resolve());
         await left;
       } else {
-        await exchange.respond({ status: 200, header: new Headers() });
+        await exchange.respond({ status: 200, header: new HeaderList() });
       }
     };
   });

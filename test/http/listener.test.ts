@@ -32,7 +32,7 @@ const open = () => openTo(listener);
 /** Answers what waits, and what is begun then, one after the other. */
 async function answerAll(): Promise<void> {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    await next.respond({ status: 200, header: new Headers(), body: next.path });
+    await next.respond({ status: 200, header: new HeaderList(), body: next.path });
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -94,7 +94,7 @@ describe("a listener that is closed", () => {
     client.socket.write(get("/first"));
     await until(async () => waiting.length === 1, 1_000);
     const closed = listener.close(5_000);
-    const answered = waiting.shift()?.respond({ status: 200, header: new Headers(), body: body() });
+    const answered = waiting.shift()?.respond({ status: 200, header: new HeaderList(), body: body() });
     await until(async () => client.received().includes("connection: close"), 1_000);
     client.socket.write(get("/second"));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -119,7 +119,7 @@ describe("a listener that is closed", () => {
     socket.write(protocol === "h2" ? openingWith(...wideWindows, requestFrame({ ":path": "/" })) : get("/"));
     await until(async () => waiting.length === 1, 1_000);
     const closed = encrypted.close(5_000);
-    await waiting.shift()?.respond({ status: 200, header: new Headers(), body: Buffer.alloc(size) });
+    await waiting.shift()?.respond({ status: 200, header: new HeaderList(), body: Buffer.alloc(size) });
     await Promise.all([closed, once(socket, "close")]);
     expect(received).toBeGreaterThan(size);
   });
@@ -149,7 +149,7 @@ describe("a client that ends its side of the connection", () => {
       await until(async () => waiting.length > 0, 5_000);
       const next = waiting.shift() as Exchange;
       await next.readBody(1_000).catch(() => {});
-      await next.respond({ status: 200, header: new Headers(), body: next.path });
+      await next.respond({ status: 200, header: new HeaderList(), body: next.path });
     }
     await client.closed;
     return pathsIn(client.received());
@@ -208,7 +208,7 @@ describe("a client that ends its side of the connection", () => {
       yield Buffer.from("a");
       await once(stream.signal, "abort");
     }
-    const answered = stream.respond({ status: 200, header: new Headers(), body: body() });
+    const answered = stream.respond({ status: 200, header: new HeaderList(), body: body() });
     await until(async () => client.received().endsWith("1\r\na\r\n"), 5_000);
     client.socket.end();
     await client.closed;
@@ -285,8 +285,8 @@ describe.each([
     const body = Buffer.alloc(bytes, "x");
     const trailer = HeaderList.of();
     trailer.append("x-trailer", "a\r\nb");
-    await expect(exchange.respond({ status: 200, header: new Headers(), body, trailer })).rejects.toThrow(TypeError);
-    await exchange.respond({ status: 500, header: new Headers(), body: "refused" });
+    await expect(exchange.respond({ status: 200, header: new HeaderList(), body, trailer })).rejects.toThrow(TypeError);
+    await exchange.respond({ status: 500, header: new HeaderList(), body: "refused" });
     await until(async () => client.received().includes("refused"), 5_000);
     expect(exchange.httpVersion).toBe(version.slice("HTTP/".length));
     expect(client.received()).not.toContain("xxx");
@@ -306,7 +306,7 @@ describe("a body in chunks", () => {
       await until(async () => waiting.length > 0, 2_000);
       const next = waiting.shift() as Exchange;
       const body = Buffer.from(await next.readBody(1_000_000)).toString();
-      await next.respond({ status: 200, header: new Headers(), body: `${next.path} ${body.length}` });
+      await next.respond({ status: 200, header: new HeaderList(), body: `${next.path} ${body.length}` });
     }
   }
 
@@ -347,7 +347,7 @@ describe("a body in chunks", () => {
           await new Promise((resolve) => setTimeout(resolve, 1));
         } else {
           answered += 1;
-          void next.respond({ status: 200, header: new Headers({ "x-path": next.path }), body });
+          void next.respond({ status: 200, header: new HeaderList({ "x-path": next.path }), body });
         }
       }
     })();
@@ -371,7 +371,7 @@ describe("a body in chunks", () => {
     client.socket.pause();
     client.socket.write(get("/large"));
     await until(async () => waiting.length > 0, 1_000);
-    const large = waiting.shift()?.respond({ status: 200, header: new Headers(), body: "x".repeat(20_000_000) });
+    const large = waiting.shift()?.respond({ status: 200, header: new HeaderList(), body: "x".repeat(20_000_000) });
     const bytes = chunked("x".repeat(50_000), 100) + get("/last");
     client.socket.write(bytes.slice(0, 100));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -418,7 +418,7 @@ describe("pipelined requests", () => {
       const begun = waiting.splice(0);
       handled.push(begun.map(({ path }) => path));
       for (const exchange of begun) {
-        await exchange.respond({ status: 200, header: new Headers() });
+        await exchange.respond({ status: 200, header: new HeaderList() });
       }
     }
     expect(handled).toEqual([["/1", "/2"], ["/3"], ["/4"], ["/5"]]);
@@ -467,7 +467,7 @@ it("an answer without a body over HTTP/2 to a request that goes on counts as sen
   const isAsked = ({ path }: Exchange) => path === "/unread";
   await until(async () => waiting.some(isAsked), 1_000);
   const exchange = waiting.find(isAsked) as Exchange;
-  await exchange.respond({ status: 401, header: new Headers() });
+  await exchange.respond({ status: 401, header: new HeaderList() });
   expect(exchange.record).toMatchObject({ status: 401, isWhole: true });
 });
 
@@ -485,8 +485,9 @@ describe("an HTTP/2 connection whose client takes back answers that are under wa
     const goAway = vi.fn();
     session.on("goaway", goAway);
     await once(session, "remoteSettings");
-    const answer = { status: 200, header: new Headers(), body: Buffer.alloc(bytes) };
-    const answering = setInterval(() => waiting.splice(0).map((exchange) => exchange.respond(answer)), 5);
+    const body = Buffer.alloc(bytes);
+    const answer = (exchange: Exchange) => exchange.respond({ status: 200, header: new HeaderList(), body });
+    const answering = setInterval(() => waiting.splice(0).map(answer), 5);
     for (let round = 0; round < 20; round++) {
       const codes = await Promise.all(Array.from({ length: 10 }, () => takeBack(session)));
       expect(new Set(codes)).toEqual(new Set([constants.NGHTTP2_CANCEL]));

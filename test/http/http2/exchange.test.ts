@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/http/exchange.ts";
+import { HeaderList } from "../../../src/http/header-list.ts";
 import { endStream, frame, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
 import { listenWith } from "../listening.ts";
@@ -28,7 +29,7 @@ describe("an answer that is larger than the client's window", () => {
   /** Answers with the body, and resolves when the client has what its window allows. */
   async function answerHalf(): Promise<[client: BareClient, exchange: Exchange, answered: Promise<void>]> {
     const [client, exchange] = await ask(requestFrame({ ":path": "/" }));
-    const answered = exchange.respond({ status: 200, header: new Headers(), body });
+    const answered = exchange.respond({ status: 200, header: new HeaderList(), body });
     await client.until(() => client.bodyOf(1).length === 65_535 || undefined);
     await client.settle();
     return [client, exchange, answered];
@@ -55,7 +56,7 @@ describe("an answer that is larger than the client's window", () => {
 
   it("makes the client send the rest of its request, which it may do first", async () => {
     const [client, exchange] = await ask(postFrame());
-    const answered = exchange.respond({ status: 200, header: new Headers(), body });
+    const answered = exchange.respond({ status: 200, header: new HeaderList(), body });
     for (let sent = 0; sent < 100_000; sent += 10_000) {
       client.send(frame("data", { stream: 1, payload: Buffer.alloc(10_000) }));
       await client.settle();
@@ -79,14 +80,14 @@ describe("a client that waits for 100 Continue", () => {
     await client.find({ type: "headers", stream: 1 });
     client.send(piece("body", endStream));
     expect(Buffer.from(await reading).toString()).toBe("body");
-    await exchange.respond({ status: 200, header: new Headers(), body: "answer" });
+    await exchange.respond({ status: 200, header: new HeaderList(), body: "answer" });
     await client.find({ type: "data", stream: 1, flags: endStream });
     expect(statuses(client)).toEqual([":status: 100 0", ":status: 200 0"]);
   });
 
   it("gets its answer alone, if nobody reads its body", async () => {
     const [client, exchange] = await ask(post("100-continue"));
-    await exchange.respond({ status: 401, header: new Headers(), body: "answer" });
+    await exchange.respond({ status: 401, header: new HeaderList(), body: "answer" });
     await client.find({ type: "data", stream: 1, flags: endStream });
     expect(statuses(client)).toEqual([":status: 401 0"]);
   });
@@ -94,7 +95,7 @@ describe("a client that waits for 100 Continue", () => {
   it("gets its answer alone, if its Content-Length is too large", async () => {
     const [client, exchange] = await ask(postFrame(1, { expect: "100-continue", "content-length": "101" }));
     await expect(exchange.readBody(100)).rejects.toMatchObject({ kind: "body_too_large" });
-    await exchange.respond({ status: 413, header: new Headers(), body: "answer" });
+    await exchange.respond({ status: 413, header: new HeaderList(), body: "answer" });
     await client.find({ type: "data", stream: 1, flags: endStream });
     expect(statuses(client)).toEqual([":status: 413 0"]);
   });
@@ -109,7 +110,7 @@ describe("a client that waits for 100 Continue", () => {
     const reading = exchange.readBody(100);
     client.send(...after);
     expect(Buffer.from(await reading).toString()).toBe("body");
-    await exchange.respond({ status: 200, header: new Headers(), body: "answer" });
+    await exchange.respond({ status: 200, header: new HeaderList(), body: "answer" });
     await client.find({ type: "data", stream: 1, flags: endStream });
     expect(statuses(client)).toEqual([":status: 200 0"]);
   });
