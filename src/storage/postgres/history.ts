@@ -96,7 +96,7 @@ interface Search {
 }
 
 /**
- * Reads the next changes, and returns those that match. It reads as many changes of each pet as are wanted in all, so
+ * Reads the next changes, and returns those that match. It reads as many changes of each pet as it searches in all, so
  * that the first changes of all pets are among them.
  */
 async function search(
@@ -105,7 +105,8 @@ async function search(
   petIds: readonly bigint[],
 ): Promise<Search> {
   const order = newestFirst ? "DESC" : "ASC";
-  const most = crossing === undefined ? Math.min(limit, maxSearched) : maxSearched;
+  const mostOfEach = Math.floor(maxSearched / Math.max(1, petIds.length));
+  const most = crossing === undefined ? Math.min(limit, mostOfEach) : mostOfEach;
   const next = (ofPet: string) =>
     `SELECT ${columns} FROM changes WHERE ${ofPet} revision > $1 AND revision < $2 ORDER BY revision ${order} LIMIT $3`;
   const nextOfPets = `SELECT each.* FROM unnest($6::bigint[]) AS pet (wanted) CROSS JOIN LATERAL (${next("pet_id = wanted AND")})

@@ -30,8 +30,11 @@ const groupTimeoutMs = 5_000;
  */
 const patienceMs = 2_000;
 
-/** A group that has waited longer for the lock of the head, in milliseconds, is judged by the time at which it has it. */
-const mostLockWaitMs = 100;
+/**
+ * A group that depends on holds and has waited longer for the lock of the head, in milliseconds, is judged by the time at
+ * which it has it.
+ */
+const mostLockWaitMs = 10;
 
 /** How often a group is tried again after a conflict or a lost connection. */
 const maxRetries = 5;
@@ -275,7 +278,7 @@ export class GroupWriter {
     try {
       const tasks = waiters.map(({ task }) => task);
       let set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
-      if (this.#timeOf(tasks) - set.nowMs > mostLockWaitMs) {
+      if (tasks.some(needsHolds) && this.#timeOf(tasks) - set.nowMs > mostLockWaitMs) {
         // Holds may have expired while the group waited for the lock, which it has now.
         set = await readWorkingSet(connection, tasks, this.#timeOf(tasks));
       }
@@ -433,6 +436,10 @@ class Attempt {
     const isLost = error instanceof LostConnectionError && this.isConnected;
     return isConflict(error) || (isLost && (this.#isNewDoubt || !this.hasWritten));
   }
+}
+
+function needsHolds({ needs }: StockWriteTask<unknown>): boolean {
+  return needs.petIdsNeedingHolds.length + needs.holdIds.length > 0;
 }
 
 /** Decides on a write. Returns how its caller is to be told once the group is durable. */

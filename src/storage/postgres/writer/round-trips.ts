@@ -104,8 +104,9 @@ async function readOverdue(
   const stored: HoldState = "held";
   const overdue = `FROM holds WHERE pet_id = wanted AND state = '${stored}' AND expires_at_ms <= $2`;
   const rows = await connection.query<OverdueRow>(
-    `SELECT wanted AS pet_id, (SELECT sum(quantity)::bigint ${overdue}) AS sum, oldest.*
-     FROM unnest($1::bigint[]) AS pet (wanted) CROSS JOIN LATERAL
+    `WITH pet AS MATERIALIZED
+       (SELECT wanted, (SELECT sum(quantity)::bigint ${overdue}) AS sum FROM unnest($1::bigint[]) AS pet (wanted))
+     SELECT wanted AS pet_id, sum, oldest.* FROM pet CROSS JOIN LATERAL
        (SELECT position, quantity, expires_at_ms ${overdue} ORDER BY expires_at_ms LIMIT ${maxOverdue}) AS oldest`,
     petIds,
     BigInt(nowMs),

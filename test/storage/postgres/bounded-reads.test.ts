@@ -1,0 +1,86 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
+import { listChanges } from "../../../src/storage/postgres/history.ts";
+import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
+import { readWorkingSet } from "../../../src/storage/postgres/writer/round-trips.ts";
+import { createHold } from "../../../src/storage/postgres/writer/stock-writes.ts";
+import { borrowDatabase, runSql } from "../../support/postgres/databases.ts";
+import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { createContext, createPet } from "../samples.ts";
+
+/** A node of a plan that PostgreSQL has run. */
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** How many rows the scans of tables have read. */
+function rowsRead({ Plans = [], ...node }: PlanNode): number {
+  const isOfTable = /^(Index|Seq|Bitmap Heap)/.test(node["Node Type"]);
+  const own = isOfTable ? node["Actual Rows"] * node["Actual Loops"] : 0;
+  return own + Plans.reduce((sum, plan) => sum + rowsRead(plan), 0);
+}
+
+/** A store with 100 pets, and a connection to it that counts the rows that its queries read. */
+async function openCounted() {
+  const database = await borrowDatabase();
+  const store = await openPostgresStore(database.url);
+  const connection = await Connection.open(parseDatabaseUrl(database.url));
+  onTestFinished(async () => {
+    await connection.close();
+    await store.close();
+    await database.remove();
+  });
+  await store.importAll({ pets: petIds.map((id) => createPet({ id, quantity: 100_000n })) }, 0);
+  let count = 0;
+  const query = connection.query.bind(connection);
+  connection.query = async <Row>(sql: string, ...values: Parameters<typeof query>[1][]) => {
+    const [plan] = await query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
+      ...values,
+    );
+    count += rowsRead((plan as { "QUERY PLAN": [{ Plan: PlanNode }] })["QUERY PLAN"][0].Plan);
+    return query<Row>(sql, ...values);
+  };
+  return { url: database.url, connection, rowsRead: () => count };
+}
+
+const petIds = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
+
+describe.skipIf(postgresPrograms === undefined)("over PostgreSQL", () => {
+  it.each([
+    ["that cross a count", 5n, 100],
+    ["of all kinds", undefined, 1_000],
+  ])("a search for changes of 100 pets %s reads as much as one of all pets", async (_name, crossing, limit) => {
+    const counted = await openCounted();
+    await runSql(
+      counted.url,
+      `INSERT INTO changes (revision, pet_id, before, after, kind, occurred_at_ms)
+       SELECT number, number % 100 + 1, 9, 8, 'set', 1 FROM generate_series(101, 60000) AS number`,
+      `UPDATE head SET revision = 60000`,
+      `ANALYZE changes`,
+    );
+    const query = { after: 0n, petIds, crossing, newestFirst: false, limit };
+    const { searchedTo } = await listChanges(counted.connection, query);
+    expect(searchedTo).toBeGreaterThanOrEqual(100n);
+    expect(counted.rowsRead()).toBeLessThan(12_000);
+  });
+
+  it("a write adds up a pet's expired holds once", async () => {
+    const counted = await openCounted();
+    await runSql(
+      counted.url,
+      `INSERT INTO holds (position, id, pet_id, quantity, state, created_at_ms, expires_at_ms, key_id)
+       SELECT number, 'hold_' || number, 1, 1, 'held', 0, number, 'key_a' FROM generate_series(1, 2000) AS number`,
+      `UPDATE stock SET held = 2000 WHERE pet_id = 1`,
+      `ANALYZE holds`,
+    );
+    const request = { holdId: "hold_a", petId: 1n, quantity: 1n, ttlMs: 1_000, reference: undefined };
+    const set = await readWorkingSet(counted.connection, [createHold(request, createContext())], 3_000);
+    expect(set.overdueOf(1n)).toMatchObject({ rest: 1_500n });
+    expect(counted.rowsRead()).toBeLessThan(5_000);
+  });
+});
