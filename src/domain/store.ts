@@ -24,9 +24,10 @@ export interface Store extends PetStore, StockStore, OrderStore, KeyStore, Usage
    * A whole record replaces the one with its id, a pet's stock included. A record with some of its fields changes these
    * alone; it throws `UnknownRecordError` where no record has its id. Of several records with one id the later wins. An
    * order may name a pet that is not in the store. Others can write while the input is read. The history gets one
-   * change for each pet whose quantity or status is written, even if the quantity stays the same.
+   * change for each pet whose quantity or status is written, even if the quantity stays the same. Their time is `nowMs`,
+   * or else that of the writing by the clock of the store.
    */
-  importAll(imports: Imports, nowMs: number): Promise<ImportResult>;
+  importAll(imports: Imports, nowMs?: number): Promise<ImportResult>;
   /**
    * The time by the clock of the store, in milliseconds since the Unix epoch. The machines that share a store may have
    * other times.

@@ -65,7 +65,7 @@ export class MemoryStore extends MemoryStock implements Store {
     return Date.now();
   }
 
-  async importAll({ pets = [], orders = [] }: Imports, nowMs: number): Promise<ImportResult> {
+  async importAll({ pets = [], orders = [] }: Imports, nowMs?: number): Promise<ImportResult> {
     const staged = { pets: await Array.fromAsync(pets), orders: await Array.fromAsync(orders) };
     const [allPets, petCounts] = merge("pets", this.#data.pets, staged.pets);
     const [allOrders, orderCounts] = merge("orders", this.#data.orders, staged.orders);
@@ -73,7 +73,7 @@ export class MemoryStore extends MemoryStock implements Store {
       .flatMap(({ petId }) => petId ?? [])
       .filter((petId) => !allPets.has(petId));
     const petIds = [...new Set(strayOrders)].sort((a, b) => (a < b ? -1 : 1));
-    this.#noteImported(allPets, staged.pets, nowMs);
+    this.#noteImported(allPets, staged.pets, nowMs ?? Date.now());
     this.#data.pets = allPets;
     this.#data.orders = allOrders;
     if (staged.pets.length + staged.orders.length > 0) {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ImportCounts, type ImportResult, type Imports, UnknownRecordError } from "../../src/domain/import.ts";
 import type { Order } from "../../src/domain/order.ts";
@@ -32,6 +33,21 @@ export function describeImports(open: OpenStore): void {
           resultOf({ created: 2 }),
         );
         expect(await exported(store)).toEqual([last, createPet({ id: 2n })]);
+      }),
+    );
+
+    it(
+      "whose input is slow happens when it is written",
+      withStore(open, async ({ store }) => {
+        let readAtMs = 0;
+        async function* slowPets(): AsyncGenerator<StockedPet> {
+          yield createPet({ id: 1n });
+          await setTimeout(50);
+          readAtMs = await store.now();
+        }
+        await store.importAll({ pets: slowPets() });
+        const { changes } = await store.listChanges({ after: 0n, petIds: [], newestFirst: false, limit: 1 });
+        expect(changes[0]?.occurredAtMs).toBeGreaterThanOrEqual(readAtMs);
       }),
     );
 

@@ -86,7 +86,7 @@ async function runImport(db: string, files: Files, isDryRun: boolean): Promise<I
 }
 
 function importInto(db: string, ifMissing: IfMissing, imports: Imports): Promise<ImportResult> {
-  return withStore(db, ifMissing, async (store) => store.importAll(imports, await store.now()));
+  return withStore(db, ifMissing, (store) => store.importAll(imports));
 }
 
 /** Reads all records. Returns whether all of them have all fields. Throws a `Failure` for a bad one. */

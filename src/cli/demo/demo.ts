@@ -21,7 +21,7 @@ async function importSamples(store: Store): Promise<void> {
   }
   // Only the first demo of a store needs them.
   const { sampleOrders, samplePets } = await import("./samples.ts");
-  await store.importAll({ pets: samplePets, orders: sampleOrders }, Date.now());
+  await store.importAll({ pets: samplePets, orders: sampleOrders });
 }
 
 // The ids of other keys never begin with this, because they have no second underscore.

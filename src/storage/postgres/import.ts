@@ -16,6 +16,7 @@ import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import { identify, lookInto, type PrepareOptions } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
+import { readClock } from "./servers.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
 /**
@@ -23,7 +24,7 @@ import { lockHead } from "./writer/round-trips.ts";
  * because the records are first staged in temporary tables. Then imports wait for one another, because only they write
  * pets and orders. Other writers wait only while the stock is merged.
  */
-export function importAll(address: DatabaseAddress, imports: Imports, nowMs: number): Promise<ImportResult> {
+export function importAll(address: DatabaseAddress, imports: Imports, nowMs?: number): Promise<ImportResult> {
   return staging(address, imports, async (connection) => {
     await connection.query(`SELECT pg_advisory_xact_lock($1)`, importLock);
     const result = await describe(connection);
@@ -113,7 +114,7 @@ async function findStrays(connection: Connection): Promise<StrayOrders> {
  * quantity or status is written, in the order of their ids. Each statement works on a whole set of rows, because an
  * import may have a million pets.
  */
-async function mergeStock(connection: Queryable, nowMs: number): Promise<void> {
+async function mergeStock(connection: Queryable, nowMs: number | undefined): Promise<void> {
   const { revision: head } = await lockHead(connection);
   await connection.query(
     `INSERT INTO changes (revision, pet_id, before, after, kind, occurred_at_ms)
@@ -123,7 +124,7 @@ async function mergeStock(connection: Queryable, nowMs: number): Promise<void> {
      WHERE staged.quantity IS NOT NULL OR staged.status IS NOT NULL
      ORDER BY id`,
     head,
-    BigInt(nowMs),
+    BigInt(nowMs ?? (await readClock(connection))),
   );
   await connection.query(
     `UPDATE stock SET quantity = changes.after, revision = changes.revision,

@@ -252,7 +252,7 @@ export class PostgresStore implements Store {
     return countOrders(this.#pool);
   }
 
-  importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
+  importAll(imports: Imports, nowMs?: number): Promise<ImportResult> {
     return importAll(this.#address, imports, nowMs);
   }
 

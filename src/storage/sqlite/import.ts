@@ -24,12 +24,12 @@ import { resolveStore, toStoreFileError } from "./store-file.ts";
  * Imports all of the pets and orders, or none, over a connection of its own. Others can write during slow input: the
  * records are staged in temporary tables, which are no part of the store, and only the merge locks the store.
  */
-export async function importAll(connection: Connection, imports: Imports, nowMs: number): Promise<ImportResult> {
+export async function importAll(connection: Connection, imports: Imports, nowMs?: number): Promise<ImportResult> {
   await stage(connection, imports);
   return connection.atomically(() => {
     const result = describe(connection);
     mergeStaged(connection, petImport);
-    mergeStock(connection, nowMs);
+    mergeStock(connection, nowMs ?? Date.now());
     mergeStaged(connection, orderImport);
     if (hasChanges(result)) {
       countChange(connection, "stock");

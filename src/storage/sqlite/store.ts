@@ -212,7 +212,7 @@ export class SqliteStore implements Store {
     return this.#reads.read(countOrders);
   }
 
-  async importAll(imports: Imports, nowMs: number): Promise<ImportResult> {
+  async importAll(imports: Imports, nowMs?: number): Promise<ImportResult> {
     // A server imports nothing. Without this module it starts sooner.
     const { importAll } = await import("./import.ts");
     const connection = openDatabase(this.#path, this.#options);
