@@ -162,8 +162,8 @@ export class KeyStreams implements CallInterceptor {
     this.#open.add(stream);
     this.#opened += 1;
     this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + 1);
-    // `ending` is created now, so that the implementation's signal includes it.
-    void stream.call.signals.ending;
+    // Keys may have changed between the caller's look-up and now.
+    void this.#identify(stream);
     this.#expiryCheck ??= setInterval(() => this.#endExpired(), expiryCheckMs).unref();
     return () => {
       if (this.#open.delete(stream)) {
