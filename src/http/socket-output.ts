@@ -127,12 +127,16 @@ export class SocketOutput {
 
   /**
    * Gives the buffer to the socket, unless the socket waits for the client. Then the bytes stay here until `drain`, and
-   * take no more memory than their size.
+   * take at most twice their size.
    */
   flush(): void {
     this.#isScheduled = false;
+    const { length, bytes } = this;
     if (!this.isCongested) {
       this.flushAll();
+    } else if (bytes.length === bufferBytes) {
+      this.bytes = Buffer.from(bytes.subarray(0, length));
+      recycle(bytes);
     }
   }
 
