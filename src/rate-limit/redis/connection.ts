@@ -89,8 +89,12 @@ export async function openConnection(target: ValkeyTarget, signal: AbortSignal):
       await select(client, target.db);
     }
     await assertWritable(client);
+    const risks = await describeRisks(client, info);
+    if (lost.signal.aborted) {
+      throw new Error("the connection was lost");
+    }
     return {
-      risks: await describeRisks(client, info),
+      risks,
       lost: lost.signal,
       run: (calls) => run(client, calls),
       ping: () => client.ping(),

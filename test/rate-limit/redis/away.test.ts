@@ -200,6 +200,20 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     expect((await limits.decide(key)).headerValues.remaining).toBe(49);
   });
 
+  it("do not take a connection for good that is cut while it is opened", async () => {
+    proxy.rewrite = (answer) => {
+      // The answer to the last question, whether the server keeps anything on disk.
+      if (answer.includes("$4\r\nsave\r\n")) {
+        proxy.rewrite = (again) => again;
+        proxy.cut();
+      }
+      return answer;
+    };
+    const limits = await openLimits(proxy.url);
+    expect(limits.told).toEqual(["disconnected: the connection was lost"]);
+    await limits.connected();
+  });
+
   it("start without Valkey, and count by what the store has", async () => {
     await redis.stop();
     const store = new MemoryUsageStore();
