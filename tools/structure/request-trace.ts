@@ -49,6 +49,12 @@ const warmUpCalls = 300;
 /** How many updates are compared. A timer may fire during some of them, but not during all. */
 const comparedCalls = 8;
 
+/** How many updates are recorded for the way. The one with the fewest returns is kept: no timer has fired during it. */
+const recordedCalls = 6;
+
+/** How much later each recorded update comes, in milliseconds, so that timers at regular intervals miss some of them. */
+const shiftMs = 40;
+
 /** How long to wait for what follows an answer, such as the metrics, in milliseconds: it still belongs to that call. */
 const afterAnswerMs = 100;
 
@@ -69,12 +75,17 @@ export async function traceUpdate(root: string): Promise<RequestTrace> {
     return {
       functions: functions.length,
       files: new Set(functions.map(({ file }) => file)).size,
-      returns: way.filter(({ file }, index) => way.findIndex((visit) => visit.file === file) < index).length,
+      returns: returnsOf(way),
       way,
     };
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** How many times a way returns to a file that it has left before. */
+function returnsOf(way: readonly Visit[]): number {
+  return way.filter(({ file }, index) => way.findIndex((visit) => visit.file === file) < index).length;
 }
 
 /** The functions of `src` that every update runs. */
@@ -157,7 +168,7 @@ function isOfSameClass(one: EnteredFunction, other: EnteredFunction, texts: Text
 }
 
 /**
- * Returns the order in which functions are entered. It sets a breakpoint in each function; the breakpoint's condition
+ * Returns the order in which functions are entered, in the update with the fewest returns. It sets a breakpoint in each function; the breakpoint's condition
  * notes that the function is entered, and is false, so that nothing pauses.
  */
 async function orderOf(
@@ -174,13 +185,22 @@ async function orderOf(
     }
   }
   await update();
-  await setTimeout(afterAnswerMs);
-  await inspector.evaluate("globalThis.enteredFunctions = []");
-  await update();
-  await setTimeout(afterAnswerMs);
-  const entered = JSON.parse((await inspector.evaluate("JSON.stringify(globalThis.enteredFunctions)")) as string);
+  const ways: Visit[][] = [];
+  for (let call = 0; call < recordedCalls; call++) {
+    await setTimeout(afterAnswerMs + call * shiftMs);
+    await inspector.evaluate("globalThis.enteredFunctions = []");
+    await update();
+    await setTimeout(afterAnswerMs);
+    const entered = JSON.parse((await inspector.evaluate("JSON.stringify(globalThis.enteredFunctions)")) as string);
+    ways.push(wayOf((entered as number[]).map((index) => functions[index] as EnteredFunction)));
+  }
+  const [way = []] = ways.sort((one, other) => returnsOf(one) - returnsOf(other));
+  return way;
+}
+
+function wayOf(entered: readonly EnteredFunction[]): Visit[] {
   const way: Visit[] = [];
-  for (const { file, name } of (entered as number[]).map((index) => functions[index] as EnteredFunction)) {
+  for (const { file, name } of entered) {
     const visit = way.at(-1);
     if (visit?.file === file) {
       visit.names.push(name);
