@@ -1,4 +1,10 @@
-import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageShape,
+} from "@bufbuild/protobuf";
 import {
   type ConnectError,
   type ContextValues,
@@ -73,7 +79,7 @@ export type ToError = (reason: unknown, exchange: Exchange) => ConnectError;
 /** Answers a call over any protocol. A failure becomes the error that clients see. */
 export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toError: ToError): Promise<Answer> {
   const { exchange } = protocol;
-  const call = new Call(endpoint.method as Call["method"], protocol);
+  const call = new Call(endpoint.method, protocol);
   exchange.record.protocol = protocol.protocolName;
   exchange.record.method = endpoint.name;
   let header = call.responseHeader;
@@ -102,7 +108,7 @@ export type ConnectRequest = UnaryRequest | StreamRequest;
  * created on first use, because they cost more than the rest of a small call.
  */
 export class Call implements HandlerContext {
-  readonly method: DescMethodUnary;
+  readonly method: DescMethodUnary | DescMethodServerStreaming;
   readonly exchange: Exchange;
   readonly head: CallHead;
   /** It starts with the construction of the call; undefined if the call has none. */
@@ -122,12 +128,12 @@ export class Call implements HandlerContext {
   reading: Promise<AnyMessage> | undefined = undefined;
   #signals: CallSignals | undefined;
 
-  constructor(method: DescMethodUnary, head: CallHead) {
+  constructor(method: Call["method"], head: CallHead) {
     this.method = method;
     this.exchange = head.exchange;
     this.head = head;
     this.deadline = head.timeoutMs === undefined ? undefined : startDeadline(head.timeoutMs);
-    if ((method as { readonly methodKind: string }).methodKind !== "unary") {
+    if (method.methodKind !== "unary") {
       // `ending` must exist before an interceptor sees the signal: the interceptor may pass on a signal that it derives
       // from it.
       void this.signals.ending;

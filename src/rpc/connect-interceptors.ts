@@ -1,4 +1,4 @@
-import { create, type DescMethodUnary, isFieldSet, type Message } from "@bufbuild/protobuf";
+import { create, type DescMethod, isFieldSet, type Message } from "@bufbuild/protobuf";
 import type { Interceptor, StreamRequest, StreamResponse, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import type { Call, CallHandler, CallResponse, ConnectRequest } from "./call.ts";
 
@@ -30,9 +30,9 @@ function toConnectRequest(call: Call): ConnectRequest {
   const { method, service, requestMethod, url, requestHeader: header, signal, contextValues } = call;
   const common = { method, service, requestMethod, url, header, signal, contextValues };
   const message = call.message ?? create(method.input);
-  return isStreaming(method)
-    ? ({ ...common, stream: true, message: each(message) } as unknown as StreamRequest)
-    : ({ ...common, stream: false, message } as UnaryRequest);
+  return method.methodKind === "unary"
+    ? ({ ...common, stream: false, message } as UnaryRequest)
+    : ({ ...common, stream: true, message: each(message) } as StreamRequest);
 }
 
 async function passOn(call: Call, request: ConnectRequest): Promise<Call> {
@@ -49,11 +49,7 @@ function toCallResponse({ stream, header, trailer, message }: UnaryResponse | St
   return { stream, header, trailer, message } as CallResponse;
 }
 
-function isStreaming(method: DescMethodUnary): boolean {
-  return (method as { readonly methodKind: string }).methodKind !== "unary";
-}
-
-function isEmpty({ input }: DescMethodUnary, message: Message): boolean {
+function isEmpty({ input }: DescMethod, message: Message): boolean {
   return input.fields.every((field) => !isFieldSet(message, field));
 }
 

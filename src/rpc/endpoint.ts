@@ -129,44 +129,46 @@ function readMessage(call: Call): Promise<Message> {
 
 /** The innermost handler, which calls the implementation. */
 function implementation(spec: MethodImplSpec, options: EndpointOptions): CallHandler {
+  const mustBeWhole = hasConnectInterceptor(options);
   switch (spec.kind) {
-    case "unary": {
-      const mustBeWhole = hasConnectInterceptor(options);
-      const isRead = hasNoSideEffects(spec.method);
-      return async (call) => {
-        const { deadline } = call;
-        const answer = () => spec.impl(call.message as Message, call);
-        // A write decides by itself at the deadline, because it may take effect later.
-        const result: object = await (isRead && deadline !== undefined
-          ? abortable(async () => answer(), deadline.signal)
-          : answer());
-        const { responseHeader: header, responseTrailer: trailer } = call;
-        if (!(result instanceof PreparedMessage)) {
-          return {
-            stream: false,
-            header,
-            trailer,
-            message: create(spec.method.output, result as MessageInitShape<DescMessage>),
-          };
-        }
-        return { stream: false, header, trailer, message: mustBeWhole ? await result.whole() : result };
-      };
-    }
-    case "server_streaming": {
-      const mustBeWhole = hasConnectInterceptor(options);
-      return async (call) => {
-        const { responseHeader: header, responseTrailer: trailer } = call;
-        // A method of `ServiceMethods` gives a promise, which Connect's type does not say.
-        const opening = spec.impl(call.message as Message, call) as unknown as Promise<StreamOf<DescMessage>>;
-        const stream = await opening;
-        endDeadlineWithClient(call);
-        const message = messages(spec.method.output, mustBeWhole ? takenApart(stream) : stream, call);
-        return { stream: true, header, trailer, message };
-      };
-    }
+    case "unary":
+      return unaryHandler(spec, mustBeWhole);
+    case "server_streaming":
+      return streamHandler(spec, mustBeWhole);
     default:
       throw new Error(`${spec.method.toString()}: only unary and server-streaming methods can be endpoints`);
   }
+}
+
+/** A method of one kind, with its implementation. */
+type SpecOf<Kind extends MethodImplSpec["kind"]> = Extract<MethodImplSpec, { readonly kind: Kind }>;
+
+function unaryHandler({ method, impl }: SpecOf<"unary">, mustBeWhole: boolean): CallHandler {
+  // A write decides by itself at the deadline, because it may take effect later.
+  const run: (message: Message, call: Call) => object | Promise<object> = hasNoSideEffects(method)
+    ? (message, call) => abortable(async () => impl(message, call), call.deadline?.signal)
+    : impl;
+  return async (call) => {
+    const result: object = await run(call.message as Message, call);
+    const { responseHeader: header, responseTrailer: trailer } = call;
+    if (!(result instanceof PreparedMessage)) {
+      const message = create(method.output, result as MessageInitShape<DescMessage>);
+      return { stream: false, header, trailer, message };
+    }
+    return { stream: false, header, trailer, message: mustBeWhole ? await result.whole() : result };
+  };
+}
+
+function streamHandler({ method, impl }: SpecOf<"server_streaming">, mustBeWhole: boolean): CallHandler {
+  return async (call) => {
+    const { responseHeader: header, responseTrailer: trailer } = call;
+    // A method of `ServiceMethods` gives a promise, which Connect's type does not say.
+    const opening = impl(call.message as Message, call) as unknown as Promise<StreamOf<DescMessage>>;
+    const stream = await opening;
+    endDeadlineWithClient(call);
+    const message = messages(method.output, mustBeWhole ? takenApart(stream) : stream, call);
+    return { stream: true, header, trailer, message };
+  };
 }
 
 /** Whether the protos say that calls of the method change nothing. */
