@@ -20,21 +20,17 @@ import { PreparedMessage } from "./prepared-message.ts";
 import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
 /**
- * Unary calls over the Connect protocol.
+ * Calls over the Connect protocol, which writes streams in another form than unary calls.
  *
  * Source: https://connectrpc.com/docs/protocol/
  */
-export const connectProtocol: RpcProtocol = { name: "connect", open: openUnary };
-
-/**
- * Server-streaming calls over the Connect protocol.
- *
- * Source: https://connectrpc.com/docs/protocol/#streaming-rpcs
- */
-export const connectStreamProtocol: RpcProtocol = { name: connectProtocol.name, open: openStream };
+export const connectProtocol: RpcProtocol = {
+  name: "connect",
+  open: (request, method, format) => (method.methodKind === "unary" ? openUnary : openStream)(request, method, format),
+};
 
 function openUnary(
-  { exchange, protocol, contentType }: RpcRequest,
+  { exchange, contentType }: RpcRequest,
   { input, output }: DescMethod,
   { readMaxBytes, json, registry }: RpcFormat,
 ): ProtocolCall {
@@ -51,7 +47,7 @@ function openUnary(
 
   return {
     exchange,
-    protocolName: protocol.name,
+    protocolName: connectProtocol.name,
     timeoutMs: timeout.timeoutMs,
     async read(signal) {
       const codec = request.codec();
@@ -178,8 +174,9 @@ function decodeBase64(text: string): Uint8Array {
 /** The header that lists the compressions that a side accepts. */
 const streamAcceptHeader = "connect-accept-encoding";
 
+/** Source: https://connectrpc.com/docs/protocol/#streaming-rpcs */
 function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
-  const { exchange, protocol, contentType = "" } = request;
+  const { exchange, contentType = "" } = request;
   const { readMaxBytes, json, registry, toError } = format;
   const codec = codecOfStream(contentType, json);
   const timeout = readTimeout(exchange.header("connect-timeout-ms"), parseTimeout);
@@ -192,7 +189,7 @@ function openStream(request: RpcRequest, method: DescMethod, format: RpcFormat):
 
   return {
     exchange,
-    protocolName: protocol.name,
+    protocolName: connectProtocol.name,
     timeoutMs: timeout.timeoutMs,
     async read(signal) {
       const message = await readEnveloped(exchange, { compression, maxBytes: readMaxBytes, signal });
@@ -244,7 +241,7 @@ function endOfStream(trailer: Headers, error: ConnectError | undefined, registry
 function unsupportedStream(request: RpcRequest, method: DescMethod, format: RpcFormat): ProtocolCall {
   const types = "application/connect+proto, application/connect+json";
   return {
-    ...connectProtocol.open(request, method, format),
+    ...openUnary(request, method, format),
     async read() {
       const accepted = { "accept-post": types };
       throw new ProtocolError("unsupported_media_type", `Send the request as one of: ${types}.`, accepted);

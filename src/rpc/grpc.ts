@@ -13,26 +13,6 @@ import { closeEnvelope, readEnveloped, streamBody } from "./envelope.ts";
 import { PreparedMessage } from "./prepared-message.ts";
 import { type RpcFormat, type RpcProtocol, type RpcRequest, readTimeout } from "./rpc-protocol.ts";
 
-/**
- * Calls over gRPC.
- *
- * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
- */
-export const grpcProtocol: RpcProtocol = {
-  name: "grpc",
-  open: (request, method, format) => openEnveloped(request, method, { format, place: inTrailers }),
-};
-
-/**
- * Calls over gRPC-Web: gRPC, with the trailer as a last envelope of the body.
- *
- * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
- */
-export const grpcWebProtocol: RpcProtocol = {
-  name: "grpc-web",
-  open: (request, method, format) => openEnveloped(request, method, { format, place: inBody }),
-};
-
 function trailerEnvelope(trailer: Headers): Uint8Array {
   return closeEnvelope(trailerSerialize(trailer), trailerFlag);
 }
@@ -58,14 +38,39 @@ const inBody: TrailerPlace = {
   endOfStream: trailerEnvelope,
 };
 
+/**
+ * Calls over gRPC.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+export const grpcProtocol = envelopedProtocol("grpc", inTrailers);
+
+/**
+ * Calls over gRPC-Web: gRPC, with the trailer as a last envelope of the body.
+ *
+ * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
+ */
+export const grpcWebProtocol = envelopedProtocol("grpc-web", inBody);
+
+/** What gRPC and gRPC-Web share: everything except their names and the place of the trailer. */
+function envelopedProtocol(name: string, place: TrailerPlace): RpcProtocol {
+  return { name, open: (request, method, format) => openEnveloped(request, method, { name, format, place }) };
+}
+
 /** The header that lists the compressions that a side accepts. */
 const acceptHeader = "grpc-accept-encoding";
 
-/** What gRPC and gRPC-Web share: everything except their names and the place of the trailer. */
+/** A protocol's name and place of the trailer, and how its messages are written. */
+interface EnvelopedOptions {
+  readonly name: string;
+  readonly place: TrailerPlace;
+  readonly format: RpcFormat;
+}
+
 function openEnveloped(
-  { exchange, protocol, contentType = "" }: RpcRequest,
+  { exchange, contentType = "" }: RpcRequest,
   { input, output }: DescMethod,
-  { format, place }: { readonly format: RpcFormat; readonly place: TrailerPlace },
+  { name, place, format }: EnvelopedOptions,
 ): ProtocolCall {
   const { readMaxBytes, json, toError } = format;
   const codec = codecOf(contentType, json);
@@ -74,7 +79,7 @@ function openEnveloped(
 
   return {
     exchange,
-    protocolName: protocol.name,
+    protocolName: name,
     timeoutMs: timeout.timeoutMs,
     async read(signal) {
       if (codec === undefined) {

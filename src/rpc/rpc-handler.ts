@@ -3,7 +3,7 @@ import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { answerCall, type ToError } from "./call.ts";
 import { createJsonCodec } from "./codec.ts";
-import { connectProtocol, connectStreamProtocol } from "./connect.ts";
+import { connectProtocol } from "./connect.ts";
 import { type Endpoint, hasNoSideEffects, readNotFound, rpcPath, type UnaryEndpoint } from "./endpoint.ts";
 import { grpcProtocol, grpcWebProtocol } from "./grpc.ts";
 import type { RpcFormat, RpcProtocol, RpcRequest } from "./rpc-protocol.ts";
@@ -70,10 +70,7 @@ interface Serving extends RpcOptions {
 }
 
 function serve(request: RpcRequest, endpoint: Endpoint, { format, toError }: Serving): Promise<Answer> {
-  const { protocol } = request;
-  const isConnectStream = protocol === connectProtocol && endpoint.method.methodKind !== "unary";
-  const call = (isConnectStream ? connectStreamProtocol : protocol).open(request, endpoint.method, format);
-  return answerCall(endpoint, call, toError);
+  return answerCall(endpoint, request.protocol.open(request, endpoint.method, format), toError);
 }
 
 function refuse(request: RpcRequest, refusal: ProtocolError, serving: Serving): Promise<Answer> {

@@ -18,6 +18,7 @@ import type { CallObserver } from "../observability/call-observer.ts";
 import type { Page } from "../reference/asset.ts";
 import type { Site } from "../reference/site.ts";
 import type { RpcHandler } from "../rpc/rpc-handler.ts";
+import type { RpcRequest } from "../rpc/rpc-protocol.ts";
 import type { Api } from "./api.ts";
 import type { Cors } from "./cors.ts";
 import type { ConnectServices } from "./tool-services.ts";
@@ -70,9 +71,9 @@ function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   if (connectServices.serves(path)) {
     return connectServices.answer(exchange);
   }
-  const check = health.serves(path) ? health.recognize(exchange) : undefined;
-  if (check !== undefined) {
-    return health.answer(check);
+  if (health.serves(path)) {
+    // What it serves, it recognizes.
+    return health.answer(health.recognize(exchange) as RpcRequest);
   }
   const rpc = api.rpc.recognize(exchange);
   if (rpc !== undefined) {
