@@ -1,22 +1,19 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Deprecation } from "../../gen/petstore/options/v1/options_pb.ts";
 import { endpointSunset } from "../domain/errors.ts";
-import type { Key } from "../domain/key.ts";
 import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { rpcName } from "../rpc/endpoint.ts";
 import { callerKey } from "./auth.ts";
+import type { RateLimiter } from "./limits.ts";
 import { operationOf, referenceAnchor } from "./operation.ts";
-
-/** Is called when a key has called a deprecated method. `method` is its full name. */
-export type DeprecatedCallNote = (key: Key, method: string) => void;
 
 /**
  * Adds headers to every answer of a deprecated method: since when it is deprecated, when it ends, and where to read
- * about it. `note` is called for every caller with a key, also for those over their limits.
+ * about it. Notes the calls of every key, also of those over their limits.
  *
  * Source: https://www.rfc-editor.org/rfc/rfc9745 (Deprecation), https://www.rfc-editor.org/rfc/rfc8594 (Sunset)
  */
-export function deprecationInterceptor(note: DeprecatedCallNote): CallInterceptor {
+export function deprecationInterceptor(keys: Pick<RateLimiter["keys"], "noteDeprecatedCall">): CallInterceptor {
   return {
     wrap(next, method) {
       const deprecation = operationOf(method)?.deprecation;
@@ -35,7 +32,7 @@ export function deprecationInterceptor(note: DeprecatedCallNote): CallIntercepto
         // An inner interceptor sets the caller, so it is known only now.
         const key = call.contextValues.get(callerKey)?.key;
         if (key !== undefined) {
-          note(key, rpcName(call.method));
+          keys.noteDeprecatedCall(key, rpcName(call.method));
         }
       }
     };

@@ -26,6 +26,8 @@ export interface RateLimiter {
     /** Describes the limits of a key, and charges nothing. */
     describeNow(key: Key): KeyLimits | undefined;
     describe(key: Key): Promise<KeyLimits>;
+    /** Notes that a key has called a deprecated method. `method` is its full name. */
+    noteDeprecatedCall(key: Key, method: string): void;
   };
   readonly anonymous: {
     /** Decides on a request without a valid key by the client's address, and charges it. */

@@ -14,7 +14,7 @@ import type { KeyFinder, Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { authInterceptor, callerKey, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
-import { type DeprecatedCallNote, deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
+import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorStatuses, errorToRest, type Failure } from "../interceptors/errors.ts";
 import { idempotencyInterceptor, idempotencyKey } from "../interceptors/idempotency.ts";
 import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/limits.ts";
@@ -52,7 +52,6 @@ export interface ApiOptions {
   readonly keys: KeyFinder;
   readonly limiter: RateLimiter;
   readonly streamPlaces: StreamPlaces | undefined;
-  readonly noteDeprecatedCall: DeprecatedCallNote;
   readonly clock: () => number;
   /** Aborts when the server stops serving. */
   readonly stopping: AbortSignal;
@@ -161,7 +160,7 @@ function createInterceptors(options: ApiOptions) {
   const interceptors: EndpointOptions = {
     callInterceptors: [
       ...(options.callInterceptors ?? []),
-      deprecationInterceptor(options.noteDeprecatedCall),
+      deprecationInterceptor(limiter.keys),
       authInterceptor(identify),
       streams,
       limitsInterceptor(limiter),

@@ -2,7 +2,6 @@ import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
 import type { KeyFinder, ReportProgress } from "../domain/store.ts";
 import { isPostgresUrl, type Store } from "../domain/store.ts";
-import type { DeprecatedCallNote } from "../interceptors/deprecation.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";
@@ -116,7 +115,6 @@ async function openSharedStore(
 /** How a server counts. */
 interface Limits {
   readonly limiter: RateLimiter;
-  readonly noteDeprecatedCall: DeprecatedCallNote;
   /** The places for streams that servers share; undefined where each counts its own. */
   readonly streamPlaces: StreamPlaces | undefined;
   /** Whether requests can be counted, by Valkey or by this server alone. */
@@ -142,14 +140,13 @@ async function openLimits(
     telemetry.logger.error({ err: reason }, "the rate-limit counters could not be saved; the server tries again"),
   );
   const { decided } = telemetry.observability.limits;
-  const options: LimiterOptions = { store, clock, decided, report };
+  const options = { store, clock, decided, report };
   if (config.limits !== inMemory) {
     return await openSharedLimits(config, telemetry, options);
   }
-  const keys = createKeyRateLimiter({ store, clock, decided, report });
+  const keys = createKeyRateLimiter(options);
   return {
     limiter: { keys, anonymous: createAnonymousRateLimiter(clock, decided) },
-    noteDeprecatedCall: (key, method) => keys.noteDeprecatedCall(key, method),
     streamPlaces: undefined,
     canCountLimits: () => true,
     close: () => keys.close(),
@@ -199,7 +196,6 @@ async function openSharedLimits(
   sharedLimits.attach({ url: limits, fallback: limitsFallback, localDecisions: () => shared.localDecisions });
   return {
     limiter: shared,
-    noteDeprecatedCall: (key, method) => shared.keys.noteDeprecatedCall(key, method),
     streamPlaces: shared.places,
     canCountLimits: () => isFallbackLocal || shared.isConnected,
     close: () => shared.close(),

@@ -55,18 +55,13 @@ describe("a deprecated method", () => {
   };
 
   it("says so when it succeeds", async () => {
-    const { header } = await call(
-      deprecationInterceptor(() => {}),
-      getPet,
-    );
+    const { header } = await call(deprecationInterceptor({ noteDeprecatedCall() {} }), getPet);
     expect(Object.fromEntries(header)).toEqual(headers);
   });
 
   it("says so when it fails", async () => {
-    const { code, header } = await call(
-      deprecationInterceptor(() => {}),
-      getPet,
-      () => Promise.reject(petNotFound(7n)),
+    const { code, header } = await call(deprecationInterceptor({ noteDeprecatedCall() {} }), getPet, () =>
+      Promise.reject(petNotFound(7n)),
     );
     expect(code).toBe("PET_NOT_FOUND");
     expect(Object.fromEntries(header)).toEqual(headers);
@@ -80,7 +75,9 @@ describe("a deprecated method", () => {
         throw rateLimitExceeded(9);
       },
     };
-    const deprecation = deprecationInterceptor((key, method) => noted.push([key.id, method]));
+    const deprecation = deprecationInterceptor({
+      noteDeprecatedCall: (key, method) => noted.push([key.id, method]),
+    });
     expect((await call([deprecation, refuse], getPet)).code).toBe("RATE_LIMIT_EXCEEDED");
     expect(noted).toEqual([["key_1", "petstore.v1.PetService/GetPet"]]);
   });
@@ -101,9 +98,6 @@ describe("a deprecated method", () => {
 });
 
 it("says nothing of a method that is not deprecated", async () => {
-  const { header } = await call(
-    deprecationInterceptor(() => {}),
-    listInventory,
-  );
+  const { header } = await call(deprecationInterceptor({ noteDeprecatedCall() {} }), listInventory);
   expect([...header]).toEqual([]);
 });
