@@ -49,10 +49,7 @@ export class StockFeed {
     this.#store = store;
     this.#stock = stock;
     this.#observe = observe;
-    stock.onAdvance((revision) => {
-      this.#head = revision;
-      this.#follow();
-    });
+    stock.onAdvance((revision) => this.#follow(revision));
   }
 
   /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
@@ -62,11 +59,8 @@ export class StockFeed {
       this.#blocks = [];
       this.#upTo = revision;
     }
-    if (revision > this.#head) {
-      this.#head = revision;
-    }
     this.#listeners.add(listener);
-    this.#follow();
+    this.#follow(revision);
   }
 
   leave(listener: FeedListener): void {
@@ -98,7 +92,11 @@ export class StockFeed {
     return this.#lastTurn;
   }
 
-  #follow(): void {
+  /** Reads on where there are readers, up to a revision that is known. */
+  #follow(revision: bigint): void {
+    if (revision > this.#head) {
+      this.#head = revision;
+    }
     if (!this.#isReading && this.#listeners.size > 0 && this.#upTo < this.#head) {
       this.#isReading = true;
       void this.#readOn();

@@ -121,20 +121,16 @@ export class StockRevision {
       return;
     }
     this.#revision = revision;
-    this.#tell(revision, petIds, known);
-    for (const listener of this.#onAdvance) {
-      listener(revision);
-    }
-  }
-
-  #tell(revision: bigint, petIds: readonly bigint[], known: bigint): void {
     const before = revision - BigInt(petIds.length);
     if (before > known) {
       this.#listener.allChanged(revision);
-      return;
+    } else {
+      for (let index = Number(known - before); index < petIds.length; index += 1) {
+        this.#listener.changed(petIds[index] as bigint, before + BigInt(index + 1));
+      }
     }
-    for (let index = Number(known - before); index < petIds.length; index += 1) {
-      this.#listener.changed(petIds[index] as bigint, before + BigInt(index + 1));
+    for (const listener of this.#onAdvance) {
+      listener(revision);
     }
   }
 }

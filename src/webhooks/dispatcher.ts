@@ -42,6 +42,11 @@ export class WebhookDispatcher {
   #willLoad = false;
   /** Whether webhooks may have changed since the last load. */
   #mayHaveChanged = false;
+  readonly #wakeAll = (): void => {
+    for (const worker of this.#workers.values()) {
+      worker.wake();
+    }
+  };
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -53,8 +58,8 @@ export class WebhookDispatcher {
       attempts: createLane(attemptsAtOnce),
       retries: createLane(attemptsAtOnce),
     };
-    options.store.onChanges(() => this.#wakeAll());
-    options.onStockChanged(() => this.#wakeAll());
+    options.store.onChanges(this.#wakeAll);
+    options.onStockChanged(this.#wakeAll);
     options.onWebhooksChanged(() => {
       this.#mayHaveChanged = true;
       this.#follow();
@@ -79,12 +84,6 @@ export class WebhookDispatcher {
     await Promise.all([this.#loading, ...this.#endings]);
     // Claims that stay run out by themselves.
     await this.#options.store.releaseWebhooks().catch(this.#options.report);
-  }
-
-  #wakeAll(): void {
-    for (const worker of this.#workers.values()) {
-      worker.wake();
-    }
   }
 
   /**
