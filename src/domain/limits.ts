@@ -297,31 +297,12 @@ function lengthOf(step: number): number {
   return banLengthsMs[step - 1] ?? longestMs;
 }
 
-/** The decision on a request, as its answer shows it: admitted, or refused, and how long to wait. */
-export type RateLimitDecision = Admission | RateLimitRefusal;
-
-interface Admission extends Described {
-  readonly outcome: "admitted";
-  readonly retryAfterSeconds: undefined;
-}
-
-interface RateLimitRefusal extends Described {
-  readonly outcome: "refused" | "banned";
-  /** Whole seconds, rounded up. A client that waits for this long is admitted. */
-  readonly retryAfterSeconds: number;
-}
-
-interface Described {
-  readonly headerValues: LimitHeaderValues;
+/** The decision on a request, as its answer shows it. */
+export interface RateLimitDecision {
+  readonly outcome: "admitted" | "refused" | "banned";
+  /** The window that the `X-RateLimit-…` headers show. A client that is refused and waits for its reset is admitted. */
+  readonly shown: WindowState;
   readonly windows: readonly WindowState[];
-}
-
-/** The values of the `X-RateLimit-…` headers. */
-interface LimitHeaderValues {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Unix time in whole seconds, rounded up. */
-  readonly resetSeconds: number;
 }
 
 /** One window of a caller after the decision: what `RateLimit` and `RateLimit-Policy` show. */
@@ -358,23 +339,12 @@ function describeWindow(
 
 /** An admitted request: described by the window with the fewest requests remaining, the longer one on a tie. */
 function admitted(windows: readonly WindowState[]): RateLimitDecision {
-  return {
-    outcome: "admitted",
-    headerValues: headerValuesOf(scarcest(windows)),
-    windows,
-    retryAfterSeconds: undefined,
-  };
+  return { outcome: "admitted", shown: scarcest(windows), windows };
 }
 
 /** A refused request: described by the window that refuses, the one with the later reset if there are several. */
 function refused(windows: readonly WindowState[]): RateLimitDecision {
-  const shown = lastToReset(usedUp(windows));
-  return {
-    outcome: "refused",
-    headerValues: headerValuesOf(shown),
-    windows,
-    retryAfterSeconds: shown.resetAfterSeconds,
-  };
+  return { outcome: "refused", shown: lastToReset(usedUp(windows)), windows };
 }
 
 /**
@@ -383,14 +353,12 @@ function refused(windows: readonly WindowState[]): RateLimitDecision {
  */
 function banned(windows: readonly WindowState[], endsAtMs: number, nowMs: number): RateLimitDecision {
   const refusing = usedUp(windows);
-  const shown = refusing.length > 0 ? lastToReset(refusing) : scarcest(windows);
   const resetAtMs = Math.max(endsAtMs, ...refusing.map((window) => window.resetAtMs));
-  const resetAfterSeconds = secondsUp(resetAtMs - nowMs);
+  const bannedUntil = { remaining: 0, resetAtMs, resetAfterSeconds: secondsUp(resetAtMs - nowMs) };
   return {
     outcome: "banned",
-    headerValues: { limit: shown.limit, remaining: 0, resetSeconds: secondsUp(resetAtMs) },
-    windows: windows.map((window) => ({ ...window, remaining: 0, resetAtMs, resetAfterSeconds })),
-    retryAfterSeconds: resetAfterSeconds,
+    shown: { ...(refusing.length > 0 ? lastToReset(refusing) : scarcest(windows)), ...bannedUntil },
+    windows: windows.map((window) => ({ ...window, ...bannedUntil })),
   };
 }
 
@@ -409,11 +377,7 @@ function scarcest(windows: readonly WindowState[]): WindowState {
   );
 }
 
-function headerValuesOf({ limit, remaining, resetAtMs }: WindowState): LimitHeaderValues {
-  return { limit, remaining, resetSeconds: secondsUp(resetAtMs) };
-}
-
-/** Rounded up, so that the time shown is never too early. */
-function secondsUp(ms: number): number {
+/** Whole seconds, rounded up, so that the time shown is never too early. */
+export function secondsUp(ms: number): number {
   return Math.ceil(ms / 1_000);
 }

@@ -7,7 +7,7 @@ import {
   rateLimitExceeded,
 } from "../domain/errors.ts";
 import type { Key } from "../domain/key.ts";
-import type { KeyLimits, RateLimitDecision } from "../domain/limits.ts";
+import { type KeyLimits, type RateLimitDecision, secondsUp } from "../domain/limits.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import type { Call, CallHandler, CallInterceptor, CallResponse } from "../rpc/call.ts";
 import { type Caller, callerKey } from "./auth.ts";
@@ -125,11 +125,11 @@ function refuse(call: Call, decision: RateLimitDecision, reason: unknown): Promi
 }
 
 /** `RATE_LIMIT_EXCEEDED` or `API_KEY_BANNED`; undefined if the request is admitted. */
-export function limitError(decision: RateLimitDecision): DomainError | undefined {
-  if (decision.outcome === "refused") {
-    return rateLimitExceeded(decision.retryAfterSeconds);
+export function limitError({ outcome, shown }: RateLimitDecision): DomainError | undefined {
+  if (outcome === "refused") {
+    return rateLimitExceeded(shown.resetAfterSeconds);
   }
-  return decision.outcome === "banned" ? apiKeyBanned(decision.retryAfterSeconds) : undefined;
+  return outcome === "banned" ? apiKeyBanned(shown.resetAfterSeconds) : undefined;
 }
 
 /**
@@ -139,13 +139,13 @@ export function limitError(decision: RateLimitDecision): DomainError | undefined
  */
 export function appendLimits(header: HeaderList, decision: RateLimitDecision): void {
   appendHeaderValues(header, decision);
-  if (decision.retryAfterSeconds !== undefined) {
-    header.append("retry-after", String(decision.retryAfterSeconds));
+  if (decision.outcome !== "admitted") {
+    header.append("retry-after", String(decision.shown.resetAfterSeconds));
   }
 }
 
 /** Adds all headers but `Retry-After`: where the request is admitted, or waiting for the limit would not help. */
-function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateLimitDecision): void {
+function appendHeaderValues(header: HeaderList, { shown, windows }: RateLimitDecision): void {
   let policy = "";
   let state = "";
   for (const { name, limit, lengthSeconds, remaining, resetAfterSeconds } of windows) {
@@ -153,8 +153,8 @@ function appendHeaderValues(header: HeaderList, { headerValues, windows }: RateL
     policy += `${separator}"${name}";q=${limit};w=${lengthSeconds}`;
     state += `${separator}"${name}";r=${remaining};t=${resetAfterSeconds}`;
   }
-  header.raw.push("x-ratelimit-limit", String(headerValues.limit));
-  header.raw.push("x-ratelimit-remaining", String(headerValues.remaining));
-  header.raw.push("x-ratelimit-reset", String(headerValues.resetSeconds));
+  header.raw.push("x-ratelimit-limit", String(shown.limit));
+  header.raw.push("x-ratelimit-remaining", String(shown.remaining));
+  header.raw.push("x-ratelimit-reset", String(secondsUp(shown.resetAtMs)));
   header.raw.push("ratelimit-policy", policy, "ratelimit", state);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decide, noUsage } from "../../src/domain/limits.ts";
+import { decide, noUsage, secondsUp } from "../../src/domain/limits.ts";
 import { LimitsModel, quotas, starts, steps } from "../support/limits-model.ts";
 
 const minuteMs = 60_000;
@@ -46,12 +46,14 @@ describe("the limits", () => {
           for (let n = 0; n < step.times; n += 1) {
             const decision = decide(usage, { quota, unbans: 0 }, nowMs);
             usage = decision.usage;
-            if (decision.retryAfterSeconds !== undefined) {
-              expect(decision.headerValues.remaining).toBe(0);
-              expect(outcomeAt(nowMs + decision.retryAfterSeconds * 1_000)).toBe("admitted");
-              expect(outcomeAt(decision.headerValues.resetSeconds * 1_000)).toBe("admitted");
-              expect(outcomeAt(nowMs + (decision.retryAfterSeconds - 1) * 1_000)).not.toBe("admitted");
-              expect(outcomeAt((decision.headerValues.resetSeconds - 1) * 1_000)).not.toBe("admitted");
+            if (decision.outcome !== "admitted") {
+              const { remaining, resetAfterSeconds } = decision.shown;
+              const resetSeconds = secondsUp(decision.shown.resetAtMs);
+              expect(remaining).toBe(0);
+              expect(outcomeAt(nowMs + resetAfterSeconds * 1_000)).toBe("admitted");
+              expect(outcomeAt(resetSeconds * 1_000)).toBe("admitted");
+              expect(outcomeAt(nowMs + (resetAfterSeconds - 1) * 1_000)).not.toBe("admitted");
+              expect(outcomeAt((resetSeconds - 1) * 1_000)).not.toBe("admitted");
             }
           }
         }

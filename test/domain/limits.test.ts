@@ -75,7 +75,7 @@ class Caller {
 }
 
 /** The moment after which many milliseconds, in Unix seconds, rounded up. */
-const unix = (ms: number) => Math.ceil((start + ms) / 1_000);
+const at = (ms: number) => start + ms;
 
 describe("an admitted request", () => {
   it("is charged to both windows", () => {
@@ -90,18 +90,17 @@ describe("an admitted request", () => {
   it("is described by the window with the fewest requests remaining", () => {
     expect(new Caller().ask()).toMatchObject({
       outcome: "admitted",
-      headerValues: { limit: 60, remaining: 59, resetSeconds: unix(minute) },
-      retryAfterSeconds: undefined,
+      shown: { limit: 60, remaining: 59, resetAtMs: at(minute) },
     });
-    expect(new Caller({ perMinute: 60, perDay: 10 }).ask().headerValues).toEqual({
+    expect(new Caller({ perMinute: 60, perDay: 10 }).ask().shown).toMatchObject({
       limit: 10,
       remaining: 9,
-      resetSeconds: unix(day),
+      resetAtMs: at(day),
     });
   });
 
   it("is described by the longer window on a tie", () => {
-    expect(new Caller({ perMinute: 60, perDay: 60 }).ask().headerValues.resetSeconds).toBe(unix(day));
+    expect(new Caller({ perMinute: 60, perDay: 60 }).ask().shown.resetAtMs).toBe(at(day));
   });
 
   it("shows both windows", () => {
@@ -128,7 +127,7 @@ describe("a window", () => {
     caller.quota = { perMinute: 10, perDay: 20 };
     expect(caller.ask()).toMatchObject({ outcome: "refused", windows: [{ remaining: 0 }, { remaining: 0 }] });
     caller.quota = { perMinute: 40, perDay: 100 };
-    expect(caller.ask()).toMatchObject({ outcome: "admitted", headerValues: { remaining: 9 } });
+    expect(caller.ask()).toMatchObject({ outcome: "admitted", shown: { remaining: 9 } });
   });
 });
 
@@ -144,32 +143,29 @@ describe("a refused request", () => {
   it("is described by the window that refuses", () => {
     const caller = new Caller({ perMinute: 2, perDay: 100 });
     expect(caller.askTimes(3)).toMatchObject({
-      headerValues: { limit: 2, remaining: 0, resetSeconds: unix(minute) },
-      retryAfterSeconds: 60,
+      shown: { limit: 2, remaining: 0, resetAtMs: at(minute), resetAfterSeconds: 60 },
     });
   });
 
   it("is described by the window with the later reset when both refuse", () => {
     const caller = new Caller({ perMinute: 2, perDay: 2 });
     expect(caller.askTimes(3)).toMatchObject({
-      headerValues: { limit: 2, remaining: 0, resetSeconds: unix(day) },
-      retryAfterSeconds: 86_400,
+      shown: { limit: 2, remaining: 0, resetAtMs: at(day), resetAfterSeconds: 86_400 },
     });
     const late = new Caller({ perMinute: 2, perDay: 3 });
     late.ask();
     late.wait(day - 10 * second).askTimes(2);
     expect(late.ask()).toMatchObject({
-      headerValues: { limit: 2, resetSeconds: unix(day + 50 * second) },
-      retryAfterSeconds: 60,
+      shown: { limit: 2, resetAtMs: at(day + 50 * second), resetAfterSeconds: 60 },
     });
   });
 
   it.each([0, 1, 499, 999, 59_001, 59_999])("is admitted after Retry-After, asked %d ms later", (ms) => {
     const caller = new Caller({ perMinute: 1, perDay: 100 });
     caller.ask();
-    const { retryAfterSeconds = 0 } = caller.wait(ms).ask();
-    expect(retryAfterSeconds).toBe(Math.ceil((minute - ms) / 1_000));
-    expect(caller.wait(retryAfterSeconds * second).ask().outcome).toBe("admitted");
+    const { resetAfterSeconds } = caller.wait(ms).ask().shown;
+    expect(resetAfterSeconds).toBe(Math.ceil((minute - ms) / 1_000));
+    expect(caller.wait(resetAfterSeconds * second).ask().outcome).toBe("admitted");
   });
 });
 
@@ -198,18 +194,16 @@ describe("a ban", () => {
     const caller = new Caller();
     const expected = {
       outcome: "banned",
-      headerValues: { limit: 60, remaining: 0, resetSeconds: unix(2 * minute) },
+      shown: { limit: 60, remaining: 0, resetAtMs: at(2 * minute), resetAfterSeconds: 120 },
       windows: [
         { remaining: 0, resetAfterSeconds: 120 },
         { remaining: 0, resetAfterSeconds: 120 },
       ],
-      retryAfterSeconds: 120,
     };
     expect(caller.getBanned()).toMatchObject(expected);
     expect(caller.ask()).toMatchObject(expected);
     expect(caller.wait(100 * second).ask()).toMatchObject({
-      headerValues: { remaining: 0, resetSeconds: unix(2 * minute) },
-      retryAfterSeconds: 20,
+      shown: { remaining: 0, resetAtMs: at(2 * minute), resetAfterSeconds: 20 },
     });
   });
 
@@ -217,8 +211,7 @@ describe("a ban", () => {
     const caller = new Caller({ perMinute: 60, perDay: 60 });
     expect(caller.getBanned()).toMatchObject({
       outcome: "banned",
-      headerValues: { limit: 60, remaining: 0, resetSeconds: unix(day) },
-      retryAfterSeconds: 86_400,
+      shown: { limit: 60, remaining: 0, resetAtMs: at(day), resetAfterSeconds: 86_400 },
     });
   });
 
@@ -236,9 +229,9 @@ describe("a ban", () => {
   it("lasts longer each time", () => {
     const caller = new Caller({ perMinute: 1, perDay: 1_000_000 });
     const lengths = [1, 2, 3, 4, 5, 6].map(() => {
-      const { retryAfterSeconds = 0 } = caller.getBanned();
-      caller.wait(retryAfterSeconds * second);
-      return retryAfterSeconds;
+      const { resetAfterSeconds } = caller.getBanned().shown;
+      caller.wait(resetAfterSeconds * second);
+      return resetAfterSeconds;
     });
     expect(lengths).toEqual([120, 600, 3_600, 21_600, 86_400, 86_400]);
   });
@@ -254,9 +247,9 @@ describe("a ban", () => {
   ])("after three bans and %d ms since the last one's end lasts %d s", (cleanMs, expected) => {
     const caller = new Caller({ perMinute: 1, perDay: 1_000_000 });
     for (let n = 0; n < 3; n += 1) {
-      caller.wait((caller.getBanned().retryAfterSeconds ?? 0) * second);
+      caller.wait(caller.getBanned().shown.resetAfterSeconds * second);
     }
-    expect(caller.wait(cleanMs).getBanned().retryAfterSeconds).toBe(expected);
+    expect(caller.wait(cleanMs).getBanned().shown.resetAfterSeconds).toBe(expected);
   });
 
   it("is lifted by an unban, which forgets the refusals but not the step", () => {
@@ -264,7 +257,7 @@ describe("a ban", () => {
     caller.getBanned();
     caller.unbans += 1;
     expect(caller.askTimes(59).outcome).toBe("refused");
-    expect(caller.ask()).toMatchObject({ outcome: "banned", retryAfterSeconds: 600 });
+    expect(caller.ask()).toMatchObject({ outcome: "banned", shown: { resetAfterSeconds: 600 } });
   });
 
   it("is not lifted by what an earlier read of the key says", () => {
@@ -289,14 +282,14 @@ describe("a clock that is put back", () => {
   it("keeps a caller waiting for no longer than a window", () => {
     const caller = new Caller({ perMinute: 1, perDay: 100 });
     caller.ask();
-    expect(caller.wait(-10 * day).ask().retryAfterSeconds).toBe(60);
+    expect(caller.wait(-10 * day).ask().shown.resetAfterSeconds).toBe(60);
     expect(caller.wait(minute).ask().outcome).toBe("admitted");
   });
 
   it("keeps a caller banned for no longer than the ban", () => {
     const caller = new Caller();
     caller.getBanned();
-    expect(caller.wait(-10 * day).ask().retryAfterSeconds).toBe(120);
+    expect(caller.wait(-10 * day).ask().shown.resetAfterSeconds).toBe(120);
     expect(caller.wait(2 * minute).ask().outcome).toBe("admitted");
   });
 });
@@ -347,21 +340,19 @@ function askTimes(times: number, nowMs: number, window?: Window) {
 
 describe("a request without a valid key", () => {
   it("is counted by a minute of its address", () => {
+    const shown = {
+      name: "minute",
+      lengthSeconds: 60,
+      limit: 300,
+      remaining: 299,
+      resetAtMs: start + 60_000,
+      resetAfterSeconds: 60,
+    };
     expect(askTimes(1, start)).toEqual({
       outcome: "admitted",
       window: { openedAtMs: start, count: 1 },
-      headerValues: { limit: 300, remaining: 299, resetSeconds: 1_700_000_061 },
-      windows: [
-        {
-          name: "minute",
-          lengthSeconds: 60,
-          limit: 300,
-          remaining: 299,
-          resetAtMs: start + 60_000,
-          resetAfterSeconds: 60,
-        },
-      ],
-      retryAfterSeconds: undefined,
+      shown,
+      windows: [shown],
     });
   });
 
@@ -370,14 +361,13 @@ describe("a request without a valid key", () => {
     expect(askTimes(1_000, start)).toMatchObject({
       outcome: "refused",
       window: { count: 300 },
-      headerValues: { limit: 300, remaining: 0 },
-      retryAfterSeconds: 60,
+      shown: { limit: 300, remaining: 0, resetAfterSeconds: 60 },
     });
   });
 
   it("is admitted again after Retry-After", () => {
-    const { window, retryAfterSeconds = 0 } = decideAnonymous(askTimes(300, start).window, start + 1_001);
-    expect(retryAfterSeconds).toBe(59);
+    const { window, shown } = decideAnonymous(askTimes(300, start).window, start + 1_001);
+    expect(shown.resetAfterSeconds).toBe(59);
     expect(decideAnonymous(window, start + 1_001 + 59_000).outcome).toBe("admitted");
     expect(decideAnonymous(window, start + 59_999).outcome).toBe("refused");
   });

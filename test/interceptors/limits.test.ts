@@ -8,19 +8,26 @@ import { callerKey } from "../../src/interceptors/auth.ts";
 import { limitsInterceptor, type RateLimiter } from "../../src/interceptors/limits.ts";
 import type { Call } from "../../src/rpc/call.ts";
 
+const shown = {
+  name: "minute",
+  lengthSeconds: 60,
+  limit: 300,
+  remaining: 17,
+  resetAtMs: 1_799_999_999_001,
+  resetAfterSeconds: 60,
+} as const;
+
 /** The limit of an address, used up. */
 const refused: RateLimitDecision = {
   outcome: "refused",
-  retryAfterSeconds: 60,
-  headerValues: { limit: 300, remaining: 0, resetSeconds: 1_800_000_000 },
+  shown: { ...shown, remaining: 0 },
   windows: [],
 };
 
 /** The same limit, before a request that charges nothing. */
 const described: RateLimitDecision = {
   outcome: "admitted",
-  retryAfterSeconds: undefined,
-  headerValues: { limit: 300, remaining: 17, resetSeconds: 1_800_000_000 },
+  shown,
   windows: [],
 };
 
@@ -54,4 +61,5 @@ it("a caller whose key cannot be looked up is told so, and its address is not ch
   expect(header.has("retry-after")).toBe(false);
   expect(header.get("x-ratelimit-limit")).toBe("300");
   expect(header.get("x-ratelimit-remaining")).toBe("17");
+  expect(header.get("x-ratelimit-reset")).toBe("1800000000");
 });

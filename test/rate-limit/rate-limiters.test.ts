@@ -48,7 +48,7 @@ describe("the limiter of keys", () => {
     await decide(first, key(3));
     await first.close();
     const second = createLimiter();
-    expect((await decide(second, key(3))).headerValues.remaining).toBe(1);
+    expect((await decide(second, key(3))).shown.remaining).toBe(1);
     await second.close();
   });
 
@@ -126,7 +126,7 @@ describe("the limiter of keys", () => {
     expect(store.saved.get("key_1")?.minute?.count).toBe(10);
     await decide(one, key(100));
     await vi.advanceTimersByTimeAsync(1_000);
-    expect((await decide(one, key(100))).headerValues.remaining).toBe(88);
+    expect((await decide(one, key(100))).shown.remaining).toBe(88);
     await Promise.all([one.close(), other.close()]);
     expect(store.saved.get("key_1")?.minute?.count).toBe(12);
   });
@@ -155,7 +155,7 @@ it("counts strangers by their network, 300 a minute", () => {
 
 it("describes the limit of strangers, and charges nothing", async () => {
   const limiter = createAnonymousRateLimiter(() => 1_000_000);
-  const remaining = async () => (await limiter.describe("192.0.2.1")).headerValues.remaining;
+  const remaining = async () => (await limiter.describe("192.0.2.1")).shown.remaining;
   expect([await remaining(), await remaining()]).toEqual([300, 300]);
   limiter.decideNow("192.0.2.1");
   expect([await remaining(), await remaining()]).toEqual([299, 299]);

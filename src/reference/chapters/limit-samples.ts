@@ -8,6 +8,7 @@ import {
   noUsage,
   planQuotas,
   type RateLimitDecision,
+  secondsUp,
 } from "../../domain/limits.ts";
 import { HeaderList } from "../../http/header-list.ts";
 import { requestIdHeader } from "../../http/request-id.ts";
@@ -104,11 +105,11 @@ export function refusalExample(requestId: string): RefusalExample {
   const { perMinute: limit } = planQuotas.free;
   const admitted = Array.from({ length: limit }, () => openedAtMs);
   const decision = decideAll([...admitted, openedAtMs + refusedAfterMs]);
-  const { resetSeconds } = decision.headerValues;
+  const resetSeconds = secondsUp(decision.shown.resetAtMs);
   return {
     answer: writeAnswer(decision, requestId),
     limit,
-    waitSeconds: decision.retryAfterSeconds ?? 0,
+    waitSeconds: decision.shown.resetAfterSeconds,
     resetSeconds,
     resetTime: new Date(resetSeconds * 1_000).toISOString().slice(11, 19),
   };

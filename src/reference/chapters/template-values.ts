@@ -47,7 +47,7 @@ export function templateValues(input: DocsInput): TemplateValues {
       scopes: scopeTable(operations),
       "free-operations": freeOperations(operations),
       rpcs: rpcTable(operations),
-      "anonymous-limit": String(decideAnonymous(undefined, 0).headerValues.limit),
+      "anonymous-limit": String(decideAnonymous(undefined, 0).shown.limit),
       "refusal-limit": String(refusal.limit),
       "refusal-wait": String(refusal.waitSeconds),
       "refusal-reset": String(refusal.resetSeconds),

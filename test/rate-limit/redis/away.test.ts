@@ -197,7 +197,7 @@ describe.runIf(hasRedis)("limits while Valkey is away (skipped without redis-ser
     proxy.cut();
     await until(async () => limits.told.includes("disconnected: the connection was lost"), 2_000);
     expect(await elapsedMs(() => limits.connected())).toBeLessThan(returnMs);
-    expect((await limits.decide(key)).headerValues.remaining).toBe(49);
+    expect((await limits.decide(key)).shown.remaining).toBe(49);
   });
 
   it("do not take a connection for good that is cut while it is opened", async () => {

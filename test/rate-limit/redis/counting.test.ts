@@ -45,7 +45,7 @@ describe.runIf(hasRedis)("limits in Valkey (skipped without redis-server)", () =
     expect(await one.burst(key, 11)).toEqual({ admitted: 1, refused: 10, banned: 0 });
     expect(await other.burst(key, 9)).toEqual({ admitted: 0, refused: 9, banned: 0 });
     expect(await one.burst(key, 1)).toEqual({ admitted: 0, refused: 0, banned: 1 });
-    expect((await other.decide(key)).retryAfterSeconds).toBe(120);
+    expect((await other.decide(key)).shown.resetAfterSeconds).toBe(120);
     // A server that has seen the unban tells the others.
     expect((await one.decide({ ...key, unbans: 1 })).outcome).toBe("refused");
     expect((await other.decide(key)).outcome).toBe("refused");
@@ -56,9 +56,9 @@ describe.runIf(hasRedis)("limits in Valkey (skipped without redis-server)", () =
     const key = freshKey(60);
     await one.burst(key, 40);
     const larger = { ...key, customQuota: { perMinute: 100, perDay: 1_000 } };
-    expect((await other.decide(larger)).headerValues).toMatchObject({ limit: 100, remaining: 59 });
+    expect((await other.decide(larger)).shown).toMatchObject({ limit: 100, remaining: 59 });
     const smaller = { ...key, customQuota: { perMinute: 30, perDay: 1_000 } };
-    expect((await one.decide(smaller)).headerValues).toMatchObject({ limit: 30, remaining: 0 });
+    expect((await one.decide(smaller)).shown).toMatchObject({ limit: 30, remaining: 0 });
   });
 
   it("describe a key, and charge nothing", async () => {
@@ -87,7 +87,7 @@ describe.runIf(hasRedis)("limits in Valkey (skipped without redis-server)", () =
   it("describe a network's count, and charge nothing", async () => {
     const [one, other] = (await openLimits({}, {})) as [TestLimits, TestLimits];
     const remaining = async (server: TestLimits) =>
-      (await server.limits.anonymous.describe("192.0.2.78")).headerValues.remaining;
+      (await server.limits.anonymous.describe("192.0.2.78")).shown.remaining;
     expect([await remaining(one), await remaining(other)]).toEqual([300, 300]);
     await one.limits.anonymous.decide("192.0.2.78");
     expect([await remaining(one), await remaining(other)]).toEqual([299, 299]);
@@ -99,8 +99,8 @@ describe.runIf(hasRedis)("limits in Valkey (skipped without redis-server)", () =
     expect((await behind.burst(key, 12)).admitted).toBe(12);
     expect(await ahead.burst(key, 12)).toEqual({ admitted: 8, refused: 4, banned: 0 });
     expect(await behind.burst(key, 12)).toEqual({ admitted: 0, refused: 12, banned: 0 });
-    const { resetSeconds } = (await ahead.decide(key)).headerValues;
-    expect(Math.abs(resetSeconds * 1_000 - (Date.now() + 60_000))).toBeLessThan(5_000);
+    const { resetAtMs } = (await ahead.decide(key)).shown;
+    expect(Math.abs(resetAtMs - (Date.now() + 60_000))).toBeLessThan(5_000);
   });
 
   it("ask everything that one turn of the event loop brings in one round trip", async () => {
