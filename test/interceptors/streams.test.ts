@@ -18,7 +18,7 @@ const { watchStockChanges } = InventoryService.method;
 
 it("a stream ends whose key was revoked while the store looked it up", async () => {
   const lookUp = Promise.withResolvers<FoundKey>();
-  const revoked = { key: createKey({ id: "key_a", revokedAtMs: 1 }), secretExpiresAtMs: undefined };
+  const revoked = { key: createKey({ id: "key_a", revokedAtMs: 1 }), endsAtMs: Infinity };
   const answers = [lookUp.promise];
   const listeners: (() => void)[] = [];
   const changeKeys = () => listeners.map((listener) => listener());
@@ -57,7 +57,7 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
 
   const opening = endpoint.handle(call);
   changeKeys();
-  lookUp.resolve({ key: createKey({ id: "key_a" }), secretExpiresAtMs: undefined });
+  lookUp.resolve({ key: createKey({ id: "key_a" }), endsAtMs: Infinity });
   const { message } = (await opening) as StreamCallResponse;
   const reason = await message[Symbol.asyncIterator]()
     .next()
