@@ -134,6 +134,24 @@ export function describeHistory(open: OpenStore): void {
     );
 
     it(
+      "gives pages of the inventory as it was without the pets that have come since, wherever their ids are",
+      withStore(open, async ({ store }) => {
+        const importPets = (ids: readonly bigint[]) =>
+          store.importAll({ pets: ids.map((id) => createPet({ id, quantity: id })) }, 0);
+        const former = [10n, 20n, 30n, 40n, 50n];
+        await importPets(former);
+        await importPets([1n, 2n, 3n, 4n, 11n, 21n, 22n, 23n, 24n, 25n, 41n, 51n, 52n, 53n, 54n]);
+        for (const limit of [1, 2, 3, 4, 5, 6]) {
+          for (const after of [undefined, 3n, 10n, 23n, 40n, 50n, 52n]) {
+            const items = await store.listInventory({ statuses: [], after, limit, asOf: 5n });
+            const page = former.filter((id) => after === undefined || id > after).slice(0, limit);
+            expect(items).toEqual(page.map((id) => ({ petId: id, quantity: id, status: "available" })));
+          }
+        }
+      }),
+    );
+
+    it(
       "has no statuses: the inventory as it was has the present ones, which the filter goes by",
       withStore(open, async ({ store }) => {
         await store.importAll({ pets: [createPet({ id: 1n, quantity: 5n, status: "available" })] }, 0);

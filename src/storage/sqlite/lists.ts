@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import { type InventoryItem, type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
@@ -11,6 +12,7 @@ import {
   type Value,
 } from "./connection.ts";
 import { stockCacheOf } from "./stock-cache.ts";
+import type { TurnReads } from "./turn-reads.ts";
 
 interface InventoryRow {
   readonly id: bigint;
@@ -20,12 +22,11 @@ interface InventoryRow {
   readonly revision: bigint;
 }
 
-export function listInventory(connection: Connection, query: InventoryQuery): InventoryItem[] {
+export async function listInventory(reads: TurnReads, query: InventoryQuery): Promise<InventoryItem[]> {
   const { asOf } = query;
-  if (asOf !== undefined) {
-    return listAsOf(connection, query, asOf);
-  }
-  return listRows(connection, query).map(inventoryFromRow);
+  return asOf === undefined
+    ? reads.read((connection) => listRows(connection, query).map(inventoryFromRow))
+    : await listAsOf(reads, query, asOf);
 }
 
 /** Rows of `stock`, each with its last change, which may not have been applied to the table. */
@@ -48,19 +49,24 @@ function listRows(connection: Connection, query: InventoryQuery): InventoryRow[]
 }
 
 /**
- * Pets that are newer than the revision are left out. So this reads on until the list has as many entries as asked for.
+ * Pets that are newer than the revision are left out. So this reads on, piece by piece, until the list has as many
+ * entries as asked for. After an import these pets may be very many, so other work goes on between the pieces. The
+ * pieces match, because the stock at a revision does not change.
  */
-function listAsOf(connection: Connection, query: InventoryQuery, revision: bigint): InventoryItem[] {
+async function listAsOf(reads: TurnReads, query: InventoryQuery, revision: bigint): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
   let { after } = query;
   for (;;) {
-    const limit = query.limit === undefined ? undefined : query.limit - items.length;
-    const rows = listRows(connection, { ...query, after, limit });
-    items.push(...putBack(connection, rows, revision));
-    after = rows.at(-1)?.id;
-    if (limit === undefined || rows.length < limit || items.length === query.limit) {
-      return items;
+    const piece = reads.read((connection) => {
+      const rows = listRows(connection, { ...query, after });
+      return { rows, items: putBack(connection, rows, revision) };
+    });
+    items.push(...piece.items);
+    if (query.limit === undefined || piece.rows.length < query.limit || items.length >= query.limit) {
+      return items.slice(0, query.limit);
     }
+    after = piece.rows.at(-1)?.id;
+    await setImmediate();
   }
 }
 

@@ -105,8 +105,8 @@ export class SqliteStore implements Store {
     this.gauges = this.maintenance.gauges;
   }
 
-  async listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
-    return this.#reads.read((connection) => listInventory(connection, query));
+  listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
+    return listInventory(this.#reads, query);
   }
 
   async getEntry(petId: bigint): Promise<StockEntry> {
