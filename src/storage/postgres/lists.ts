@@ -34,17 +34,16 @@ export async function listInventory(connection: Queryable, query: InventoryQuery
 }
 
 /**
- * Pets that are newer than the revision are left out. So this reads on until the list has as many entries as asked for.
- * The quantity at a revision is the one before the pet's first later change. Where the history is no longer kept back
- * to the revision, the oldest change that is kept counts. This needs no transaction, because the stock at a revision
- * does not change.
+ * Pets that are newer than the revision are left out. So this reads on, piece by piece, until the list has as many
+ * entries as asked for. The quantity at a revision is the one before the pet's first later change. Where the history is
+ * no longer kept back to the revision, the oldest change that is kept counts. This needs no transaction, because the
+ * stock at a revision does not change.
  */
 async function listAsOf(connection: Queryable, query: InventoryQuery, revision: bigint): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
   let { after } = query;
   for (;;) {
-    const limit = query.limit === undefined ? undefined : query.limit - items.length;
-    const { sql, values } = createListClause("pet_id", { ...query, after, limit });
+    const { sql, values } = createListClause("pet_id", { ...query, after });
     const rows = await connection.query<DatedRow>(
       `SELECT pet_id AS id, quantity, status, revision > $4 AS is_late,
          CASE WHEN revision > $4 THEN
@@ -60,10 +59,10 @@ async function listAsOf(connection: Queryable, query: InventoryQuery, revision: 
         items.push({ petId: id, quantity: isLate ? (former as bigint) : quantity, status });
       }
     }
-    after = rows.at(-1)?.id;
-    if (limit === undefined || rows.length < limit || items.length === query.limit) {
-      return items;
+    if (query.limit === undefined || rows.length < query.limit || items.length >= query.limit) {
+      return items.slice(0, query.limit);
     }
+    after = rows.at(-1)?.id;
   }
 }
 
