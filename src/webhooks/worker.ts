@@ -273,15 +273,16 @@ export class WebhookWorker {
   /**
    * Saves how far the worker has searched, every minute at most. Otherwise a webhook whose filter selects little would
    * seem far behind: after a restart, the changes after its position might no longer be kept, although its filter
-   * selects none of them. Resolves to the wait before the next step, in milliseconds.
+   * selects none of them. Resolves to the wait before the next step, in milliseconds. A longer wait than a minute means
+   * that the clock was set back; the save is due then.
    */
   async #saveSearch(): Promise<number> {
     if (this.#searchedTo === this.#webhook.progress.position) {
       return Infinity;
     }
     const dueInMs = this.#savedAtMs + searchSaveMs - this.#options.clock();
-    if (dueInMs > 0) {
-      return Math.min(dueInMs, searchSaveMs);
+    if (dueInMs > 0 && dueInMs <= searchSaveMs) {
+      return dueInMs;
     }
     return (await this.#save(newProgress(this.#searchedTo))) ? Infinity : storeRetryMs;
   }

@@ -527,6 +527,20 @@ describe("a webhook", () => {
     expect(pauses).toEqual([]);
   });
 
+  it("that selects little is not behind after the clock was set back", async () => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    start();
+    await change(1);
+    await time.settle();
+    time.setBack(24 * hour);
+    for (const revision of [4n, 5n]) {
+      await change(1);
+      await time.pass(2 * minute);
+      expect((await store.getWebhook("whk_a"))?.progress).toEqual(newProgress(revision));
+    }
+  });
+
   it("whose former secret another key has encrypted is signed by the present one", async () => {
     const secrets = new SecretBox(randomBytes(32));
     const former = new SecretBox(randomBytes(32)).seal("whsec_Zmlyc3Q=", "whk_a");

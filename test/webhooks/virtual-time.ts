@@ -10,12 +10,14 @@ interface Waiting {
 export class VirtualTime {
   #nowMs: number;
   #waiting: Waiting[] = [];
+  /** How far the clock is behind the time that has passed. */
+  #behindMs = 0;
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs;
   }
 
-  readonly clock = (): number => this.#nowMs;
+  readonly clock = (): number => this.#nowMs - this.#behindMs;
 
   readonly wait: Wait = (ms, signal) =>
     new Promise((resolve) => {
@@ -31,6 +33,11 @@ export class VirtualTime {
       this.#waiting.push(waiting);
       signal.addEventListener("abort", end, { once: true });
     });
+
+  /** Sets the clock back. Waits go on. */
+  setBack(ms: number): void {
+    this.#behindMs += ms;
+  }
 
   /** Lets this much time pass. */
   async pass(ms: number): Promise<void> {
