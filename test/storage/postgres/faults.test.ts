@@ -130,6 +130,29 @@ describe.skipIf(postgresPrograms === undefined)("a store whose database", () => 
     },
   );
 
+  it("gets a change late that was refused since makes it not, although the hold in its way has been released", async () => {
+    const { proxied, direct, proxy, url } = await openBehindProxy();
+    const hold = { holdId: "hold_a", petId: 1n, quantity: 10n, ttlMs: 60_000, reference: undefined };
+    await proxied.createHold(hold, createContext());
+    const held = holdCommits(proxy);
+    const refused = proxied.changeStock(adjust(1n, -1n), createContext());
+    refused.catch(() => {});
+    await held;
+    proxy.decide = () => "pass";
+    proxy.cut({ linger: true });
+    await expect(refused).rejects.toMatchObject({ code: "INSUFFICIENT_STOCK" });
+    await direct.releaseHold({ holdId: "hold_a" }, createContext());
+    expect(await countChangedAtOnce(url)).toBe(0);
+    proxy.release();
+    await expect.poll(() => countChangedAtOnce(url)).toBe(1);
+    expect(await historyOf(direct)).toEqual([]);
+    // The writer knows where it has left the head.
+    const messages = countMessages(proxy);
+    await setStock(proxied, 1n, 7n);
+    expect(messages()).toBe(1);
+    expect(await historyOf(direct)).toEqual([[1n, 10n, 7n]]);
+  });
+
   it("has heard of no other writer makes plain changes in one round trip, and in two for a while otherwise", async () => {
     const { proxied, direct, proxy } = await openBehindProxy();
     const messages = countMessages(proxy);

@@ -287,7 +287,8 @@ export class GroupWriter {
       this.#head.noteFound(set.head, attempt.isTurnedDown);
       const settle = waiters.map((waiter) => decide(waiter, set));
       const decidedAtMs = performance.now();
-      attempt.hasWritten = isDirty(set);
+      const isMoved = attempt.doubt !== undefined && (await moveHead(connection, set));
+      attempt.hasWritten = isMoved || isDirty(set);
       await (attempt.hasWritten ? writeWorkingSet(connection, set, count) : connection.command("ROLLBACK"));
       this.#head.noteLeft(set.head);
       return { set, settle, syncMs: attempt.hasWritten ? performance.now() - decidedAtMs : undefined };
@@ -387,8 +388,8 @@ function isSameHead(a: Head, b: Head): boolean {
 
 /**
  * A group of plain changes whose connection was lost. If it was written, it has moved the head. If the head has not
- * moved, the group may be written again: should the lost statement still run, it finds the head moved, and writes
- * nothing.
+ * moved, the group is decided on again, and the head is moved in any case: see `moveHead`. Should the lost statement
+ * still run, it finds the head moved, and writes nothing.
  */
 interface Doubt {
   readonly error: LostConnectionError;
@@ -440,6 +441,19 @@ class Attempt {
 
 function needsHolds({ needs }: StockWriteTask<unknown>): boolean {
   return needs.petIdsNeedingHolds.length + needs.holdIds.length > 0;
+}
+
+/**
+ * Moves the head in a group that does not move it by itself, because its changes were refused. Returns whether it has
+ * done so. The position that this takes belongs to no hold.
+ */
+async function moveHead(connection: Connection, set: WorkingSet): Promise<boolean> {
+  if (set.changes.length + set.newHolds.length > 0) {
+    return false;
+  }
+  set.skipHoldPosition();
+  await connection.query(`UPDATE head SET hold_position = $1`, set.head.holdPosition);
+  return true;
 }
 
 /** Decides on a write. Returns how its caller is to be told once the group is durable. */

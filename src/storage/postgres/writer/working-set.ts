@@ -5,7 +5,7 @@ import type { PetStatus } from "../../../domain/pet.ts";
 import { type StockEntry, type StockWrite, versionOf } from "../../../domain/stock.ts";
 import type { ListedHold, WriteContext } from "../../../domain/store.ts";
 
-/** The head row: the revision of the newest change, and the position of the newest hold. */
+/** The head row: the revision of the newest change, and the newest position that a hold took or that was skipped. */
 export interface Head {
   readonly lineage: string;
   readonly revision: bigint;
@@ -164,6 +164,11 @@ export class WorkingSet {
     const { oldest, rest } = this.overdueOf(hold.petId);
     this.#set(this.#overdue, hold.petId, { oldest: [...oldest, listed], rest });
     return listed;
+  }
+
+  /** Moves the head, and adds no hold. */
+  skipHoldPosition(): void {
+    this.#setHead({ ...this.#head, holdPosition: this.#head.holdPosition + 1n });
   }
 
   /** Ends a hold, and takes its quantity off what is held of the pet. */
