@@ -9,8 +9,11 @@ import { identify, lookInto } from "./database.ts";
 /** How often a server sends a heartbeat, in milliseconds. */
 const heartbeatMs = 1_000;
 
-/** A server that has sent no heartbeat for this long counts as ended. Its successor waits for this long. */
-const silence = "6 seconds";
+/**
+ * A server that has sent no heartbeat for this long, in milliseconds, counts as ended. Its successor waits for this
+ * long.
+ */
+const silenceMs = 6_000;
 
 /** Servers that have ended are forgotten after this time. */
 const remembered = "1 hour";
@@ -29,7 +32,7 @@ interface ServerRow {
 const columns = `id, version, (extract(epoch FROM started_at) * 1000)::bigint AS started_at_ms,
   (extract(epoch FROM last_seen_at) * 1000)::bigint AS last_seen_at_ms`;
 
-const isAlive = `last_seen_at > clock_timestamp() - interval '${silence}'`;
+const isAlive = `last_seen_at > clock_timestamp() - interval '${silenceMs} milliseconds'`;
 
 /** The servers that live or were killed lately, in the order of their starts. */
 export async function listServers(connection: Queryable): Promise<RegisteredServer[]> {
@@ -41,7 +44,7 @@ export async function listServers(connection: Queryable): Promise<RegisteredServ
 
 /**
  * A server that uses the store. Undefined where all have ended. A server that was killed counts as alive for the time
- * of `silence`.
+ * of `silenceMs`.
  */
 export async function findLivingServer(connection: Queryable): Promise<RegisteredServer | undefined> {
   const [row] = await connection.query<ServerRow>(`SELECT ${columns} FROM servers WHERE ${isAlive} LIMIT 1`);
@@ -62,6 +65,12 @@ export function listServersAt(url: string): Promise<RegisteredServer[]> {
   });
 }
 
+/** A heartbeat of a rival, and when this process has seen it first, by `performance.now()`. */
+interface Heartbeat {
+  readonly atMs: number;
+  readonly seenAtMs: number;
+}
+
 /**
  * Registers a server under an id of its own. Where this server or another one counts limits alone, the other one must
  * have ended. So this waits until the other one sends a heartbeat, or counts as ended. Throws `DatabaseError` if it
@@ -74,46 +83,61 @@ export async function registerServer(
 ): Promise<ServerRegistration> {
   const clock = new DatabaseClock();
   /** The last heartbeats of the rivals, by their ids. */
-  const heartbeats = new Map<string, number>();
+  const heartbeats = new Map<string, Heartbeat>();
   for (;;) {
-    const rival = await pool.transaction((connection) => tryToRegister(connection, id, { ...options, clock }));
-    if (rival === undefined) {
+    const rivals = await pool.transaction((connection) =>
+      tryToRegister(connection, id, { ...options, clock }, heartbeats),
+    );
+    if (rivals.length === 0) {
       return keepAlive(pool, id, { ...options, clock });
     }
-    if (rival.lastSeenAtMs > (heartbeats.get(rival.id) ?? Infinity)) {
-      throw new DatabaseError(
-        `${shown}: server ${rival.id} uses it already, and limits that are counted in memory take one server; end that one first`,
-      );
+    for (const rival of rivals) {
+      const known = heartbeats.get(rival.id);
+      if (known !== undefined && known.atMs !== rival.lastSeenAtMs) {
+        throw new DatabaseError(
+          `${shown}: server ${rival.id} uses it already, and limits that are counted in memory take one server; end that one first`,
+        );
+      }
+      heartbeats.set(rival.id, known ?? { atMs: rival.lastSeenAtMs, seenAtMs: performance.now() });
     }
-    heartbeats.set(rival.id, rival.lastSeenAtMs);
     await setTimeout(heartbeatMs / 2);
   }
 }
 
-/** Registers a server, unless another one prevents it. Returns that one, or undefined after the registration. */
+/** Whether a rival has sent no heartbeat since a known one. The database's clock may have been set back since. */
+function isSilent(rival: RegisteredServer, known: Heartbeat | undefined): boolean {
+  return known?.atMs === rival.lastSeenAtMs && performance.now() - known.seenAtMs >= silenceMs;
+}
+
+/** Registers a server, unless others prevent it. Returns these, or none after the registration. */
 async function tryToRegister(
   connection: Connection,
   id: string,
   options: RegisteringOptions,
-): Promise<RegisteredServer | undefined> {
+  heartbeats: ReadonlyMap<string, Heartbeat> = new Map(),
+): Promise<RegisteredServer[]> {
   const { countsAlone } = options;
   await connection.query(`SELECT pg_advisory_xact_lock($1)`, registrationLock);
-  const [rival] = await connection.query<ServerRow>(
-    `SELECT ${columns} FROM servers WHERE (counts_alone OR $1) AND ${isAlive} ORDER BY last_seen_at DESC LIMIT 1`,
+  const rows = await connection.query<ServerRow>(
+    `SELECT ${columns} FROM servers WHERE (counts_alone OR $1) AND ${isAlive}`,
     countsAlone,
   );
-  if (rival !== undefined) {
-    return serverFromRow(rival);
+  const rivals = rows.map(serverFromRow);
+  const living = rivals.filter((rival) => !isSilent(rival, heartbeats.get(rival.id)));
+  if (living.length > 0) {
+    return living;
   }
   // A silent server that counts alone may still run. When it finds that its row is gone, it ends.
   await connection.query(
     `DELETE FROM servers
-     WHERE ((counts_alone OR $1) AND NOT ${isAlive}) OR last_seen_at < clock_timestamp() - interval '${remembered}'`,
+     WHERE ((counts_alone OR $1) AND NOT ${isAlive}) OR id = ANY ($2)
+       OR last_seen_at < clock_timestamp() - interval '${remembered}'`,
     countsAlone,
+    rivals.map((rival) => rival.id),
   );
   await insertServer(connection, id, options);
   await retireForgottenWriters(connection);
-  return undefined;
+  return [];
 }
 
 async function insertServer(
@@ -150,8 +174,8 @@ function keepAlive(pool: Pool, id: string, options: RegisteringOptions): ServerR
   let sending: Promise<void> | undefined;
   /** After a long silence the server's row was deleted, maybe by a server that counts limits alone. */
   async function registerAgain(): Promise<boolean> {
-    const rival = await pool.transaction((connection) => tryToRegister(connection, id, options));
-    return rival === undefined;
+    const rivals = await pool.transaction((connection) => tryToRegister(connection, id, options));
+    return rivals.length === 0;
   }
   async function sendHeartbeat(): Promise<void> {
     try {

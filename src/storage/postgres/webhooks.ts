@@ -41,13 +41,19 @@ export async function listWebhooks(connection: Queryable): Promise<Webhook[]> {
  */
 export const webhookClaimMs = 6_000;
 
+/**
+ * See `WebhookStore`. Once the database's clock has been set back, claims last for too long. These are shortened: a
+ * server that lives renews its claims, and those of a killed one run out as ever.
+ */
 export async function claimWebhooks(connection: Queryable, server: string): Promise<Webhook[]> {
   const rows = await connection.query<WebhookRow>(
     `WITH claimed AS (
-       UPDATE webhooks SET claimed_by = $1, claimed_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
+       UPDATE webhooks SET claimed_by = CASE WHEN claimed_until > clock_timestamp() THEN claimed_by ELSE $1 END,
+         claimed_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
        WHERE claimed_by = $1 OR claimed_by IS NULL OR claimed_until < clock_timestamp()
-       RETURNING number, ${columns})
-     SELECT ${columns} FROM claimed ORDER BY number`,
+         OR claimed_until > clock_timestamp() + $2::bigint * interval '1 millisecond'
+       RETURNING number, claimed_by, ${columns})
+     SELECT ${columns} FROM claimed WHERE claimed_by = $1 ORDER BY number`,
     server,
     BigInt(webhookClaimMs),
   );

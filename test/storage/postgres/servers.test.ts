@@ -77,6 +77,21 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await next.release();
   });
 
+  it("follow killed ones within 12 s although the database's clock has been set back since", async () => {
+    const { database, stores } = await openStores(1);
+    const [successor] = stores as [PostgresStore];
+    await runSql(
+      database.url,
+      `INSERT INTO servers SELECT name, '1.2.3', true, now(), now() + interval '1 hour'
+       FROM unnest('{one,two}'::text[]) AS killed (name)`,
+    );
+    const startedAt = performance.now();
+    const next = await successor.registerServer(optionsOf());
+    expect(performance.now() - startedAt).toBeLessThan(12_000);
+    expect((await successor.listServers()).map(({ id }) => id)).toEqual([next.id]);
+    await next.release();
+  });
+
   it("that share what they count go on after a silence in which they were forgotten, and are listed again", async () => {
     const { database, stores } = await openStores(1);
     const [store] = stores as [PostgresStore];
@@ -222,6 +237,25 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     expect((await other.getWebhook("whk_a"))?.progress).toEqual(newProgress(5n));
   });
 
+  it("take over the webhooks of a killed one within 10 s, and those of no living one, if the clock was set back", async () => {
+    const { database, stores } = await openStores(2);
+    const [living, other] = stores as [PostgresStore, PostgresStore];
+    await living.createWebhook(createWebhook({ id: "whk_a" }));
+    await living.createWebhook(createWebhook({ id: "whk_b" }));
+    await living.claimWebhooks();
+    await runSql(
+      database.url,
+      "UPDATE webhooks SET claimed_until = claimed_until + interval '1 hour'",
+      "UPDATE webhooks SET claimed_by = 'killed' WHERE id = 'whk_b'",
+    );
+    const renewClaims = async () => {
+      const [ofOther, ofLiving] = [await other.claimWebhooks(), await living.claimWebhooks()];
+      expect(idsOf(ofLiving)).toContain("whk_a");
+      return idsOf([...ofLiving, ...ofOther]);
+    };
+    await expect.poll(renewClaims, { timeout: 10_000 }).toEqual(["whk_a", "whk_b"]);
+  });
+
   it("write together without a gap in the history, and none waits for another in a circle", async () => {
     const { stores } = await openStores(4);
     const petIds = [1n, 2n, 3n, 4n, 5n];
@@ -284,7 +318,7 @@ it("takes no heartbeat that is under way at the end for a sign that another serv
   const asked: string[] = [];
   // A database that deals with a heartbeat late.
   const pool = {
-    transaction: async () => undefined,
+    transaction: async () => [],
     async query(sql: string) {
       const [verb = ""] = sql.split(" ");
       asked.push(verb);
