@@ -1,6 +1,6 @@
 import { Connection, LostConnectionError, sqlStateOf } from "./connection/connection.ts";
 import { type DatabaseAddress, DatabaseError } from "./connection/database-url.ts";
-import { migrate, readSchemaVersion, schemaVersion } from "./migrations.ts";
+import { migrate, presentSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 /** The `server_version_num` of the oldest supported version of PostgreSQL. */
 const leastVersion = 150_000;
@@ -77,7 +77,7 @@ export async function identify(connection: Connection, address: DatabaseAddress)
   const version = await readSchemaVersion(connection);
   if (version === undefined) {
     const [row] = await connection.query<{ found: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm'))
+      `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = ${presentSchema} AND relkind IN ('r', 'p', 'v', 'm'))
          AS found`,
     );
     // Another server may have made the tables between the two looks.

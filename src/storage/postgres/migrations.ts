@@ -215,13 +215,16 @@ export async function takeSteps(connection: Connection, version: number): Promis
   await connection.query(`UPDATE petstore_schema SET version = $1`, Math.max(version, schemaVersion));
 }
 
+/** The schema in which the store is, or is to be made. A cast to `regnamespace` would fold the name to lower case. */
+export const presentSchema = "(SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+
 /**
  * The version of the schema; undefined where the database is no pet store. This reads the catalogue, because
  * `to_regclass` remembers within a transaction that there was no such table.
  */
 export async function readSchemaVersion(connection: Connection): Promise<number | undefined> {
   const found = await connection.query(
-    `SELECT 1 FROM pg_class WHERE relname = 'petstore_schema' AND relnamespace = current_schema()::regnamespace`,
+    `SELECT 1 FROM pg_class WHERE relname = 'petstore_schema' AND relnamespace = ${presentSchema}`,
   );
   if (found.length === 0) {
     return undefined;

@@ -98,6 +98,16 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
     expect(performance.now() - startedAt).toBeLessThan(12_000);
   });
 
+  it.each(["Shop", "Pet-Store", "pet store"])("not for the name of its schema, %s", async (schema) => {
+    const url = await ownDatabase(`CREATE SCHEMA "${schema}"`, "CREATE SCHEMA shop", "CREATE TABLE shop.invoices (id int)");
+    await runSql(url, `ALTER DATABASE ${nameOf(url)} SET search_path TO "${schema}"`);
+    for (let start = 0; start < 2; start += 1) {
+      await (await openPostgresStore(url)).close();
+    }
+    const [found] = await runSql(url, "SELECT schemaname FROM pg_tables WHERE tablename = 'petstore_schema'");
+    expect(found?.rows).toEqual([{ schemaname: schema }]);
+  });
+
   it("by none of several servers that start at the same time: one of them makes the store", async () => {
     for (let round = 0; round < 5; round += 1) {
       const url = await ownDatabase();
