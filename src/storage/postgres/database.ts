@@ -6,8 +6,8 @@ import { migrate, presentSchema, readSchemaVersion, schemaVersion } from "./migr
 const leastVersion = 150_000;
 
 /**
- * How long the first connection may take, in milliseconds, and what it asks of the database first. A database out of
- * reach is refused within 12 s.
+ * How long the first connection may take, in milliseconds, with what it asks of the database until a migration begins.
+ * A database out of reach is refused within 12 s.
  */
 export const reachTimeoutMs = 8_000;
 
@@ -23,16 +23,20 @@ export interface PrepareOptions {
  * nothing then.
  */
 export async function prepareDatabase(address: DatabaseAddress, options: PrepareOptions = {}): Promise<void> {
-  const present = await lookInto(address, async (connection) => {
-    await assertSupported(connection, address);
-    return identify(connection, address);
+  const deadline = performance.now() + reachTimeoutMs;
+  const present = await withConnection(address, async (connection) => {
+    const version = await connection.within(deadline, async () => {
+      await assertSupported(connection, address);
+      return identify(connection, address);
+    });
+    if (version === 0 && options.ifMissing === "refuse") {
+      throw new DatabaseError(`${address.shown}: there is no such store`);
+    }
+    if (version < schemaVersion) {
+      await migrate(connection, deadline);
+    }
+    return version;
   });
-  if (present === 0 && options.ifMissing === "refuse") {
-    throw new DatabaseError(`${address.shown}: there is no such store`);
-  }
-  if (present < schemaVersion) {
-    await withConnection(address, migrate);
-  }
   if (present === 0) {
     options.created?.();
   }
@@ -41,14 +45,7 @@ export async function prepareDatabase(address: DatabaseAddress, options: Prepare
 /** Opens a connection for some reads that take a moment. Throws `DatabaseError`, also where they take longer. */
 export function lookInto<T>(address: DatabaseAddress, look: (connection: Connection) => Promise<T>): Promise<T> {
   const deadline = performance.now() + reachTimeoutMs;
-  return withConnection(address, async (connection) => {
-    const timer = setTimeout(() => connection.cut(), deadline - performance.now());
-    try {
-      return await look(connection);
-    } finally {
-      clearTimeout(timer);
-    }
-  });
+  return withConnection(address, (connection) => connection.within(deadline, () => look(connection)));
 }
 
 /** Opens a connection for some work. Throws `DatabaseError`. */

@@ -191,14 +191,28 @@ const migrations: readonly string[] = [
 /** The version of the schema that this program reads and writes. */
 export const schemaVersion = migrations.length;
 
-/** Brings a database to the present schema, in one transaction. Other migrations of the database wait meanwhile. */
-export async function migrate(connection: Connection): Promise<void> {
-  await connection.transaction(() => migrateAlone(connection));
+/**
+ * Brings a database to the present schema, in one transaction. Other migrations of the database wait meanwhile. The
+ * migration may take long, but must have its lock by the deadline.
+ */
+export async function migrate(connection: Connection, deadline: number): Promise<void> {
+  await connection.transaction(async () => {
+    await connection.within(deadline, () => lockMigrations(connection));
+    await takeMissingSteps(connection);
+  });
 }
 
 /** The same within a transaction of the caller. Other migrations wait until this transaction ends. */
 export async function migrateAlone(connection: Connection): Promise<void> {
+  await lockMigrations(connection);
+  await takeMissingSteps(connection);
+}
+
+async function lockMigrations(connection: Connection): Promise<void> {
   await connection.query(`SELECT pg_advisory_xact_lock($1)`, migrationLock);
+}
+
+async function takeMissingSteps(connection: Connection): Promise<void> {
   // Read again within the lock: another process may have migrated the database meanwhile.
   const version = (await readSchemaVersion(connection)) ?? 0;
   await takeSteps(connection, version);

@@ -35,6 +35,7 @@ export class Connection implements Queryable {
   readonly #client: pg.Client;
   readonly #lost = Promise.withResolvers<Error>();
   #isLost = false;
+  #cutReason: string | undefined;
   #isCorked = false;
 
   private constructor(client: pg.Client) {
@@ -86,8 +87,9 @@ export class Connection implements Queryable {
       await client.query(sessionSettings);
       return connection;
     } catch (error) {
+      const failure = connection.#failureOf(error);
       connection.cut();
-      throw error instanceof pg.DatabaseError ? error : new LostConnectionError(reasonOf(error), { cause: error });
+      throw failure;
     } finally {
       clearTimeout(timer);
     }
@@ -155,8 +157,19 @@ export class Connection implements Queryable {
     }
   }
 
+  /** Does some work over the connection, and cuts it at a deadline of `performance.now()`. */
+  async within<T>(deadline: number, work: () => Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.cut(), Math.max(0, deadline - performance.now()));
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Cuts the connection: whatever waits for it rejects. */
   cut(reason = "the database has not answered in time"): void {
+    this.#cutReason ??= reason;
     this.#lose(new Error(reason));
     streamOf(this.#client).destroy();
   }
@@ -177,8 +190,15 @@ export class Connection implements Queryable {
     try {
       return await this.#client.query(query);
     } catch (error) {
-      throw error instanceof pg.DatabaseError ? error : new LostConnectionError(reasonOf(error), { cause: error });
+      throw this.#failureOf(error);
     }
+  }
+
+  /** The driver says of a connection that was cut only that it has ended. */
+  #failureOf(error: unknown): Error {
+    return error instanceof pg.DatabaseError
+      ? error
+      : new LostConnectionError(this.#cutReason ?? reasonOf(error), { cause: error });
   }
 
   /**

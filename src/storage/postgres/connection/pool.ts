@@ -66,11 +66,9 @@ export class Pool implements Queryable {
 
   async #useBy<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#acquire(deadline);
-    const timer = setTimeout(() => connection.cut(), deadline - performance.now());
     try {
-      return await work(connection);
+      return await connection.within(deadline, () => work(connection));
     } finally {
-      clearTimeout(timer);
       this.#release(connection);
     }
   }
