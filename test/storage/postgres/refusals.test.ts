@@ -97,12 +97,18 @@ describe.skipIf(postgresPrograms === undefined)("a database is refused", () => {
     proxy.decide = (bytes) => (bytes.includes(statement) ? "hold" : "pass");
     url.port = String(proxy.port);
     const startedAt = performance.now();
-    await expect(openPostgresStore(url.href)).rejects.toThrow("cannot be reached: the database has not answered in time");
+    await expect(openPostgresStore(url.href)).rejects.toThrow(
+      "cannot be reached: the database has not answered in time",
+    );
     expect(performance.now() - startedAt).toBeLessThan(12_000);
   });
 
   it.each(["Shop", "Pet-Store", "pet store"])("not for the name of its schema, %s", async (schema) => {
-    const url = await ownDatabase(`CREATE SCHEMA "${schema}"`, "CREATE SCHEMA shop", "CREATE TABLE shop.invoices (id int)");
+    const url = await ownDatabase(
+      `CREATE SCHEMA "${schema}"`,
+      "CREATE SCHEMA shop",
+      "CREATE TABLE shop.invoices (id int)",
+    );
     await runSql(url, `ALTER DATABASE ${nameOf(url)} SET search_path TO "${schema}"`);
     for (let start = 0; start < 2; start += 1) {
       await (await openPostgresStore(url)).close();
