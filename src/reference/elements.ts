@@ -6,7 +6,19 @@ import type { OpenApiOperation } from "./openapi.ts";
 
 /** A sentence of the OpenAPI description as HTML. Code is the only Markdown in it. */
 export function inline(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
+  return text
+    .split(/`([^`]+)`/)
+    .map((part, i) => (i % 2 === 0 ? escapeHtml(part) : inlineCode(part)))
+    .join("");
+}
+
+/** The longest code that stays on one line, in characters. */
+const maxWhole = 24;
+
+/** Code within a sentence, as HTML. A short name such as `If-None-Match` does not wrap at its hyphens. */
+export function inlineCode(code: string): string {
+  const isWhole = code.includes("-") && code.length <= maxWhole;
+  return `<code${isWhole ? ' class="whole"' : ""}>${escapeHtml(code)}</code>`;
 }
 
 /** The paragraphs of the OpenAPI description as HTML, without its lists: callers render those. */

@@ -100,17 +100,24 @@ describeInBrowser.each(readers)(
 
     it("marks its target in the navigation", async () => {
       const { page } = await visit(reader, stage.docs);
+      // Without it, a mark that does not last is right for a moment.
+      const settled = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))";
       const marked = () =>
         page.locator("nav [aria-current]").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
       for (const href of [
         "#update-inventory",
         "#errors",
         "#overview",
+        "#stock",
         "#versioning-and-stability",
         "#overview-quick-start",
       ]) {
         await clickInNavigation(page, href);
+        await page.evaluate(settled);
         await expect.poll(marked).toEqual([href]);
+        const link = page.locator(`nav a[href="${href}"]`);
+        const name = (await link.locator("span").count()) > 0 ? link.locator("span").first() : link;
+        expect(await page.title()).toBe(`${await name.textContent()} · Petstore Inventory API`);
       }
     });
   },

@@ -10,8 +10,11 @@ const stage = createStage({ start: startServer });
 
 const phone = { viewport: { width: 390, height: 844 } };
 
+const touch = { ...phone, hasTouch: true, isMobile: true };
+
 const ground = "getComputedStyle(document.body).backgroundColor";
 const light = "rgb(255, 255, 255)";
+const ink = "getComputedStyle(document.body).color";
 
 const schemes = ["light", "dark"] as const;
 const widths = [390, 768, 1440, 1920];
@@ -48,6 +51,30 @@ const cut = `[...document.querySelectorAll("body *")].filter((element) => {
   const scrolls = element.matches(".code:not(.json, .http) > pre, [role=tablist], .unseen");
   return clientWidth > 0 && scrollWidth > clientWidth && getComputedStyle(element).overflowX !== "visible" && !scrolls;
 }).map((element) => element.outerHTML.slice(0, 120))`;
+
+/** Panels and answers whose lower end is cut. Where they do not fit, the column around them scrolls. */
+const cutBelow = `[...document.querySelectorAll(".panel, .answer")].filter(
+  ({ clientHeight, scrollHeight }) => clientHeight > 0 && scrollHeight > clientHeight,
+).map((element) => element.outerHTML.slice(0, 120))`;
+
+/** Copy buttons that cover the first line of their code. */
+const covering = `[...document.querySelectorAll("button.copy")].filter((button) => {
+  const range = document.createRange();
+  range.selectNodeContents(button.parentElement.querySelector("code"));
+  const [line] = range.getClientRects();
+  return line !== undefined && button.getBoundingClientRect().bottom > line.top;
+}).length`;
+
+/** Controls that iOS zooms in on when they get the focus, as their text is smaller than 16 pixels. */
+const zoomed = `[...document.querySelectorAll("select, textarea, input:not([type=checkbox])")].filter(
+  (control) => parseFloat(getComputedStyle(control).fontSize) < 16,
+).map(({ id }) => id)`;
+
+/** Code of one short name that is broken at its hyphens. */
+const brokenNames = `[...document.querySelectorAll(":is(p, li, td) code")].filter((code) => {
+  const isShort = code.textContent.includes("-") && code.textContent.length <= 24;
+  return isShort && new Set([...code.getClientRects()].map(({ top }) => top)).size > 1;
+}).map(({ textContent }) => textContent)`;
 
 /** Words of tables and of the search's results that are broken in two. */
 const brokenWords = `[...document.querySelectorAll(".scroll td, .scroll th, dialog.search li")].flatMap((cell) => {
@@ -87,6 +114,17 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Search" }).click();
     expect(await page.evaluate(cut)).toEqual([]);
     expect(await page.evaluate(brokenWords)).toEqual([]);
+    expect(await page.evaluate(brokenNames)).toEqual([]);
+  });
+
+  it("cuts no sample and no answer on a low screen", async () => {
+    const reader = await stage.createReader({ viewport: { width: 1366, height: 768 } });
+    const { page } = await visit(reader, stage.docs);
+    await page.getByRole("tab", { name: "Go", exact: true }).first().click();
+    await useKey(page, (await stage.server.store.mintKey()).key);
+    await sent(page, "listInventory");
+    await operation(page, "listInventory").locator(".answer summary").click();
+    expect(await page.evaluate(cutBelow)).toEqual([]);
   });
 
   it.each(schemes)("is accessible with its dialogs open, in %s colours", async (colorScheme) => {
@@ -131,6 +169,7 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     expect(await navigation.isVisible()).toBe(false);
     const menu = page.getByRole("button", { name: "Menu" });
     await menu.click();
+    expect(await page.evaluate("document.activeElement.hash")).toBe("#overview");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Escape");
     expect(await navigation.isVisible()).toBe(false);
@@ -139,6 +178,45 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     await navigation.getByText("Plans and limits").click();
     await page.waitForURL(/#plans-and-limits$/);
     expect(await navigation.isVisible()).toBe(false);
+  });
+
+  it("lets nobody reach the page behind the open navigation on a phone", async () => {
+    const { page } = await visit(await stage.createReader(phone), stage.docs);
+    const navigation = page.getByRole("navigation");
+    const menu = page.getByRole("button", { name: "Menu" });
+    await menu.click();
+    await navigation.getByRole("link", { name: "openapi.json" }).focus();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('main')")).toBe(null);
+    await page.mouse.move(380, 600);
+    await page.mouse.wheel(0, 500);
+    // A frame later the page would have moved.
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    expect(await page.evaluate("scrollY")).toBe(0);
+    await page.mouse.click(380, 600);
+    expect(await navigation.isVisible()).toBe(false);
+    await menu.click();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await expect.poll(() => page.evaluate("document.querySelector('main').inert")).toBe(false);
+  });
+
+  it("keeps its copy buttons off the code, and does not zoom in on controls, on a touch screen", async () => {
+    const { page } = await visit(await stage.createReader(touch), stage.docs);
+    expect(await page.locator("button.copy").count()).toBeGreaterThan(20);
+    expect(await page.evaluate(covering)).toBe(0);
+    expect(await page.evaluate(zoomed)).toEqual([]);
+  });
+
+  it("shows the label of a refused body on a phone", async () => {
+    const { page } = await visit(await stage.createReader(phone), stage.docs);
+    await useKey(page, (await stage.server.store.mintKey()).key);
+    const panel = operation(page, "updateInventory");
+    await panel.locator("textarea").fill("{");
+    // The body is above the screen then.
+    await sendButton(page, "updateInventory").evaluate((button) => button.scrollIntoView());
+    expect(await sent(page, "updateInventory")).toBe(400);
+    await panel.locator(".fault").waitFor();
+    expect((await panel.getByText("JSON to send").boundingBox())?.y).toBeGreaterThan(56);
   });
 
   it("follows the system's colours until the reader chooses others, which are kept", async () => {
@@ -174,9 +252,10 @@ describeInBrowser("the look of the reference", { timeout: 120_000 }, () => {
     expect(await page.getByRole("navigation").isVisible()).toBe(true);
   });
 
-  it("is printed in full, without controls", async () => {
-    const { page } = await visit(await stage.createReader(), stage.docs);
+  it.each(schemes)("is printed in full, dark on white and without controls, from %s colours", async (colorScheme) => {
+    const { page } = await visit(await stage.createReader({ colorScheme }), stage.docs);
     await page.emulateMedia({ media: "print" });
+    expect([await page.evaluate(ground), await page.evaluate(ink)]).toEqual([light, "rgb(26, 38, 41)"]);
     expect(await page.locator("button:visible, input:visible, nav:visible").count()).toBe(0);
     expect(await operation(page, "getPet").locator(".code", { hasText: "curl http" }).first().isVisible()).toBe(true);
   });

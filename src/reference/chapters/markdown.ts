@@ -1,5 +1,4 @@
-import { escapeHtml } from "../assets/html.js";
-import { codeBlock, toAnchor } from "../elements.ts";
+import { codeBlock, inlineCode, toAnchor } from "../elements.ts";
 import type { OperationEntry } from "../operations.ts";
 
 /*
@@ -94,7 +93,7 @@ const span = /`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*/g;
 function inlineMarkdown(text: string): string {
   return text.replace(span, (_, code?: string, label?: string, href?: string, strong?: string) => {
     if (code !== undefined) {
-      return `<code>${escapeHtml(code)}</code>`;
+      return inlineCode(code);
     }
     return label !== undefined
       ? `<a href="${href}">${inlineMarkdown(label)}</a>`

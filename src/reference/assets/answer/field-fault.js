@@ -40,7 +40,9 @@ export function showFault(section, name, message) {
   (field.querySelector(".entry") ?? field).append(note);
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", note.id);
-  control.focus();
+  // The label is above the control, and stays in sight.
+  control.focus({ preventScroll: true });
+  field.scrollIntoView({ block: "nearest" });
 }
 
 /** Removes the errors of the fields within an element. */
