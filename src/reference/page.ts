@@ -80,7 +80,7 @@ function pageHeader({ icon, version, servers }: PageHeader): string {
 <button type="button" class="menu" aria-expanded="false" aria-controls="navigation"><span class="bars" aria-hidden="true"></span><span class="unseen">Menu</span></button>
 <a class="brand" href="#overview" aria-label="Petstore Inventory"><img src="${icon}" alt="" width="28" height="28"><span>Petstore Inventory</span></a>
 <span class="version">API ${version}</span>
-<button type="button" class="find" aria-haspopup="dialog"><span class="words">Search</span><kbd aria-hidden="true">/</kbd></button>
+<button type="button" class="find" aria-haspopup="dialog" title="Press / or Ctrl+K (⌘K on a Mac)"><span class="words">Search</span><kbd aria-hidden="true">/</kbd></button>
 <div class="key-bar">
 <button type="button" class="key-toggle" aria-expanded="false" aria-controls="key-panel">API key</button>
 <div id="key-panel">
@@ -93,6 +93,7 @@ function pageHeader({ icon, version, servers }: PageHeader): string {
 <p id="key-note" role="status"></p>
 ${serverChoice(servers)}
 </div>
+<p class="accepted unseen" role="status"></p>
 </div>
 <button type="button" class="scheme" aria-label="Switch to dark colours"><span aria-hidden="true"></span></button>
 </header>`;

@@ -63,6 +63,20 @@ describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
     await sendButton(page, "listInventory").click();
     expect(await keyNote(page)).toBe("Enter your API key first.");
     expect(await page.getByLabel("Your API key").evaluate((input) => input.matches(":focus"))).toBe(true);
+    await useKey(page, await mintProKey());
+    await expect.poll(() => sendButton(page, "listInventory").evaluate((button) => button.matches(":focus"))).toBe(true);
+    await fresh.close();
+  });
+
+  it.each([
+    [1440, "forget"],
+    [390, "key-toggle"],
+  ])("is announced when it is accepted, and leaves the focus in the header, at %d pixels", async (width, focused) => {
+    const fresh = await stage.createReader({ viewport: { width, height: 900 } });
+    const { page } = await visit(fresh, stage.docs);
+    await useKey(page, await mintProKey());
+    expect(await page.getByText("The key is in use: plan Pro.").getAttribute("role")).toBe("status");
+    await expect.poll(() => page.evaluate("document.activeElement.className")).toBe(focused);
     await fresh.close();
   });
 

@@ -28,7 +28,7 @@ export class Sender {
     clearFaults(this.#section);
     clearAnswer(this.#section);
     if (this.#api.key === undefined) {
-      askForKey("Enter your API key first.");
+      askForKey("Enter your API key first.", this.#button);
       return;
     }
     const missing = this.#operation.parameters.find(

@@ -12,8 +12,13 @@ const form = bar.querySelector("form");
 const input = form.querySelector("input");
 const submit = form.querySelector("button");
 const plan = bar.querySelector(".plan");
-const note = bar.querySelector("[role=status]");
+const note = bar.querySelector("#key-note");
+const accepted = bar.querySelector(".accepted");
+const forget = bar.querySelector(".forget");
 const server = bar.querySelector("select");
+
+/** The button that needed a key; undefined for none. */
+let asker;
 
 /** The reader's key in the page header. It is checked, kept for this tab only, and shown with its remaining requests. */
 export function connectKeyBar(baseUrl) {
@@ -22,6 +27,7 @@ export function connectKeyBar(baseUrl) {
   const nameOfKey = () => `api-key ${api.baseUrl}`;
   const use = async (key) => {
     const asked = api.baseUrl;
+    const isEntered = form.contains(document.activeElement);
     submit.disabled = true;
     say("Checking the key …");
     const { fault, isFinal, ...checked } = await checkKey(key, asked);
@@ -34,7 +40,13 @@ export function connectKeyBar(baseUrl) {
       input.value = "";
       say("");
       open(false);
+      // A button that is disabled loses the focus to the page.
+      const isWaiting = isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
       api.use(checked);
+      setText(accepted, `The key is in use: plan ${planName(api)}.`);
+      if (isWaiting) {
+        leaveForm();
+      }
     } else {
       if (isFinal) {
         memory.forget(nameOfKey());
@@ -52,9 +64,10 @@ export function connectKeyBar(baseUrl) {
     input.removeAttribute("aria-invalid");
     say("");
   });
-  bar.querySelector(".forget").addEventListener("click", () => {
+  forget.addEventListener("click", () => {
     memory.forget(nameOfKey());
     api.forget();
+    setText(accepted, "");
     say("The key is forgotten.");
     input.focus();
   });
@@ -74,10 +87,18 @@ export function connectKeyBar(baseUrl) {
   return api;
 }
 
-/** Asks the reader for a key. Opens the bar, which is closed on a phone. */
-export function askForKey(text) {
+/** Asks the reader for a key that a button needs. Opens the bar, which is closed on a phone. */
+export function askForKey(text, button) {
+  asker = button;
   open(true);
   refuse(text);
+}
+
+/** The form is hidden while a key is in use, so the focus moves to what the reader needs next. */
+function leaveForm() {
+  const next = asker ?? (toggle.checkVisibility() ? toggle : forget);
+  asker = undefined;
+  next.focus();
 }
 
 function refuse(text) {
@@ -98,12 +119,16 @@ function show(api) {
     setText(toggle, "API key");
     return;
   }
-  const name = api.plan.charAt(0).toUpperCase() + api.plan.slice(1);
+  const name = planName(api);
   const left = describeWindows(api.windows ?? [], Date.now());
   const pause = api.pausedSeconds;
   setText(plan.querySelector(".name"), name);
   setText(plan.querySelector(".left"), pause > 0 ? `wait ${writeWait(pause)}` : left.join(" · "));
   setText(toggle, pause > 0 ? `${name} · wait` : `${name} · ${(left[0] ?? "").split(" ")[0]} left`);
+}
+
+function planName({ plan: name }) {
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 function connectPanel() {

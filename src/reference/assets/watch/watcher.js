@@ -42,7 +42,7 @@ export class Watcher {
     clearFaults(this.#section);
     clearAnswer(this.#section);
     if (this.#api.key === undefined) {
-      askForKey("Enter your API key first.");
+      askForKey("Enter your API key first.", this.#button);
       return;
     }
     this.#start(call);
