@@ -120,6 +120,14 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     },
   );
 
+  it.each(["Control+Enter", "Meta+Enter"])("sends the body that the reader edits with %s", async (keys) => {
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, key);
+    const answer = page.waitForResponse("**/v1/inventory/*");
+    await operation(page, "updateInventory").locator("textarea").press(keys);
+    expect((await answer).status()).toBe(200);
+  });
+
   it("removes the former answer when it refuses to send, and when it sends again", async () => {
     const { page } = await visit(stage.reader, stage.docs);
     await useKey(page, key);

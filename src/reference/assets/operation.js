@@ -36,6 +36,13 @@ function connectOperation(section, api) {
     event.preventDefault();
     void sender.send(createCall(operation, readInput(form), api.baseUrl));
   });
+  // Enter adds a line to a body.
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+      event.preventDefault();
+      form.requestSubmit(button);
+    }
+  });
   // Browsers restore the input of a page that the reader comes back to.
   if (form.querySelector("input, textarea") !== null) {
     addEventListener("pageshow", updateSamples);
