@@ -2,7 +2,7 @@
 const maxResults = 12;
 
 /**
- * Searches operations, guides and error codes. `/` opens the search, arrows select, Enter follows.
+ * Searches operations with their fields, guides and error codes. `/`, Ctrl+K and ⌘K open the search, arrows select, Enter follows.
  *
  * Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  */
@@ -14,7 +14,7 @@ export function connectSearch() {
 
   function show() {
     const found = search(places, input.value).slice(0, maxResults);
-    none.textContent = found.length === 0 ? `Nothing is called “${input.value}”.` : "";
+    none.textContent = found.length === 0 ? `Nothing is found for “${input.value}”.` : "";
     results.show(found);
   }
 
@@ -30,6 +30,8 @@ export function connectSearch() {
     if (result !== undefined && result !== null) {
       dialog.close();
       location.hash = result.dataset.id;
+      // The browser does not move if the address is the same as before.
+      document.getElementById(result.dataset.id)?.scrollIntoView();
     }
   }
 
@@ -49,7 +51,7 @@ export function connectSearch() {
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
   document.querySelector("button.find").addEventListener("click", open);
   addEventListener("keydown", (event) => {
-    if (event.key === "/" && !isEntering(event.target)) {
+    if ((event.key === "/" && !isEntering(event.target)) || isSearchShortcut(event)) {
       event.preventDefault();
       open();
     }
@@ -104,6 +106,11 @@ class Results {
   }
 }
 
+/** Ctrl+K, or ⌘K on a Mac. With Shift, it is the browser's. */
+function isSearchShortcut({ key, ctrlKey, metaKey, shiftKey, altKey }) {
+  return key.toLowerCase() === "k" && ctrlKey !== metaKey && !shiftKey && !altKey;
+}
+
 function isEntering(element) {
   return element.matches?.("input, textarea, select") ?? false;
 }
@@ -114,32 +121,54 @@ function listPlaces() {
     id: link.getAttribute("href").slice(1),
     title: link.querySelector("span").textContent,
     detail: link.dataset.path,
+    words: textOf(document.querySelectorAll(fieldCode(link.hash))),
   }));
   const guides = [...document.querySelectorAll(".guide h2 a, .guide h3 a, .group > .opening h2 a")].map((link) => ({
     id: link.getAttribute("href").slice(1),
     title: link.textContent,
     detail: link.closest("section").getAttribute("aria-label"),
+    words: textUnder(link),
   }));
   const errors = [...document.querySelectorAll(".error")].map((error) => ({
     id: error.id,
     title: error.id,
     detail: `Error ${error.querySelector(".status").textContent}`,
+    words: "",
   }));
   return [...operations, ...guides, ...errors];
 }
 
-/** The places that contain every word. Titles that begin with the first word come first. */
+/** The code in the descriptions of an operation's parameters, and the names of all its fields. */
+function fieldCode(operation) {
+  return `${operation} .field > .about code, ${operation} .field > .name code`;
+}
+
+/** The text of a guide from a heading to the next one. The heading of a whole guide is outside its parts. */
+function textUnder(heading) {
+  const parts = [...heading.closest("section").querySelectorAll(".card, .split, .wide, .opening")];
+  const first = parts.findIndex((part) => part.contains(heading));
+  const next = parts.findIndex((part, i) => i > first && part.querySelector("h2, h3") !== null);
+  return textOf(parts.slice(Math.max(first, 0), next === -1 ? parts.length : next));
+}
+
+function textOf(elements) {
+  return [...elements].map(({ textContent }) => textContent).join(" ");
+}
+
+/**
+ * The places that contain every word. Titles that begin with the first word come first, and places that only mention
+ * the words come last.
+ */
 export function search(places, text) {
   const words = text
     .toLowerCase()
     .split(/[\s_]+/)
     .filter(Boolean);
-  const rank = ({ title }) => Number(!title.toLowerCase().startsWith(words[0] ?? ""));
+  const areIn = (said) => words.every((word) => said.toLowerCase().includes(word));
+  const rank = ({ title, detail }) =>
+    title.toLowerCase().startsWith(words[0] ?? "") ? 0 : areIn(`${title} ${detail}`) ? 1 : 2;
   return places
-    .filter(({ title, detail }) => {
-      const said = `${title} ${detail}`.toLowerCase();
-      return words.every((word) => said.includes(word));
-    })
+    .filter(({ title, detail, words: mentioned }) => areIn(`${title} ${detail} ${mentioned}`))
     .sort((a, b) => rank(a) - rank(b));
 }
 
