@@ -64,7 +64,9 @@ describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
     expect(await keyNote(page)).toBe("Enter your API key first.");
     expect(await page.getByLabel("Your API key").evaluate((input) => input.matches(":focus"))).toBe(true);
     await useKey(page, await mintProKey());
-    await expect.poll(() => sendButton(page, "listInventory").evaluate((button) => button.matches(":focus"))).toBe(true);
+    await expect
+      .poll(() => sendButton(page, "listInventory").evaluate((button) => button.matches(":focus")))
+      .toBe(true);
     await fresh.close();
   });
 

@@ -41,7 +41,8 @@ export function connectKeyBar(baseUrl) {
       say("");
       open(false);
       // A button that is disabled loses the focus to the page.
-      const isWaiting = isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
+      const isWaiting =
+        isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
       api.use(checked);
       setText(accepted, `The key is in use: plan ${planName(api)}.`);
       if (isWaiting) {
