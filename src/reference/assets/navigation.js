@@ -21,8 +21,10 @@ export function connectNavigation() {
     addEventListener(type, forgetClicked, { passive: true });
   }
   addEventListener("keydown", ({ key }) => key === "Escape" && leave());
-  // The page behind the navigation is inert, and hears no clicks.
+  // The page behind the navigation takes no clicks: see layout.css.
   document.addEventListener("click", ({ target }) => target.closest("nav, button.menu") ?? show(false));
+  // The keyboard has left it for what it covers.
+  navigation.addEventListener("focusout", ({ relatedTarget }) => relatedTarget?.closest("main") && show(false));
   // On a wide screen the navigation is beside the page.
   matchMedia("(min-width: 60rem)").addEventListener("change", () => show(false));
   markSectionInView();
@@ -49,7 +51,6 @@ function leave() {
 function show(isShown) {
   menu.setAttribute("aria-expanded", String(isShown));
   navigation.classList.toggle("open", isShown);
-  main.inert = isShown;
 }
 
 /** The section in view is the last one near the top of the screen, because sections can be nested. */
