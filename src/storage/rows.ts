@@ -1,6 +1,7 @@
+import type { Key, Plan, Scope } from "../domain/key.ts";
 import type { Ban, Usage, Window } from "../domain/limits.ts";
 import type { KeyUsage } from "../domain/store.ts";
-import type { DeliveryAttempt, PauseReason, Webhook } from "../domain/webhook.ts";
+import type { DeliveryAttempt, PauseReason, Webhook, WebhookProgress } from "../domain/webhook.ts";
 
 /** A number that may be absent, as databases keep it: an integer, or NULL. */
 export function toNullable(value: number | undefined): bigint | null {
@@ -10,6 +11,39 @@ export function toNullable(value: number | undefined): bigint | null {
 /** Reads what `toNullable` has written. */
 export function fromNullable(value: bigint | null): number | undefined {
   return value === null ? undefined : Number(value);
+}
+
+/** The columns of a key that every backend keeps alike. `last_used_at_ms` is that of its usage. */
+export interface KeyColumns {
+  readonly id: string;
+  readonly name: string;
+  readonly per_minute: bigint | null;
+  readonly per_day: bigint | null;
+  readonly created_at_ms: bigint;
+  readonly expires_at_ms: bigint | null;
+  readonly revoked_at_ms: bigint | null;
+  readonly unbans: bigint;
+  readonly last_used_at_ms: bigint | null;
+}
+
+/** The key of a row, with what each backend keeps in its own way. */
+export function keyFromColumns(
+  row: KeyColumns,
+  { plan, scopes }: { readonly plan: Plan; readonly scopes: readonly string[] },
+): Key {
+  const { per_minute: perMinute, per_day: perDay } = row;
+  return {
+    id: row.id,
+    name: row.name,
+    plan,
+    customQuota: perMinute === null ? undefined : { perMinute: Number(perMinute), perDay: Number(perDay) },
+    scopes: scopes as Scope[],
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: fromNullable(row.expires_at_ms),
+    lastUsedAtMs: fromNullable(row.last_used_at_ms),
+    revokedAtMs: fromNullable(row.revoked_at_ms),
+    unbans: Number(row.unbans),
+  };
 }
 
 /** What a key has used, as every backend keeps it. */
@@ -101,6 +135,17 @@ export function webhookFromColumns(
       nextAttemptAtMs: fromNullable(row.next_attempt_at_ms),
     },
   };
+}
+
+/** The values of the columns `position` to `next_attempt_at_ms` of a webhook. */
+export function progressColumns(progress: WebhookProgress): (bigint | null)[] {
+  return [
+    progress.position,
+    progress.deliveringUpTo ?? null,
+    BigInt(progress.failures),
+    toNullable(progress.failingSinceMs),
+    toNullable(progress.nextAttemptAtMs),
+  ];
 }
 
 /** An attempt to deliver. */

@@ -1,30 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type FoundKey,
-  foundKey,
-  type Key,
-  type KeySettings,
-  type Plan,
-  type Scope,
-  settingsOf,
-} from "../../domain/key.ts";
-import type { Quota } from "../../domain/limits.ts";
+import { type FoundKey, foundKey, type Key, type KeySettings, type Plan, settingsOf } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store.ts";
-import { fromNullable, toNullable } from "../rows.ts";
+import { fromNullable, type KeyColumns, keyFromColumns, toNullable } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
-interface KeyRow {
-  readonly id: string;
-  readonly name: string;
+interface KeyRow extends KeyColumns {
   readonly plan: Plan;
-  readonly per_minute: bigint | null;
-  readonly per_day: bigint | null;
   readonly scopes: string[];
-  readonly created_at_ms: bigint;
-  readonly expires_at_ms: bigint | null;
-  readonly last_used_at_ms: bigint | null;
-  readonly revoked_at_ms: bigint | null;
-  readonly unbans: bigint;
 }
 
 const columns = `keys.id, keys.name, keys.plan, keys.per_minute, keys.per_day, keys.scopes, keys.created_at_ms,
@@ -187,20 +169,5 @@ async function change(
 }
 
 function keyFromRow(row: KeyRow): Key {
-  return {
-    id: row.id,
-    name: row.name,
-    plan: row.plan,
-    customQuota: quotaFromRow(row),
-    scopes: row.scopes as Scope[],
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: fromNullable(row.expires_at_ms),
-    lastUsedAtMs: fromNullable(row.last_used_at_ms),
-    revokedAtMs: fromNullable(row.revoked_at_ms),
-    unbans: Number(row.unbans),
-  };
-}
-
-function quotaFromRow({ per_minute, per_day }: KeyRow): Quota | undefined {
-  return per_minute === null ? undefined : { perMinute: Number(per_minute), perDay: Number(per_day) };
+  return keyFromColumns(row, row);
 }

@@ -1,13 +1,14 @@
 import type { ProgressStep } from "../../domain/store.ts";
+import { type DeliveryAttempt, keptAttempts, type PauseReason, type Webhook } from "../../domain/webhook.ts";
 import {
-  type DeliveryAttempt,
-  keptAttempts,
-  type PauseReason,
-  type Webhook,
-  type WebhookProgress,
-} from "../../domain/webhook.ts";
-import { type AttemptRow, attemptFromRow, toNullable, type WebhookColumns, webhookFromColumns } from "../rows.ts";
-import type { Queryable, Value } from "./connection/connection.ts";
+  type AttemptRow,
+  attemptFromRow,
+  progressColumns,
+  toNullable,
+  type WebhookColumns,
+  webhookFromColumns,
+} from "../rows.ts";
+import type { Queryable } from "./connection/connection.ts";
 
 interface WebhookRow extends WebhookColumns {
   readonly pet_ids: bigint[];
@@ -132,25 +133,15 @@ export async function saveProgress(
        AND position = $8 AND delivering_up_to IS NOT DISTINCT FROM $9::bigint AND failures = $10
        AND failing_since_ms IS NOT DISTINCT FROM $11::bigint AND next_attempt_at_ms IS NOT DISTINCT FROM $12::bigint
      RETURNING id`,
-    ...columnsOf(to),
+    ...progressColumns(to),
     id,
     server,
-    ...columnsOf(from),
+    ...progressColumns(from),
   );
   if (attempt !== undefined && saved.length > 0) {
     await insertAttempt(connection, id, attempt);
   }
   return saved.length > 0;
-}
-
-function columnsOf(progress: WebhookProgress): Value[] {
-  return [
-    progress.position,
-    progress.deliveringUpTo ?? null,
-    BigInt(progress.failures),
-    toNullable(progress.failingSinceMs),
-    toNullable(progress.nextAttemptAtMs),
-  ];
 }
 
 async function insertAttempt(connection: Queryable, id: string, attempt: DeliveryAttempt): Promise<void> {

@@ -69,7 +69,9 @@ export function createHold(connection: Connection, request: HoldRequest, context
   const { holdId, petId, quantity, ttlMs, reference } = request;
   return runIdempotently(connection, context, () => {
     const stock = findStock(connection, petId);
-    assertHoldable(request, stock, stock === undefined ? 0n : heldFor(connection, request, stock, context));
+    const { nowMs } = context;
+    const held = stock && findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
+    assertHoldable(request, stock, held ?? 0n);
     connection.run(
       `INSERT INTO holds (id, pet_id, quantity, reference, state, created_at_ms, expires_at_ms, key_id)
        VALUES (?, ?, ?, ?, 'held', ?, ?, ?)`,
@@ -77,12 +79,12 @@ export function createHold(connection: Connection, request: HoldRequest, context
       petId,
       quantity,
       reference ?? null,
-      BigInt(context.nowMs),
-      BigInt(context.nowMs + ttlMs),
+      BigInt(nowMs),
+      BigInt(nowMs + ttlMs),
       context.keyId,
     );
     addHeld(connection, petId, quantity);
-    return getHold(connection, holdId, context.nowMs);
+    return getHold(connection, holdId, nowMs);
   });
 }
 
@@ -115,15 +117,6 @@ export function releaseHold(connection: Connection, ending: HoldEnding, context:
     }
     return getHold(connection, ending.holdId, context.nowMs);
   });
-}
-
-function heldFor(
-  connection: Connection,
-  { quantity }: HoldRequest,
-  stock: StoredStock,
-  { nowMs }: WriteContext,
-): bigint {
-  return findStillHeld(connection, stock, { nowMs, heldAtMost: stock.quantity - quantity });
 }
 
 /** Finds a hold, and stores it as expired if it is over. Throws `HOLD_NOT_FOUND`. */

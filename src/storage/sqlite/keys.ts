@@ -1,31 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type FoundKey,
-  foundKey,
-  type Key,
-  type KeySettings,
-  type Plan,
-  plans,
-  type Scope,
-  settingsOf,
-} from "../../domain/key.ts";
-import type { Quota } from "../../domain/limits.ts";
+import { type FoundKey, foundKey, type Key, type KeySettings, type Plan, plans, settingsOf } from "../../domain/key.ts";
 import type { KeyCounts, KeyCreation, KeyOutcome } from "../../domain/store.ts";
-import { fromNullable, toNullable } from "../rows.ts";
+import { fromNullable, type KeyColumns, keyFromColumns, toNullable } from "../rows.ts";
 import { type Connection, readEnumText, readStringArray } from "./connection.ts";
 
-interface KeyRow {
-  readonly id: string;
-  readonly name: string;
+interface KeyRow extends KeyColumns {
   readonly plan: string;
-  readonly per_minute: bigint | null;
-  readonly per_day: bigint | null;
   readonly scopes: string;
-  readonly created_at_ms: bigint;
-  readonly expires_at_ms: bigint | null;
-  readonly last_used_at_ms: bigint | null;
-  readonly revoked_at_ms: bigint | null;
-  readonly unbans: bigint;
 }
 
 /** Inserts a key with its secret. */
@@ -185,20 +166,5 @@ function toCount({ plan, live }: { readonly plan: Plan; readonly live: bigint })
 }
 
 function keyFromRow(row: KeyRow): Key {
-  return {
-    id: row.id,
-    name: row.name,
-    plan: readEnumText(row.plan, plans),
-    customQuota: quotaFromRow(row),
-    scopes: readStringArray(row.scopes) as Scope[],
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: fromNullable(row.expires_at_ms),
-    lastUsedAtMs: fromNullable(row.last_used_at_ms),
-    revokedAtMs: fromNullable(row.revoked_at_ms),
-    unbans: Number(row.unbans),
-  };
-}
-
-function quotaFromRow({ per_minute, per_day }: KeyRow): Quota | undefined {
-  return per_minute === null ? undefined : { perMinute: Number(per_minute), perDay: Number(per_day) };
+  return keyFromColumns(row, { plan: readEnumText(row.plan, plans), scopes: readStringArray(row.scopes) });
 }

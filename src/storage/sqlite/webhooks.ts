@@ -5,10 +5,16 @@ import {
   type PauseReason,
   pauseReasons,
   type Webhook,
-  type WebhookProgress,
 } from "../../domain/webhook.ts";
-import { type AttemptRow, attemptFromRow, toNullable, type WebhookColumns, webhookFromColumns } from "../rows.ts";
-import { type Connection, readEnumText, readStringArray, type Value } from "./connection.ts";
+import {
+  type AttemptRow,
+  attemptFromRow,
+  progressColumns,
+  toNullable,
+  type WebhookColumns,
+  webhookFromColumns,
+} from "../rows.ts";
+import { type Connection, readEnumText, readStringArray } from "./connection.ts";
 
 interface WebhookRow extends WebhookColumns {
   readonly pet_ids: string;
@@ -91,24 +97,14 @@ export function saveProgress(connection: Connection, id: string, { from, to, att
      WHERE id = ? AND position = ? AND delivering_up_to IS ? AND failures = ? AND failing_since_ms IS ?
        AND next_attempt_at_ms IS ?
      RETURNING id`,
-    ...columnsOf(to),
+    ...progressColumns(to),
     id,
-    ...columnsOf(from),
+    ...progressColumns(from),
   );
   if (attempt !== undefined && saved.length > 0) {
     insertAttempt(connection, id, attempt);
   }
   return saved.length > 0;
-}
-
-function columnsOf(progress: WebhookProgress): Value[] {
-  return [
-    progress.position,
-    progress.deliveringUpTo ?? null,
-    BigInt(progress.failures),
-    toNullable(progress.failingSinceMs),
-    toNullable(progress.nextAttemptAtMs),
-  ];
 }
 
 function insertAttempt(connection: Connection, id: string, attempt: DeliveryAttempt): void {
