@@ -168,8 +168,8 @@ function isOfSameClass(one: EnteredFunction, other: EnteredFunction, texts: Text
 }
 
 /**
- * Returns the order in which functions are entered, in the update with the fewest returns. It sets a breakpoint in each function; the breakpoint's condition
- * notes that the function is entered, and is false, so that nothing pauses.
+ * Returns the order in which functions are entered, in the update with the fewest returns. It sets a breakpoint in each
+ * function; the breakpoint's condition notes that the function is entered, and is false, so that nothing pauses.
  */
 async function orderOf(
   functions: readonly EnteredFunction[],

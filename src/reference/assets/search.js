@@ -2,7 +2,8 @@
 const maxResults = 12;
 
 /**
- * Searches operations with their fields, guides and error codes. `/`, Ctrl+K and ⌘K open the search, arrows select, Enter follows.
+ * Searches operations with their fields, guides and error codes. `/`, Ctrl+K and ⌘K open the search, arrows select,
+ * Enter follows.
  *
  * Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  */
