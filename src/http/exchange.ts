@@ -1,7 +1,6 @@
 import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
 import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
-import { httpDate } from "./date.ts";
 import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
@@ -251,4 +250,17 @@ export abstract class Exchange {
     }
     return raw;
   }
+}
+
+let dateText = "";
+let dateMs = 0;
+
+/** The time in the format of HTTP. The text is made once a second. Source: RFC 9110, section 5.6.7 */
+export function httpDate(): string {
+  const nowMs = Date.now();
+  if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
+    dateMs = nowMs - (nowMs % 1_000);
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
 }

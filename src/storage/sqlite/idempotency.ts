@@ -1,6 +1,6 @@
 import { isReplay } from "../../domain/idempotency.ts";
 import type { WriteContext, Written } from "../../domain/store.ts";
-import { parseResult, writeResult } from "../idempotency-result.ts";
+import { parseResult, writeResult } from "../rows.ts";
 import type { Connection } from "./connection.ts";
 
 interface RecordRow {

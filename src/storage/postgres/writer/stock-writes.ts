@@ -21,7 +21,7 @@ import {
   stockRefusalError,
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, ListedHold, WriteContext, Written } from "../../../domain/store.ts";
-import { parseResult, writeResult } from "../../idempotency-result.ts";
+import { parseResult, writeResult } from "../../rows.ts";
 import type { OpenHold, StoredStock, WorkingSet } from "./working-set.ts";
 
 /** The rows that a write reads. */
