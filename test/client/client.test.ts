@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { inspect } from "node:util";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -22,6 +22,7 @@ import {
 import { systemTiming, type Timing } from "../../client/src/timing.ts";
 import { orders, pets } from "../support/fixture.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { type Cut, cuts } from "./cutting-proxy.ts";
 import { FakeTiming } from "./fake-timing.ts";
 
 const transports: { name: string; transport?: (options: TransportOptions) => Transport }[] = [
@@ -236,6 +237,21 @@ describe.each(transports)("over $name", ({ transport }) => {
     expect(timing.delaysMs).toEqual([150, 300, 600, 1_200, 2_400]);
   });
 
+  it.each(cuts.filter((cut) => cut !== "silence"))(
+    "tells a connection that is lost by %s from a refusal",
+    async (cut) => {
+      const dropper = await startDropper(cut);
+      try {
+        const client = open({ transport, timing: new FakeTiming(), baseUrl: dropper.origin });
+        const failure = await failureOf(client.inventory.updateInventory({ petId: 1n, update: { quantity: 1n } }));
+        expect(codeOf(failure)).toBe("unavailable");
+        expect(reasonOf(failure)).toBeUndefined();
+      } finally {
+        dropper.stop();
+      }
+    },
+  );
+
   it("sends the key to no other origin", async () => {
     const stranger = await startStranger();
     const client = open({
@@ -294,6 +310,16 @@ function startStranger(location?: string): Promise<Stranger> {
       resolve({ server: stranger, origin: `http://127.0.0.1:${port}`, keys });
     });
   });
+}
+
+/** Listens on loopback, and cuts each connection once a request has come in part. */
+async function startDropper(cut: Cut): Promise<{ origin: string; stop(): void }> {
+  const dropper = createTcpServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => setTimeout(() => (cut === "reset" ? socket.resetAndDestroy() : socket.destroy()), 20));
+  });
+  await new Promise<void>((resolve) => dropper.listen(0, "127.0.0.1", resolve));
+  return { origin: `http://127.0.0.1:${(dropper.address() as AddressInfo).port}`, stop: () => dropper.close() };
 }
 
 describe("the address", () => {
