@@ -63,7 +63,7 @@ export class JsonReaders {
     this.#readers.set(desc, reader);
     for (const field of desc.fields) {
       const property = createProperty(field, this.field(field));
-      properties.set(field.name, property);
+      properties.set(field.name, underProtoName(field, property));
       properties.set(field.jsonName, property);
     }
     return reader;
@@ -121,7 +121,8 @@ export class JsonReaders {
   }
 }
 
-type Property = (message: Fields, json: unknown) => void;
+/** Sets a field of a message to what one member of an object has. */
+type Property = (message: Fields, json: unknown, object: Readonly<Record<string, unknown>>) => void;
 
 function createProperty(field: DescField, read: JsonReader): Property {
   const { localName } = field;
@@ -137,6 +138,16 @@ function createProperty(field: DescField, read: JsonReader): Property {
   };
 }
 
+/** The property under the field's proto name. It throws `ContentFault` if the object has the JSON name, too. */
+function underProtoName({ jsonName }: DescField, property: Property): Property {
+  return (message, json, object) => {
+    if (Object.hasOwn(object, jsonName)) {
+      throw new ContentFault("must be given only once");
+    }
+    property(message, json, object);
+  };
+}
+
 function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, Property>): JsonReader {
   return (json) => {
     const object = readObject(json);
@@ -145,7 +156,7 @@ function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, 
       const property = properties.get(name);
       if (property !== undefined) {
         try {
-          property(message, object[name]);
+          property(message, object[name], object);
         } catch (error) {
           throw faultWithin(error, name);
         }

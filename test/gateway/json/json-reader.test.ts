@@ -221,7 +221,12 @@ describe("a wrong value", () => {
 
   it("is refused when its oneof has another", () => {
     checkFault('{"textChoice":"a","bigChoice":1}', "bigChoice", "together with another of textChoice, bigChoice");
-    checkFault('{"textChoice":"a","text_choice":"b"}', "text_choice", "together");
+  });
+
+  it("is refused when it has the field under both names", () => {
+    checkFault('{"signedFixed":1,"signed_fixed":2}', "signed_fixed", "must be given only once");
+    checkFault('{"signed_fixed":2,"signedFixed":1}', "signed_fixed", "must be given only once");
+    checkFault('{"textChoice":"a","text_choice":"b"}', "text_choice", "must be given only once");
   });
 });
 
