@@ -1,7 +1,9 @@
-import fs, { type PathLike } from "node:fs";
+import fs, { type PathLike, readdirSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { backUp } from "../../src/storage/sqlite/maintenance/backup.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 
@@ -47,4 +49,19 @@ it("puts a backup on disk, and then its name", async () => {
     ["rename", draft, copy],
     ["sync", folder],
   ]);
+});
+
+it("leaves nothing of a copy that fails, not even its journal", async () => {
+  const folder = createFolder();
+  const connection = {
+    run: () => {},
+    get: () => undefined,
+    // SQLite leaves the journal of a large copy for which the disk is too small.
+    async copyTo(draft: string) {
+      writeFileSync(`${draft}-journal`, "pages");
+      throw new Error("the disk is full");
+    },
+  } as unknown as Connection;
+  await expect(backUp(connection, join(folder, "copy.db"))).rejects.toThrow("the disk is full");
+  expect(readdirSync(folder)).toEqual([]);
 });

@@ -53,6 +53,8 @@ export async function backUp(connection: Connection, file: string, report?: Repo
     syncFolder(dirname(draft));
   } finally {
     rmSync(draft, { force: true });
+    // A copy that fails, such as on a full disk, leaves its journal.
+    removeLogs(draft);
   }
 }
 
