@@ -69,7 +69,10 @@ export function describeField(field: DescField): string {
   return [description(field), ...told].join(" ");
 }
 
-/** The keywords for the rules of a message. Throws an `Error` for any but one that requires one of several fields. */
+/**
+ * The keywords for the rules of a message. Throws an `Error` for any but one that requires one of two fields. Generators
+ * take a `oneOf` beside properties for types without a name, and one of them gives the type up.
+ */
 export function messageConstraintsOf(desc: DescMessage): Schema {
   if (!hasOption(desc, messageRules)) {
     return {};
@@ -78,11 +81,12 @@ export function messageConstraintsOf(desc: DescMessage): Schema {
     oneof?: { fields: string[]; required?: boolean }[];
   };
   const [rule, ...further] = oneof;
-  if (rule?.required !== true || further.length > 0 || Object.keys(others).length > 0) {
+  const jsonNames = rule?.fields.map((name) => desc.fields.find((field) => field.name === name)?.jsonName);
+  if (jsonNames?.length !== 2 || rule?.required !== true || further.length > 0 || Object.keys(others).length > 0) {
     throw new Error(`${desc.toString()} has rules without a keyword in OpenAPI`);
   }
-  const jsonNames = rule.fields.map((name) => desc.fields.find((field) => field.name === name)?.jsonName);
-  return { oneOf: jsonNames.map((jsonName) => ({ required: [jsonName] })) };
+  const [one, other] = jsonNames;
+  return { if: { required: [one] }, else: { required: [other] }, not: { required: [one, other] } };
 }
 
 function rulesOf(field: DescField): JsonObject {
