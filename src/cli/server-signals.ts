@@ -47,10 +47,7 @@ export class ServerSignals {
     for (const [signal, listener] of this.#listeners) {
       process.on(signal, listener);
     }
-    process.on("worker", (thread) => {
-      this.#threads.add(thread);
-      thread.once("exit", () => this.#threads.delete(thread));
-    });
+    process.on("worker", this.#noteThread);
   }
 
   /** Aborted by the first signal that stops a server. A second one ends the process. */
@@ -68,6 +65,7 @@ export class ServerSignals {
 
   /** Restores the default action of the signals, for a command that is not a server. */
   release(): void {
+    process.off("worker", this.#noteThread);
     for (const [signal, listener] of this.#listeners) {
       process.off(signal, listener);
     }
@@ -75,6 +73,11 @@ export class ServerSignals {
       process.kill(process.pid, this.#firstSignal);
     }
   }
+
+  readonly #noteThread = (thread: Worker): void => {
+    this.#threads.add(thread);
+    thread.once("exit", () => this.#threads.delete(thread));
+  };
 
   #end(signal: StopSignal): void {
     const nowMs = performance.now();
