@@ -7,12 +7,6 @@ import type { RetryPolicy } from "./retry-policy.ts";
 /** The reasons with which the limits refuse a call. */
 const refusals: readonly unknown[] = ["RATE_LIMIT_EXCEEDED", "API_KEY_BANNED"];
 
-/**
- * The codes of a call that nobody answered, or whose connection broke: it may have been carried out. Node reports
- * streams that end with their connection as cancelled. Calls that their caller cancelled are never retried.
- */
-const interruptions: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Canceled];
-
 /** What tells whether a call is idempotent. */
 type IdempotentCall = Pick<UnaryRequest | StreamRequest, "method" | "header">;
 
@@ -36,17 +30,9 @@ function isRefusedStream(error: unknown): boolean {
   return cause instanceof Error && cause.message.endsWith("NGHTTP2_REFUSED_STREAM");
 }
 
-/**
- * Whether a call was interrupted. A refusal by the service itself, such as `PRECONDITION_FAILED`, is no interruption:
- * another attempt would meet it again.
- */
+/** Whether nobody answered a call, or its connection broke: it may have been carried out. See `networkErrors`. */
 function isInterruption(error: unknown): boolean {
-  const reason = reasonOf(error);
-  return (
-    error instanceof ConnectError &&
-    interruptions.includes(error.code) &&
-    (reason === undefined || reason === "UNAVAILABLE")
-  );
+  return error instanceof ConnectError && error.code === Code.Unavailable;
 }
 
 function isIdempotent({ method, header }: IdempotentCall): boolean {

@@ -334,6 +334,7 @@ describe("CORS", () => {
       headers: { origin: page, ...preflight },
     });
     expect(headers.get("access-control-allow-methods")).toContain("PATCH");
+    expect(headers.get("allow")).toBeNull();
   });
 
   it.each([
