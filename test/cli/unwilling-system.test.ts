@@ -148,6 +148,30 @@ describe.skipIf(process.platform !== "linux")("a file that cannot be read on", (
   });
 });
 
+describe.skipIf(process.platform !== "linux")("when there is no room for a new secret on stdout", () => {
+  it.for<[args: string, replacement: RegExp]>([
+    ["keys create --plan free", /petstore keys rotate key_\w{16}/],
+    ["keys create --plan free --json", /petstore keys rotate key_\w{16}/],
+    ["keys rotate KEY", /petstore keys rotate key_\w{16}/],
+    ["webhooks create --url https://example.com/", /petstore webhooks rotate-secret whk_\w{16}/],
+    ["webhooks rotate-secret WEBHOOK", /petstore webhooks rotate-secret whk_\w{16}/],
+  ])("names the command that makes another: petstore %s", async ([args, replacement]) => {
+    const cwd = createFolder();
+    const json = async (line: string) =>
+      JSON.parse((await petstore([...line.split(" "), "--json"], { cwd })).stdout) as { readonly id: string };
+    const key = await json("keys create --plan free");
+    const webhook = await json("webhooks create --url https://example.com/");
+    const given = args.replace("KEY", key.id).replace("WEBHOOK", webhook.id).split(" ");
+
+    const { code, stderr } = await petstore(given, { cwd, by: ["sh", "-c", 'exec "$0" "$@" >/dev/full'] });
+
+    expect(code).toBe(1);
+    const [command = ""] = replacement.exec(stderr) ?? [];
+    expect(stderr).toContain(`petstore: the secret is lost. '${command}' makes another.\n`);
+    expect((await petstore(command.split(" ").slice(1), { cwd })).code).toBe(0);
+  });
+});
+
 describe.skipIf(process.platform !== "linux")("where nothing can be made", () => {
   it.for<Row>([
     ["below /proc", "keys create --plan free --db /proc/none/petstore.db", "/proc/none/petstore.db: ENOENT: "],

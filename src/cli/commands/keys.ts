@@ -24,7 +24,7 @@ import {
   keyStatus,
   keyToJson,
   loadKeyStatus,
-  printSecret,
+  printKeySecret,
 } from "../print/keys.ts";
 import { formatTime } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
@@ -132,7 +132,7 @@ async function createKey(options: CreateOptions): Promise<void> {
   if (creation === "taken") {
     throw takenFailure();
   }
-  printSecret(key, secret, options);
+  printKeySecret(key, secret, options);
 }
 
 /** Checks the options, before a store is created. Returns what makes the key at a time. */
@@ -383,7 +383,7 @@ async function rotateKey(id: string, options: RotateOptions): Promise<void> {
   if (outcome !== "done") {
     throw takenFailure();
   }
-  printSecret(key, secret, options);
+  printKeySecret(key, secret, options);
   if (!options.json) {
     const until = formatTime(Math.min(graceEndsAtMs, key.expiresAtMs ?? Number.POSITIVE_INFINITY));
     process.stdout.write(options.grace === 0 ? "Old secrets no longer work.\n" : `Old secrets work until ${until}.\n`);

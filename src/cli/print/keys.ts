@@ -2,17 +2,8 @@ import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
 import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
-import {
-  formatLabelledLines,
-  formatTable,
-  type LabelledLine,
-  printable,
-  printableJsonLine,
-  terminalWidth,
-  truncate,
-  widthOf,
-  wrapWords,
-} from "./terminal.ts";
+import { printNewSecret } from "./secret.ts";
+import { formatLabelledLines, formatTable, type LabelledLine, printable, truncate, widthOf } from "./terminal.ts";
 
 /** A key, what it has used of its limits, and the deprecated operations that it calls. */
 export interface KeyStatus {
@@ -77,13 +68,16 @@ function windowToJson({ limit, remaining, resetAtMs }: WindowState): object {
   return { limit, used: limit - remaining, remaining, resetAt: remaining === limit ? null : timeToJson(resetAtMs) };
 }
 
-/** Prints a key's new secret: as JSON for programs, or with a warning for people. */
-export function printSecret(key: Key, secret: string, { json }: { readonly json?: true }): void {
-  const advice = `This is the ${key.plan} key ${printable(key.id)}. Keep it now: it is shown only once.`;
-  process.stdout.write(
-    json
-      ? `${printableJsonLine({ id: key.id, key: secret, plan: key.plan })}\n`
-      : `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`,
+/** Prints a key's new secret. */
+export function printKeySecret({ id, plan }: Key, secret: string, options: { readonly json?: true }): void {
+  printNewSecret(
+    {
+      secret,
+      purpose: `This is the ${plan} key ${id}`,
+      replacement: `petstore keys rotate ${id}`,
+      json: { id, key: secret, plan },
+    },
+    options,
   );
 }
 

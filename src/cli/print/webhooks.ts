@@ -1,20 +1,26 @@
 import { type DeliveryAttempt, stateOfWebhook, type Webhook } from "../../domain/webhook.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { formatAgo, formatTime, timeToJson } from "./number.ts";
-import { formatTable, printable, printableJsonLine, terminalWidth, wrapWords } from "./terminal.ts";
+import { printNewSecret } from "./secret.ts";
+import { formatTable } from "./terminal.ts";
 
-/** A webhook with its secret, which is shown once. */
-interface NewSecret {
+/** A webhook with its new secret. */
+interface SignedWebhook {
   readonly id: string;
   readonly url: string;
   readonly secret: string;
 }
 
-/** Prints a webhook's new secret: as JSON for programs, or with a warning for people. */
-export function printSigningSecret({ id, url, secret }: NewSecret, { json }: { readonly json?: true }): void {
-  const advice = `This signs the requests of ${printable(id)}. Keep it now: it is shown only once.`;
-  process.stdout.write(
-    json ? `${printableJsonLine({ id, url, secret })}\n` : `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`,
+/** Prints a webhook's new secret. */
+export function printSigningSecret({ id, url, secret }: SignedWebhook, options: { readonly json?: true }): void {
+  printNewSecret(
+    {
+      secret,
+      purpose: `This signs the requests of ${id}`,
+      replacement: `petstore webhooks rotate-secret ${id}`,
+      json: { id, url, secret },
+    },
+    options,
   );
 }
 

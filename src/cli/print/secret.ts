@@ -1,0 +1,27 @@
+import { printable, printableJsonLine, terminalWidth, wrapWords } from "./terminal.ts";
+
+/** A secret that a command has just stored. */
+interface NewSecret {
+  readonly secret: string;
+  /** What it does, such as `This signs the requests of whk_…`. */
+  readonly purpose: string;
+  /** The command that replaces it. */
+  readonly replacement: string;
+  /** What programs get instead of the text. */
+  readonly json: object;
+}
+
+/** Prints a new secret: as JSON for programs, or with a warning for people. If stdout fails, says how to get another. */
+export function printNewSecret(
+  { secret, purpose, replacement, json }: NewSecret,
+  options: { readonly json?: true },
+): void {
+  const advice = `${printable(purpose)}. Keep it now: it is shown only once.`;
+  const text = `${secret}\n\n${wrapWords(advice, terminalWidth())}\n`;
+  process.stdout.write(options.json ? `${printableJsonLine(json)}\n` : text, (error) => {
+    if (error) {
+      // The command exits for the failure itself. The secret is stored already.
+      process.stderr.write(`petstore: the secret is lost. '${printable(replacement)}' makes another.\n`);
+    }
+  });
+}
