@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { storeUnavailable } from "../../../domain/errors.ts";
@@ -123,7 +122,7 @@ export class Writer implements StoreWriter {
       this.#send("close");
       this.#thread = undefined;
       this.#queue = new CommandQueue();
-      await once(thread, "exit");
+      await new Promise((resolve) => thread.once("exit", resolve));
     }
   }
 
@@ -164,9 +163,19 @@ export class Writer implements StoreWriter {
     };
     // Without the process's own flags: with `--input-type` the thread would not start.
     const thread = new Worker(file, { workerData, execArgv: [] });
-    thread.on("message", (outcome: GroupOutcome) => this.#settle(outcome));
-    thread.on("error", (error: Error) => this.#replaceThread(error));
-    thread.on("exit", (code) => this.#noteExit(thread, code));
+    let hasAnswered = false;
+    thread.on("message", (outcome: GroupOutcome) => {
+      // The last message of a thread that has failed may arrive after its error, when others wait for another thread.
+      if (this.#thread === thread) {
+        hasAnswered = true;
+        this.#settle(outcome);
+      }
+    });
+    // A thread that cannot open the store fails before its first answer. The next write tries again.
+    thread.on("error", (error: Error) => this.#noteEnd(thread, error, hasAnswered));
+    thread.on("exit", (code) => {
+      this.#noteEnd(thread, new Error(`the writing thread has ended with code ${code}`), true);
+    });
     return thread;
   }
 
@@ -221,23 +230,21 @@ export class Writer implements StoreWriter {
     }
   }
 
-  #noteExit(thread: Worker, code: number): void {
+  /** The next write starts a new thread. Nobody knows which writes the dead thread has done. */
+  #noteEnd(thread: Worker, error: Error, isBug: boolean): void {
     // A thread that was closed, or has failed, has been replaced already.
-    if (this.#thread === thread) {
-      const error = new Error(`the writing thread has ended with code ${code}`);
-      this.#replaceThread(error);
-      this.#ended?.(error);
+    if (this.#thread !== thread) {
+      return;
     }
-  }
-
-  /** The next write starts a new thread. Nobody knows which writes a dead thread has done. */
-  #replaceThread(error: Error): void {
     const waiters = [...this.#commands, ...this.#tasks];
     this.#commands = [];
     this.#tasks = [];
     this.#queue = new CommandQueue();
     this.#thread = undefined;
     failAll(waiters, storeUnavailable(error));
+    if (isBug) {
+      this.#ended?.(error);
+    }
   }
 }
 

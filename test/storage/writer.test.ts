@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
+import { createFolder } from "../support/folder.ts";
+import { createContext, createPet } from "./samples.ts";
+import { set } from "./stocked-pets.ts";
+
+/** The threads that were started, in their order. */
+const threads = new Set<Worker>();
+
+beforeEach(() => {
+  threads.clear();
+  const listen = Worker.prototype.on;
+  const spied = vi.spyOn(Worker.prototype, "on").mockImplementation(function (this: Worker, ...args) {
+    threads.add(this);
+    return listen.apply(this, args);
+  });
+  return () => spied.mockRestore();
+});
+
+/** A store whose writing thread has written once, and what it says of the thread's end. */
+async function createStore() {
+  const failures: Error[] = [];
+  const store = openSqliteStore(join(createFolder(), "petstore.db"), { ended: (error) => failures.push(error) });
+  let isClosed = false;
+  const close = async () => {
+    isClosed = true;
+    await store.close();
+  };
+  onTestFinished(() => (isClosed ? undefined : close()));
+  await store.importAll({ pets: [createPet({ id: 7n })] }, 0);
+  const write = (quantity: bigint) => store.changeStock(set(7n, quantity), createContext());
+  await write(5n);
+  const [thread] = threads as Set<Worker | undefined>;
+  onTestFinished(async () => void (await thread?.terminate()));
+  return { write, close, failures, thread: thread as Worker };
+}
+
+/** As the thread tells of a group of one command. */
+const answer = { commandCount: 1, revision: 9, lineage: "a", size: 1, syncMs: 0, committedAtMs: 0 };
+
+it("believes nothing that a thread says after its failure, when others wait for the next thread", async () => {
+  const { write, thread } = await createStore();
+  thread.emit("error", new Error("a bug"));
+  const writing = write(1_000n);
+  thread.emit("message", answer);
+  expect((await writing).value.quantity).toBe(1_000n);
+});
+
+it("tells those who wait, and the server, of a thread that fails", async () => {
+  const { write, thread, failures } = await createStore();
+  const writing = write(6n);
+  thread.emit("error", new Error("a bug"));
+  thread.emit("exit", 1);
+  await expect(writing).rejects.toMatchObject({ code: "UNAVAILABLE", cause: { message: "a bug" } });
+  expect(failures.map(({ message }) => message)).toEqual(["a bug"]);
+});
+
+it("is closed though its thread fails at the end", async () => {
+  const { close, thread, failures } = await createStore();
+  const post = thread.postMessage.bind(thread);
+  vi.spyOn(thread, "postMessage").mockImplementation((message) => {
+    post(message);
+    if (message === "close") {
+      setImmediate(() => thread.emit("error", new Error("a bug")));
+    }
+  });
+  await close();
+  expect(failures).toEqual([]);
+});
