@@ -1,26 +1,15 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 import { createContext, createPet } from "./samples.ts";
 import { set } from "./stocked-pets.ts";
 
-/** The threads that were started, in their order. */
-const threads = new Set<Worker>();
-
-beforeEach(() => {
-  threads.clear();
-  const listen = Worker.prototype.on;
-  const spied = vi.spyOn(Worker.prototype, "on").mockImplementation(function (this: Worker, ...args) {
-    threads.add(this);
-    return listen.apply(this, args);
-  });
-  return () => spied.mockRestore();
-});
-
 /** A store whose writing thread has written once, and what it says of the thread's end. */
 async function createStore() {
+  const posted = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => posted.mockRestore());
   const failures: Error[] = [];
   const store = openSqliteStore(join(createFolder(), "petstore.db"), { ended: (error) => failures.push(error) });
   let isClosed = false;
@@ -32,9 +21,9 @@ async function createStore() {
   await store.importAll({ pets: [createPet({ id: 7n })] }, 0);
   const write = (quantity: bigint) => store.changeStock(set(7n, quantity), createContext());
   await write(5n);
-  const [thread] = threads as Set<Worker | undefined>;
-  onTestFinished(async () => void (await thread?.terminate()));
-  return { write, close, failures, thread: thread as Worker };
+  const [thread] = posted.mock.contexts as [Worker];
+  onTestFinished(async () => void (await thread.terminate()));
+  return { write, close, failures, thread };
 }
 
 /** As the thread tells of a group of one command. */
@@ -59,13 +48,7 @@ it("tells those who wait, and the server, of a thread that fails", async () => {
 
 it("is closed though its thread fails at the end", async () => {
   const { close, thread, failures } = await createStore();
-  const post = thread.postMessage.bind(thread);
-  vi.spyOn(thread, "postMessage").mockImplementation((message) => {
-    post(message);
-    if (message === "close") {
-      setImmediate(() => thread.emit("error", new Error("a bug")));
-    }
-  });
+  thread.prependOnceListener("exit", () => thread.emit("error", new Error("a bug")));
   await close();
   expect(failures).toEqual([]);
 });
