@@ -30,23 +30,16 @@ export function decide(usage: Usage, { quota, unbans }: Allowance, nowMs: number
   return { usage: next, ...admitted(describeWindows(next, quota, nowMs)) };
 }
 
-/** The part of a usage that is in force now; the same object when all of it is. */
+/** The part of a usage that is in force now. */
 function usageAt(usage: Usage, unbans: number, nowMs: number): Usage {
   const known = afterUnbans(usage, unbans, nowMs);
-  const current = {
+  return {
     minute: windowAt(known.minute, minute.lengthMs, nowMs),
     day: windowAt(known.day, day.lengthMs, nowMs),
     refusals: windowAt(known.refusals, minute.lengthMs, nowMs),
     ban: banAt(known.ban, nowMs),
     unbans: known.unbans,
   };
-  return isSame(usage, current) ? usage : current;
-}
-
-function isSame(a: Usage, b: Usage): boolean {
-  return (
-    a.minute === b.minute && a.day === b.day && a.refusals === b.refusals && a.ban === b.ban && a.unbans === b.unbans
-  );
 }
 
 function banInForce({ ban }: Usage, nowMs: number): Ban | undefined {

@@ -138,16 +138,6 @@ export function revisionOf(version: string): bigint {
   return BigInt(version.slice(version.indexOf("-") + 1));
 }
 
-/** A version as a strong entity tag. Source: RFC 9110, 8.8.3 */
-export function toEtag(version: string): string {
-  return `"${version}"`;
-}
-
-/** The version in a strong entity tag. */
-export function fromEtag(etag: string): string {
-  return etag.slice(1, -1);
-}
-
 /** One entity tag, and what follows it: the end, or a comma. */
 const element = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\u{10ffff}]*)"[ \t]*)?(?:,|$)/uy;
 

@@ -106,7 +106,7 @@ export function scanJson(text: string, maxDepth: number): JsonScan {
       hasPlainNumbers &&= digits <= maxPlainDigits;
       continue;
     }
-    hasPlainNumbers &&= digits === 0 || !isNumberPart(code);
+    hasPlainNumbers &&= digits === 0 || (code !== dot && code !== lowerE && code !== upperE);
     digits = 0;
     if (code === quote) {
       index = stringEnd(text, index);
@@ -134,10 +134,6 @@ const closeBracket = 0x5d;
 const lowerE = 0x65;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-
-function isNumberPart(code: number): boolean {
-  return code === dot || code === lowerE || code === upperE;
-}
 
 /** The index of the closing quotation mark of the string that opens at `start`. */
 function stringEnd(text: string, start: number): number {

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
-import { type Answer, byteLength, type Exchange, isStream } from "../http/exchange.ts";
+import { type Answer, type Exchange, isStream } from "../http/exchange.ts";
 
 /** `application/json`, with parameters or without. Source: RFC 9110, 8.3.1. */
 const json = /^application\/json[ \t]*(?:;(.*))?$/i;
@@ -118,7 +118,7 @@ const compressors: Record<ContentCoding, () => Transform> = {
  */
 export function codeAnswer(exchange: Exchange, answer: Answer): Answer {
   const { body, header } = answer;
-  if (body === undefined || (!isStream(body) && byteLength(body) < minBytes)) {
+  if (body === undefined || (!isStream(body) && Buffer.byteLength(body) < minBytes)) {
     return answer;
   }
   header.append("vary", "Accept-Encoding");

@@ -84,11 +84,11 @@ export class RestCall implements ProtocolCall {
       return streamAnswer({ exchange, binding, response, header, ...this.#options });
     }
     const { message } = response;
+    writeHeaders(exchange, binding, response, header);
     const body =
       message instanceof PreparedMessage ? await preparedBody(binding, message) : binding.writeResponse(message);
     const isRead = exchange.method === "GET" || exchange.method === "HEAD";
     const mayBeCoded = typeof body !== "string" || body.length > shortLength;
-    writeHeaders(exchange, binding, response, header);
     const answer = { status: binding.status, header, body };
     const coded = mayBeCoded ? codeAnswer(exchange, answer) : answer;
     return isRead ? answerConditionally(exchange, coded) : coded;

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { CallRecord } from "./call-record.ts";
+import type { CallRecord } from "./exchange.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 const noBytes: Buffer = Buffer.alloc(0);

@@ -1,5 +1,4 @@
 import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
-import { CallRecord } from "./call-record.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -47,11 +46,6 @@ export function isStream(body: Answer["body"]): body is AsyncIterable<Uint8Array
   return typeof body === "object" && Symbol.asyncIterator in body;
 }
 
-/** The length of a body, in bytes; 0 for none. */
-export function byteLength(body: string | Uint8Array | undefined): number {
-  return body === undefined ? 0 : Buffer.byteLength(body);
-}
-
 /**
  * Yields a body in small pieces, so that a large one is written no faster than the client reads. Each answer keeps one
  * piece in memory at most. `nextBytes` tells how large the next piece may be.
@@ -74,6 +68,41 @@ async function* chunks(body: Answer["body"]): AsyncGenerator<Uint8Array> {
   } else if (body !== undefined) {
     yield typeof body === "string" ? Buffer.from(body) : body;
   }
+}
+
+/**
+ * What is recorded about a call while it is handled. Observers read it when the call has ended. It contains no secrets.
+ */
+export class CallRecord {
+  /** The protocol that answers, such as `rest` or `grpc`; `http` outside of any call. */
+  protocol = "http";
+  /** The RPC as `package.Service/Method`, or one name for all pages; undefined for any other request. */
+  method: string | undefined = undefined;
+  /** `OK`, or the code of the error. */
+  code = "OK";
+  /** Whether it is a stream, which lasts for as long as its client likes. */
+  isStream = false;
+  /** Whether the server has ended the stream because it stops. */
+  isStopped = false;
+  /** The id of the caller's key, if there is a valid one. */
+  keyId: string | undefined = undefined;
+  /** The HTTP status; 0 until there is an answer. */
+  status = 0;
+  /** Whether the whole answer has been given to the connection. */
+  isWhole = false;
+  /** Whether its deadline passed while the body was still arriving. */
+  isBodyLate = false;
+  /** The size of the request body as it arrived, in bytes. */
+  requestBytes = 0;
+  /** The size of the response body, in bytes. */
+  responseBytes = 0;
+  /**
+   * When the head of the request was parsed, by `performance.now()`. Over HTTP/1.1, a request may wait for earlier ones
+   * of its connection before it is parsed.
+   */
+  readonly startedAtMs = performance.now();
+  /** How long it took, in milliseconds; 0 until it has ended. */
+  durationMs = 0;
 }
 
 /**
@@ -114,9 +143,9 @@ export abstract class Exchange {
     this.#peer = peer;
     this.#options = options;
     this.incoming = incoming;
-    this.requestId = options.readRequestId(this.header(requestIdHeader));
     this.method = head.method;
     const host = this.header("host");
+    this.requestId = options.readRequestId(this.header(requestIdHeader));
     const { path, query, authority } = parseTarget(head.target);
     this.path = path;
     this.query = query;

@@ -2,7 +2,7 @@ import { createContextKey } from "@connectrpc/connect";
 import { apiKeyInvalid, apiKeyMissing, scopeMissing } from "../domain/errors.ts";
 import { type FoundKey, refusalOf } from "../domain/key.ts";
 import type { KeyFinder } from "../domain/store.ts";
-import type { CallHandler, CallInterceptor } from "../rpc/call.ts";
+import type { Call, CallHandler, CallInterceptor } from "../rpc/call.ts";
 import { operationOf } from "./operation.ts";
 
 /** The caller: the holder of a valid key, or an anonymous one and why it is refused. */
@@ -11,8 +11,8 @@ export type Caller = FoundKey | { readonly key: undefined; readonly refusal: unk
 /** Set by the auth interceptor. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
 
-/** Finds the caller by the lines of the header `Authorization`. It never rejects. */
-export type Identify = (lines: readonly string[]) => Promise<Caller>;
+/** Finds the caller by the header `Authorization` of a call. It never rejects. */
+export type Identify = (call: Pick<Call, "headerSource">) => Promise<Caller>;
 
 /**
  * Makes the finder of callers by their bearer tokens.
@@ -20,7 +20,8 @@ export type Identify = (lines: readonly string[]) => Promise<Caller>;
  * Source: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function createIdentify(keys: KeyFinder, clock: () => number): Identify {
-  return async (lines) => {
+  return async ({ headerSource }) => {
+    const lines = headerSource.headerLines("authorization");
     const [line = ""] = lines;
     if (lines.length > 1) {
       return anonymous(apiKeyInvalid());
@@ -54,7 +55,7 @@ function anonymous(refusal: unknown): Caller {
 export function authInterceptor(identify: Identify): CallInterceptor {
   return {
     wrap: (next) => async (call) => {
-      const caller = await identify(call.headerLines("authorization"));
+      const caller = await identify(call);
       call.contextValues.set(callerKey, caller);
       call.exchange.record.keyId = caller.key?.id;
       return await next(call);

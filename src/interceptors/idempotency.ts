@@ -35,7 +35,7 @@ export const idempotencyInterceptor: CallInterceptor = {
       return await next(call);
     };
     return (call) => {
-      const lines = call.headerLines("idempotency-key");
+      const lines = call.headerSource.headerLines("idempotency-key");
       return lines.length === 0 ? next(call) : proceedWithKey(call, lines);
     };
   },

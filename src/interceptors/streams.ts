@@ -210,7 +210,7 @@ export class KeyStreams implements CallInterceptor {
   }
 
   async #identify(stream: OpenStream): Promise<void> {
-    const caller = await this.#options.identify(stream.call.headerLines("authorization"));
+    const caller = await this.#options.identify(stream.call);
     if (caller.key === undefined) {
       // A store that cannot be read says nothing about the key. It is asked again when it answers.
       if (!isUnavailable(caller.refusal)) {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { shownPath } from "../domain/masking.ts";
-import type { CallRecord } from "../http/call-record.ts";
+import type { CallRecord } from "../http/exchange.ts";
 import { errorStatuses } from "../interceptors/errors.ts";
 import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
 

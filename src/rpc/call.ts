@@ -103,6 +103,9 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
 /** A request as a Connect interceptor passes it on. */
 export type ConnectRequest = UnaryRequest | StreamRequest;
 
+/** Looks up the lines of a request header. */
+type HeaderSource = Pick<Exchange, "headerLines">;
+
 /**
  * A call, which passes the interceptors and becomes the context of the implementation. Signals and `Headers` are
  * created on first use, because they cost more than the rest of a small call.
@@ -111,6 +114,8 @@ export class Call implements HandlerContext {
   readonly method: DescMethodUnary | DescMethodServerStreaming;
   readonly exchange: Exchange;
   readonly head: CallHead;
+  /** Has the headers of the request: the exchange, or what a Connect interceptor passed on. */
+  readonly headerSource: HeaderSource;
   /** It starts with the construction of the call; undefined if the call has none. */
   readonly deadline: Deadline | undefined;
   /** Undefined until it has been read. */
@@ -131,6 +136,7 @@ export class Call implements HandlerContext {
   constructor(method: Call["method"], head: CallHead) {
     this.method = method;
     this.exchange = head.exchange;
+    this.headerSource = head.exchange;
     this.head = head;
     this.deadline = head.timeoutMs === undefined ? undefined : startDeadline(head.timeoutMs);
     if (method.methodKind !== "unary") {
@@ -184,20 +190,14 @@ export class Call implements HandlerContext {
     return deadline === undefined ? hasNoTimeout : () => deadline.atMs - Date.now();
   }
 
-  /** The lines of a request header that must be sent once, by its lower-case name. */
-  headerLines(name: Lowercase<string>): readonly string[] {
-    return this.passedOn === undefined
-      ? this.exchange.headerLines(name)
-      : (this.passedOn.header.get(name)?.split(", ") ?? []);
-  }
-
   /**
    * Copies the call with the request that a Connect interceptor passes on. `message` is undefined if it has not been
    * read.
    */
   withRequest(passedOn: ConnectRequest, message: AnyMessage | undefined): Call {
-    const { contextValues } = passedOn;
-    return Object.assign(Object.create(Call.prototype), this, { passedOn, contextValues, message });
+    const { contextValues, header } = passedOn;
+    const headerSource: HeaderSource = { headerLines: (name) => header.get(name)?.split(", ") ?? [] };
+    return Object.assign(Object.create(Call.prototype), this, { passedOn, contextValues, headerSource, message });
   }
 }
 

@@ -15,8 +15,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_petstore_v1_error_reason } from "../../gen/petstore/v1/error_reason_pb.ts";
 import type { DomainError, ErrorCode } from "../domain/errors.ts";
-import type { CallRecord } from "../http/call-record.ts";
-import type { Answer, Exchange } from "../http/exchange.ts";
+import type { Answer, CallRecord, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { AnonymousStreams } from "../interceptors/anonymous-streams.ts";

@@ -7,7 +7,7 @@ import type {
   UpdateInventoryRequest,
 } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
-import { fromEtag, parseIfMatch, type StockCommand, stockRefusalError } from "../domain/stock.ts";
+import { parseIfMatch, type StockCommand, stockRefusalError } from "../domain/stock.ts";
 import type { BatchOutcome, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { listStockChanges } from "./history.ts";
@@ -82,8 +82,7 @@ function toAdjustment({ petId, adjustment, etag }: AdjustInventoryRequest): Stoc
 /** The field rules guarantee a pet, and either a quantity or a delta. An `etag` is a strong one or `*`. */
 function toCommand(change: InventoryChange): StockCommand {
   const { quantity, delta, allowNegative, reason, reference, etag } = change;
-  const versions = etag === undefined || etag === "*" ? undefined : [fromEtag(etag)];
-  const common = { petId: change.petId as bigint, versions, reason, reference };
+  const common = { petId: change.petId as bigint, versions: parseIfMatch(etag), reason, reference };
   return quantity === undefined
     ? { ...common, kind: "adjust", delta: delta as bigint, allowNegative }
     : { ...common, kind: "set", quantity };

@@ -15,16 +15,16 @@ import type { Plan } from "../domain/key.ts";
 import type { OrderStatus } from "../domain/order.ts";
 import type { AnsweredChanges } from "../domain/page.ts";
 import type { InventoryItem, PetStatus } from "../domain/pet.ts";
-import { type StockEntry, toEtag } from "../domain/stock.ts";
+import type { StockEntry } from "../domain/stock.ts";
 
 /** The fields of the message that stands for an entry. */
 export function inventoryItemToMessage({ petId, quantity, status }: InventoryItem) {
   return { petId, quantity, status: petStatusMessages[status] };
 }
 
-/** The fields of a response with one entry and its version. */
+/** The fields of a response with one entry, and its version as a strong entity tag. Source: RFC 9110, 8.8.3 */
 export function entryToMessage(entry: StockEntry) {
-  return { item: inventoryItemToMessage(entry), etag: toEtag(entry.version) };
+  return { item: inventoryItemToMessage(entry), etag: `"${entry.version}"` };
 }
 
 /** A change as clients see it. Its cursor has the lineage of the history. */

@@ -49,7 +49,7 @@ export class StockFeed {
     this.#store = store;
     this.#stock = stock;
     this.#observe = observe;
-    stock.onAdvance((revision) => this.#follow(revision));
+    stock.onAdvance(this.#follow);
   }
 
   /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
@@ -93,7 +93,7 @@ export class StockFeed {
   }
 
   /** Reads on where there are readers, up to a revision that is known. */
-  #follow(revision: bigint): void {
+  readonly #follow = (revision: bigint): void => {
     if (revision > this.#head) {
       this.#head = revision;
     }
@@ -101,7 +101,7 @@ export class StockFeed {
       this.#isReading = true;
       void this.#readOn();
     }
-  }
+  };
 
   async #readOn(): Promise<void> {
     while (this.#listeners.size > 0 && this.#upTo < this.#head) {

@@ -221,7 +221,7 @@ describe("a ban", () => {
     caller.wait(2 * minute - 1).ask();
     const { usage } = caller;
     caller.askTimes(1_000);
-    expect(caller.usage).toBe(usage);
+    expect(caller.usage).toEqual(usage);
     expect(caller.ask().outcome).toBe("banned");
     expect(caller.wait(1).ask().outcome).toBe("admitted");
   });
@@ -312,7 +312,7 @@ describe("what a caller is told of its limits", () => {
     const told = caller.tell();
     expect(left(told)).toEqual(expected);
     expect(told.decision.outcome).toBe(outcome);
-    expect(caller.usage).toBe(usage);
+    expect(caller.usage).toEqual(usage);
   });
 
   it("names the ban that is in force, and none that has ended", () => {

@@ -9,8 +9,7 @@ import { file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
-import { CallRecord } from "../../src/http/call-record.ts";
-import type { Answer, Exchange } from "../../src/http/exchange.ts";
+import { type Answer, CallRecord, type Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
 import { authorityFault } from "../../src/http/target.ts";
 import type { CallInterceptor } from "../../src/rpc/call.ts";

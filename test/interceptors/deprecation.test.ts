@@ -5,8 +5,7 @@ import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts"
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
 import { petNotFound, rateLimitExceeded } from "../../src/domain/errors.ts";
 import type { Key } from "../../src/domain/key.ts";
-import { CallRecord } from "../../src/http/call-record.ts";
-import type { Exchange } from "../../src/http/exchange.ts";
+import { CallRecord, type Exchange } from "../../src/http/exchange.ts";
 import { callerKey } from "../../src/interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../../src/interceptors/deprecation.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";

@@ -67,7 +67,7 @@ async function leaves(
 ): Promise<Idempotency | undefined> {
   let left: Idempotency | undefined;
   const values = new Map<unknown, unknown>();
-  const call = { message, headerLines: () => lines, contextValues: values } as unknown as Call;
+  const call = { message, headerSource: { headerLines: () => lines }, contextValues: values } as unknown as Call;
   const last: CallHandler = async (at) => {
     left = (at.contextValues as unknown as typeof values).get(idempotencyKey) as Idempotency | undefined;
     return { stream: false, header: new Headers(), trailer: new Headers(), message };

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { CallRecord } from "../../src/http/call-record.ts";
+import { CallRecord } from "../../src/http/exchange.ts";
 import { createCallLog, outcomeOf } from "../../src/observability/call-observer.ts";
 import { createFailureReport } from "../../src/server/api.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { PetService } from "../../gen/petstore/v1/pet_service_pb.ts";
-import { CallRecord } from "../../src/http/call-record.ts";
+import { CallRecord } from "../../src/http/exchange.ts";
 import { CallMetrics, CallRate } from "../../src/observability/call-metrics.ts";
 import { outcomeOf } from "../../src/observability/call-observer.ts";
 import { Buckets, Metrics } from "../../src/observability/instruments.ts";

@@ -13,7 +13,7 @@ import {
   type Scope,
   scopes,
 } from "../../domain/key.ts";
-import { describeLimits, noUsage, type Quota, quotaOf } from "../../domain/limits.ts";
+import { allowanceOf, describeLimits, noUsage, type Quota } from "../../domain/limits.ts";
 import type { KeyOutcome, Store } from "../../domain/store.ts";
 import { argument, durationForm, listArgument, parseDuration, parseWholeNumber } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
@@ -446,7 +446,7 @@ async function unban(store: Store, id: string): Promise<boolean> {
     throw revokedFailure(key, "there is no ban to lift");
   }
   const nowMs = await store.now();
-  return describeLimits(usage, { quota: quotaOf(former), unbans: former.unbans }, nowMs).ban !== undefined;
+  return describeLimits(usage, allowanceOf(former), nowMs).ban !== undefined;
 }
 
 /** The key with an id. Throws a `Failure` when there is none. */

@@ -1,5 +1,5 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
-import { describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
+import { allowanceOf, describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
 import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
 import { printNewSecret } from "./secret.ts";
@@ -17,7 +17,7 @@ export interface KeyStatus {
 export function keyStatus(key: Key, saved: KeyUsage | undefined, nowMs: number): KeyStatus {
   return {
     key,
-    limits: describeLimits(saved?.usage ?? noUsage, { quota: quotaOf(key), unbans: key.unbans }, nowMs),
+    limits: describeLimits(saved?.usage ?? noUsage, allowanceOf(key), nowMs),
     deprecatedCalls: saved?.deprecatedCalls ?? new Map(),
   };
 }

@@ -272,6 +272,7 @@ export class Http1Connection {
     if (!this.#mayRead()) {
       this.#socket.pause();
     }
+    this.#beginHeld();
   }
 
   /** Parses a head, or a piece of a body. Returns whether there may be more to parse. */
@@ -328,7 +329,6 @@ export class Http1Connection {
     this.#owed.push(exchange);
     // Bytes after a request that closes the connection are not a request. Source: RFC 9112, section 9.6
     this.#isReadEnded ||= !head.isKeptAlive;
-    this.#beginHeld();
     return true;
   }
 
@@ -356,7 +356,8 @@ export class Http1Connection {
   }
 
   #beginHeld(): void {
-    while (this.#begunCount < Math.min(this.#owed.length, maxBegun)) {
+    const most = Math.min(this.#owed.length, maxBegun);
+    while (this.#begunCount < most) {
       const exchange = this.#owed[this.#begunCount] as Http1Exchange;
       if (this.#begunCount > 0 && !(isSafe(exchange) && isSafe(this.#owed[this.#begunCount - 1] as Http1Exchange))) {
         return;

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody, type IncomingBody } from "../body.ts";
-import { type Answer, byteLength, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
+import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { badValue } from "../header-list.ts";
 import { pieceBytes } from "../socket-output.ts";
 import type { Http1Connection } from "./connection.ts";
@@ -18,7 +18,6 @@ export class Http1Exchange extends Exchange {
   #isContinueAwaited: boolean;
   #isContinueDue = false;
   #isAnswerBegun = false;
-  #isAnswerEnded = false;
   #isChunked = false;
   #isLast = false;
   #whenAbandoned: (() => void) | undefined;
@@ -38,12 +37,10 @@ export class Http1Exchange extends Exchange {
 
   /** Says that the connection has closed, or that the request is broken. */
   abandon(): void {
-    if (!this.#isAnswerEnded) {
-      this.isAbandoned = true;
-      this.incoming.abandon();
-      this.takeTurn();
-      this.#whenAbandoned?.();
-    }
+    this.isAbandoned = true;
+    this.incoming.abandon();
+    this.takeTurn();
+    this.#whenAbandoned?.();
   }
 
   protected onAbandoned(listener: () => void): void {
@@ -94,7 +91,7 @@ export class Http1Exchange extends Exchange {
     const isStreamed = isStream(body);
     const wholeTrailer = isStreamed || trailer === undefined ? undefined : trailerLines(trailer);
     const isWhole = !isStreamed && trailer === undefined;
-    const bytes = isWhole ? byteLength(body) : 0;
+    const bytes = isWhole ? Buffer.byteLength(body ?? "") : 0;
     const head = this.#beginAnswer(status, this.rawHeader(header), isWhole ? bytes : undefined);
     if (this.method === "HEAD") {
       this.#writeWhole(head, undefined, 0);
@@ -140,7 +137,7 @@ export class Http1Exchange extends Exchange {
     this.#connection.output.writeMessage(head, body, bytes);
     this.record.responseBytes = bytes;
     this.record.isWhole = true;
-    this.#end();
+    this.#connection.endExchange(this, this.#isLast);
   }
 
   /** Pulls the body no faster than the client reads. */
@@ -159,13 +156,13 @@ export class Http1Exchange extends Exchange {
       }
       if (!this.isAbandoned) {
         this.#writeEnd(makeTrailer());
+        this.record.isWhole = true;
       }
     } catch {
       // A part of the answer has been sent, so only a closed connection can report the failure.
       this.abort();
     }
     this.record.responseBytes = bytes;
-    this.record.isWhole = this.#isAnswerEnded;
   }
 
   #writePiece(piece: Uint8Array): void {
@@ -185,11 +182,6 @@ export class Http1Exchange extends Exchange {
       this.#connection.output.writeLatin1(`0\r\n${trailer}\r\n`);
     }
     this.#connection.output.schedule();
-    this.#end();
-  }
-
-  #end(): void {
-    this.#isAnswerEnded = true;
     this.#connection.endExchange(this, this.#isLast);
   }
 

@@ -1,5 +1,5 @@
 import { drainBody } from "../body.ts";
-import { type Answer, byteLength, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
+import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
 import { pieceBytes } from "../socket-output.ts";
 import { ErrorCode } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
@@ -48,7 +48,7 @@ export class Http2Exchange extends Exchange {
     this.record.status = status;
     const raw = this.rawHeader(header);
     const isStreamed = isStream(body);
-    const bytes = isStreamed ? 0 : byteLength(body);
+    const bytes = isStreamed ? 0 : Buffer.byteLength(body ?? "");
     if (body !== undefined && !isStreamed && trailer === undefined) {
       raw.push("content-length", String(bytes));
     }

@@ -1,7 +1,6 @@
 import { describe, expect } from "vitest";
 import { type FoundKey, isSecret, mintSecret, newKey } from "../../../src/domain/key.ts";
-import { CallRecord } from "../../../src/http/call-record.ts";
-import type { Exchange } from "../../../src/http/exchange.ts";
+import { CallRecord, type Exchange } from "../../../src/http/exchange.ts";
 import { authInterceptor, callerKey, createIdentify } from "../../../src/interceptors/auth.ts";
 import { Call, type CallResponse } from "../../../src/rpc/call.ts";
 import { operations } from "../../support/operations.ts";

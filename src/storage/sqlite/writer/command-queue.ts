@@ -153,13 +153,16 @@ export class CommandQueue {
     for (const text of texts) {
       units += text?.length ?? 0;
     }
-    if (!this.#texts.reserve(units)) {
+    let place = this.#texts.reserve(units);
+    if (place === undefined) {
       return false;
     }
     const fields = slot * int32sPerSlot;
-    this.#int32s[fields + textPlaceField] = this.#texts.place;
+    this.#int32s[fields + textPlaceField] = place;
     for (const [index, text] of texts.entries()) {
-      this.#int32s[fields + textLengthsField + index] = text === undefined ? -1 : this.#texts.put(text);
+      const length = text === undefined ? -1 : this.#texts.put(text, place);
+      this.#int32s[fields + textLengthsField + index] = length;
+      place += Math.max(length, 0);
     }
     this.#textEnds[slot] = this.#texts.used;
     this.#keyId = keyId;
@@ -308,28 +311,25 @@ class TextRing {
     this.#bytes = Buffer.from(memory, start, byteLength);
   }
 
-  /** Where the next text goes. */
-  get place(): number {
-    return this.used % this.#bytes.length;
-  }
-
   /**
-   * Makes room for texts of so many UTF-16 code units in all, one after the other. Returns false when there is no room.
+   * Makes room for texts of so many UTF-16 code units in all, one after the other. Returns the place of the first;
+   * undefined when there is no room.
    */
-  reserve(units: number): boolean {
+  reserve(units: number): number | undefined {
     const needed = units * bytesPerUnit;
-    const left = this.#bytes.length - this.place;
+    const place = this.used % this.#bytes.length;
+    const left = this.#bytes.length - place;
     const skipped = needed > left ? left : 0;
     if (this.used + skipped + needed - this.freed > this.#bytes.length) {
-      return false;
+      return undefined;
     }
     this.used += skipped;
-    return true;
+    return skipped > 0 ? 0 : place;
   }
 
-  /** Puts a text, for which there is room, and returns its length in bytes. */
-  put(text: string): number {
-    const length = this.#bytes.write(text, this.place);
+  /** Puts a text at a place where there is room, and returns its length in bytes. */
+  put(text: string, place: number): number {
+    const length = this.#bytes.write(text, place);
     this.used += length;
     return length;
   }

@@ -214,6 +214,9 @@ export class Writer implements StoreWriter {
       }
     }
     changedPetIds.push(...others.petIds);
+    if (group.size > 0) {
+      this.#committed?.(group);
+    }
     if (changedPetIds.length > 0) {
       for (const listener of this.#listeners) {
         listener({ revision: BigInt(revision), petIds: changedPetIds });
@@ -225,9 +228,6 @@ export class Writer implements StoreWriter {
     tasks.forEach((waiter, index) => {
       settleTask(waiter, others.tasks[index] as Outcome);
     });
-    if (group.size > 0) {
-      this.#committed?.(group);
-    }
   }
 
   /** The next write starts a new thread. Nobody knows which writes the dead thread has done. */
