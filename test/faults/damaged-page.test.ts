@@ -12,7 +12,7 @@ import { Random } from "../support/random.ts";
 import { report } from "../support/report.ts";
 
 const pageBytes = 4_096;
-const damagesPerPage = amount(20, 400);
+const damagesPerPage = amount(8, 400);
 
 /** Other bytes, and other values, in each long run. */
 const seed = isLong ? Date.now() : 1;
