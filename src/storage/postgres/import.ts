@@ -3,13 +3,20 @@ import {
   type ImportCounts,
   type ImportResult,
   type Imports,
-  maxStrayPets,
   type RecordChange,
   type StrayOrders,
   UnknownRecordError,
 } from "../../domain/import.ts";
 import type { Order } from "../../domain/order.ts";
 import type { StockedPet } from "../../domain/pet.ts";
+import {
+  type CountsRow,
+  countsFromRow,
+  type ImportTable,
+  isWholeSql,
+  type StrayRow,
+  straysFromRows,
+} from "../staged-import.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
 import { Connection, fromDriverError, importLock, type Queryable } from "./connection/connection.ts";
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
@@ -96,17 +103,13 @@ async function describe(connection: Connection): Promise<ImportResult> {
 
 /** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
 async function findStrays(connection: Connection): Promise<StrayOrders> {
-  const rows = await connection.query<{ pet_id: bigint; orders: bigint }>(
+  const rows = await connection.query<StrayRow>(
     `SELECT pet_id, count(*) AS orders FROM staged_orders
      WHERE pet_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pets WHERE id = pet_id)
        AND NOT EXISTS (SELECT 1 FROM staged_pets WHERE staged_pets.id = pet_id)
      GROUP BY pet_id ORDER BY pet_id`,
   );
-  return {
-    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
-    petCount: rows.length,
-    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
-  };
+  return straysFromRows(rows);
 }
 
 /**
@@ -145,21 +148,11 @@ async function mergeStock(connection: Queryable, nowMs: number | undefined): Pro
   );
 }
 
-/** The table of one kind of records, for imports. */
-interface ImportTable<Item> {
-  readonly table: "pets" | "orders";
-  /** All columns of the table but the id, with their types. None of them is ever null in the store. */
-  readonly columns: ColumnTypes;
-  /** The other columns of the records, which other tables keep. */
-  readonly otherColumns: ColumnTypes;
-  /** The values of all these columns, in their order; null for a field that the record does not change. */
-  readonly toValues: (item: Item) => CopiedValue[];
-}
-
-type ColumnTypes = Readonly<Record<string, "text" | "text[]" | "bigint" | "boolean">>;
+/** The table of one kind of records. */
+type Table<Item> = ImportTable<Item, "text" | "text[]" | "bigint" | "boolean", CopiedValue>;
 
 /** How pets are imported. Their stock goes into a table of its own: see `mergeStock`. */
-const petImport: ImportTable<RecordChange<StockedPet>> = {
+const petImport: Table<RecordChange<StockedPet>> = {
   table: "pets",
   columns: { name: "text", category: "text", photo_urls: "text[]", tags: "text[]" },
   otherColumns: { status: "text", quantity: "bigint" },
@@ -174,7 +167,7 @@ const petImport: ImportTable<RecordChange<StockedPet>> = {
 };
 
 /** How orders are imported. */
-const orderImport: ImportTable<RecordChange<Order>> = {
+const orderImport: Table<RecordChange<Order>> = {
   table: "orders",
   columns: { pet_id: "bigint", quantity: "bigint", ship_date_ms: "bigint", status: "text", complete: "boolean" },
   otherColumns: {},
@@ -190,7 +183,7 @@ const orderImport: ImportTable<RecordChange<Order>> = {
 /** Stages records in a new temporary table. Of several records with one id the later fields win. */
 async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
-  importTable: ImportTable<Item>,
+  importTable: Table<Item>,
   items: Iterable<Item> | AsyncIterable<Item>,
 ): Promise<void> {
   const { table, toValues } = importTable;
@@ -226,17 +219,11 @@ async function stageAll<Item extends { readonly id: bigint }>(
   );
 }
 
-interface CountsRow {
-  readonly total: bigint;
-  readonly known: bigint;
-  readonly partial: bigint;
-}
-
 /**
  * Counts what a merge of the staged records would do. Throws `UnknownRecordError` for the first record that has only
  * some fields and is not in the store.
  */
-async function countStaged(connection: Connection, importTable: ImportTable<never>): Promise<ImportCounts> {
+async function countStaged(connection: Connection, importTable: Table<never>): Promise<ImportCounts> {
   const { table } = importTable;
   const isWhole = isWholeSql(importTable);
   const isKnown = `EXISTS (SELECT 1 FROM ${table} WHERE ${table}.id = staged.id)`;
@@ -251,12 +238,11 @@ async function countStaged(connection: Connection, importTable: ImportTable<neve
        count(*) FILTER (WHERE NOT (${isWhole})) AS partial
      FROM staged_${table} AS staged`,
   );
-  const { total, known, partial } = counts as CountsRow;
-  return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
+  return countsFromRow(counts as CountsRow);
 }
 
 /** Merges the staged records. A whole record replaces the stored one. Any other changes only the fields that it has. */
-async function mergeStaged(connection: Connection, importTable: ImportTable<never>): Promise<void> {
+async function mergeStaged(connection: Connection, importTable: Table<never>): Promise<void> {
   const { table } = importTable;
   const names = Object.keys(importTable.columns);
   const isWhole = isWholeSql(importTable);
@@ -271,10 +257,4 @@ async function mergeStaged(connection: Connection, importTable: ImportTable<neve
              AND (${names.map((name) => `${name} IS NOT NULL`).join(" OR ")})) AS staged
      WHERE staged.id = ${table}.id`,
   );
-}
-
-function isWholeSql({ columns, otherColumns }: ImportTable<never>): string {
-  return Object.keys({ ...columns, ...otherColumns })
-    .map((name) => `${name} IS NOT NULL`)
-    .join(" AND ");
 }

@@ -4,7 +4,6 @@ import {
   type ImportCounts,
   type ImportResult,
   type Imports,
-  maxStrayPets,
   type RecordChange,
   type StrayOrders,
   UnknownRecordError,
@@ -12,6 +11,14 @@ import {
 import type { Order } from "../../domain/order.ts";
 import type { StockedPet } from "../../domain/pet.ts";
 import { toNullable } from "../rows.ts";
+import {
+  type CountsRow,
+  countsFromRow,
+  type ImportTable,
+  isWholeSql,
+  type StrayRow,
+  straysFromRows,
+} from "../staged-import.ts";
 import { countChange } from "./change-tokens.ts";
 import { Connection, fromDriverError, type Value } from "./connection.ts";
 import { assertUsable, type DatabaseOptions, openDatabase } from "./database.ts";
@@ -62,16 +69,12 @@ function describe(connection: Connection): ImportResult {
 
 /** An order that is imported without a `petId` keeps the one that it has, and is no stray. */
 function findStrays(connection: Connection): StrayOrders {
-  const rows = connection.all<{ pet_id: bigint; orders: bigint }>(
+  const rows = connection.all<StrayRow>(
     `SELECT pet_id, count(*) AS orders FROM staged_orders
      WHERE pet_id IS NOT NULL AND pet_id NOT IN (SELECT id FROM pets) AND pet_id NOT IN (SELECT id FROM staged_pets)
      GROUP BY pet_id ORDER BY pet_id`,
   );
-  return {
-    count: rows.reduce((sum, { orders }) => sum + Number(orders), 0),
-    petCount: rows.length,
-    petIds: rows.slice(0, maxStrayPets).map((row) => row.pet_id),
-  };
+  return straysFromRows(rows);
 }
 
 /**
@@ -164,21 +167,11 @@ function mergeStock(connection: Connection, nowMs: number): void {
   markApplied(connection);
 }
 
-/** The table of one kind of records, for imports. */
-interface ImportTable<Item> {
-  readonly table: "pets" | "orders";
-  /** All columns of the table but the id, with their types. None of them is ever null in the store. */
-  readonly columns: ColumnTypes;
-  /** The other columns of the records, which other tables keep. */
-  readonly otherColumns?: ColumnTypes | undefined;
-  /** The values of all these columns, in their order; null for a field that the record does not change. */
-  readonly toValues: (item: Item) => Value[];
-}
-
-type ColumnTypes = Readonly<Record<string, "TEXT" | "INTEGER">>;
+/** The table of one kind of records. */
+type Table<Item> = ImportTable<Item, "TEXT" | "INTEGER", Value>;
 
 /** How pets are imported. Their stock goes into a table of its own: see `mergeStock`. */
-const petImport: ImportTable<RecordChange<StockedPet>> = {
+const petImport: Table<RecordChange<StockedPet>> = {
   table: "pets",
   columns: {
     name: "TEXT",
@@ -201,7 +194,7 @@ const petImport: ImportTable<RecordChange<StockedPet>> = {
 };
 
 /** How orders are imported. */
-const orderImport: ImportTable<RecordChange<Order>> = {
+const orderImport: Table<RecordChange<Order>> = {
   table: "orders",
   columns: {
     pet_id: "INTEGER",
@@ -210,6 +203,7 @@ const orderImport: ImportTable<RecordChange<Order>> = {
     status: "TEXT",
     complete: "INTEGER",
   },
+  otherColumns: {},
   toValues: ({ petId, quantity, shipDateMs, status, complete }) => [
     petId ?? null,
     quantity ?? null,
@@ -222,7 +216,7 @@ const orderImport: ImportTable<RecordChange<Order>> = {
 /** Stages records in a new temporary table. Of several records with one id the later fields win. */
 async function stageAll<Item extends { readonly id: bigint }>(
   connection: Connection,
-  { table, columns, otherColumns, toValues }: ImportTable<Item>,
+  { table, columns, otherColumns, toValues }: Table<Item>,
   items: Iterable<Item> | AsyncIterable<Item>,
 ): Promise<void> {
   const all = { ...columns, ...otherColumns };
@@ -241,17 +235,11 @@ async function stageAll<Item extends { readonly id: bigint }>(
   }
 }
 
-interface CountsRow {
-  readonly total: bigint;
-  readonly known: bigint;
-  readonly partial: bigint;
-}
-
 /**
  * Counts what a merge of the staged records would do. Throws `UnknownRecordError` for the first record that has only
  * some fields and is not in the store.
  */
-function countStaged(connection: Connection, importTable: ImportTable<never>): ImportCounts {
+function countStaged(connection: Connection, importTable: Table<never>): ImportCounts {
   const { table } = importTable;
   const isWhole = isWholeSql(importTable);
   const isKnown = `id IN (SELECT id FROM ${table})`;
@@ -261,16 +249,16 @@ function countStaged(connection: Connection, importTable: ImportTable<never>): I
   if (unknown !== undefined) {
     throw new UnknownRecordError(table, unknown.id);
   }
-  const { total, known, partial } = connection.get<CountsRow>(
+  const counts = connection.get<CountsRow>(
     `SELECT count(*) AS total, count(*) FILTER (WHERE ${isKnown}) AS known,
        count(*) FILTER (WHERE NOT (${isWhole})) AS partial
      FROM staged_${table}`,
-  ) as CountsRow;
-  return { created: Number(total - known), replaced: Number(known - partial), changed: Number(partial) };
+  );
+  return countsFromRow(counts as CountsRow);
 }
 
 /** Merges the staged records. A whole record replaces the stored one. Any other changes only the fields that it has. */
-function mergeStaged(connection: Connection, importTable: ImportTable<never>): void {
+function mergeStaged(connection: Connection, importTable: Table<never>): void {
   const { table } = importTable;
   const names = Object.keys(importTable.columns);
   const isWhole = isWholeSql(importTable);
@@ -284,10 +272,4 @@ function mergeStaged(connection: Connection, importTable: ImportTable<never>): v
      FROM (SELECT * FROM staged_${table} WHERE NOT (${isWhole}) AND coalesce(${names.join(", ")}) IS NOT NULL) AS staged
      WHERE staged.id = ${table}.id`,
   );
-}
-
-function isWholeSql({ columns, otherColumns }: ImportTable<never>): string {
-  return Object.keys({ ...columns, ...otherColumns })
-    .map((name) => `${name} IS NOT NULL`)
-    .join(" AND ");
 }
