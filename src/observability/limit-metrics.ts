@@ -26,7 +26,7 @@ export class LimitMetrics {
 
   constructor(metrics: Metrics) {
     addCounter(metrics, {
-      name: "petstore_limit_judgements_total",
+      name: "petstore_limit_decisions_total",
       help: "Requests on which the limits have decided, by plan and outcome. `none` are those without a valid key.",
       labelNames: ["plan", "outcome"],
       read: () =>

@@ -211,7 +211,7 @@ const cases: readonly Case[] = [
   {
     alert: "PetstoreKeysBanned",
     when: "they go on and on",
-    series: { [`petstore_limit_judgements_total{${instance},plan="free",outcome="banned"}`]: "0+60x60" },
+    series: { [`petstore_limit_decisions_total{${instance},plan="free",outcome="banned"}`]: "0+60x60" },
     at: "20m",
     description: "600 in 10 minutes on shop:9090. `petstore keys list` shows whose they are.",
   },
@@ -219,8 +219,8 @@ const cases: readonly Case[] = [
     alert: "PetstoreKeysBanned",
     when: "requests are refused, and no key is banned",
     series: {
-      [`petstore_limit_judgements_total{${instance},plan="free",outcome="banned"}`]: "0x60",
-      [`petstore_limit_judgements_total{${instance},plan="free",outcome="refused"}`]: "0+60x60",
+      [`petstore_limit_decisions_total{${instance},plan="free",outcome="banned"}`]: "0x60",
+      [`petstore_limit_decisions_total{${instance},plan="free",outcome="refused"}`]: "0+60x60",
     },
     at: "20m",
   },

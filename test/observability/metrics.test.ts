@@ -237,8 +237,8 @@ describe("the limits", () => {
     }
     const after = await readMetrics(server);
     const grown = (name: string, labels: Record<string, string>) => after.sum(name, labels) - before.sum(name, labels);
-    expect(grown("petstore_limit_judgements_total", { plan: "free", outcome: "admitted" })).toBe(60);
-    expect(grown("petstore_limit_judgements_total", { plan: "free", outcome: "refused" })).toBe(1);
+    expect(grown("petstore_limit_decisions_total", { plan: "free", outcome: "admitted" })).toBe(60);
+    expect(grown("petstore_limit_decisions_total", { plan: "free", outcome: "refused" })).toBe(1);
     // From 11 remaining to none.
     expect(grown("petstore_limit_near_total", { plan: "free" })).toBe(12);
     expect(grown(calls, { code: "RATE_LIMIT_EXCEEDED" })).toBe(1);
