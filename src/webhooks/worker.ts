@@ -25,8 +25,11 @@ import {
 /** How long a worker waits after the store has failed, or has refused to save its progress, in milliseconds. */
 const storeRetryMs = 5_000;
 
-/** How often a worker that delivers nothing saves how far it has searched, in milliseconds. */
+/** After how long a worker that delivers nothing saves how far it has searched, in milliseconds. */
 const searchSaveMs = 60_000;
+
+/** It saves after this part of the history's retention if that is sooner. After a kill, only what is saved counts. */
+const searchSavePart = 1 / 8;
 
 /** Hears of deliveries. It must not throw. */
 export interface WebhookObserver {
@@ -175,9 +178,12 @@ export class WebhookWorker {
   async #readAgain(): Promise<void> {
     this.#isOutdated = false;
     try {
-      const webhook = await this.#options.store.getWebhook(this.#webhook.id);
-      this.#webhook = webhook ?? this.#webhook;
-      this.#searchedTo = this.#webhook.progress.position;
+      const webhook = (await this.#options.store.getWebhook(this.#webhook.id)) ?? this.#webhook;
+      // The search has come further than the stored position. It counts unless somebody else has moved the position.
+      if (webhook.progress.position !== this.#webhook.progress.position) {
+        this.#searchedTo = webhook.progress.position;
+      }
+      this.#webhook = webhook;
       this.#pendingSinceMs = undefined;
     } catch (reason) {
       this.#isOutdated = true;
@@ -271,17 +277,20 @@ export class WebhookWorker {
   }
 
   /**
-   * Saves how far the worker has searched, every minute at most. Otherwise a webhook whose filter selects little would
-   * seem far behind: after a restart, the changes after its position might no longer be kept, although its filter
-   * selects none of them. Resolves to the wait before the next step, in milliseconds. A longer wait than a minute means
+   * Saves how far the worker has searched, now and then. Otherwise a webhook whose filter selects little would seem far
+   * behind: after a restart, the changes after its position might no longer be kept, although its filter selects none
+   * of them. Resolves to the wait before the next step, in milliseconds. A wait that is longer than the interval means
    * that the clock was set back; the save is due then.
    */
   async #saveSearch(): Promise<number> {
     if (this.#searchedTo === this.#webhook.progress.position) {
       return Infinity;
     }
-    const dueInMs = this.#savedAtMs + searchSaveMs - this.#options.clock();
-    if (dueInMs > 0 && dueInMs <= searchSaveMs) {
+    const { clock, keptSinceMs } = this.#options;
+    const nowMs = clock();
+    const intervalMs = Math.min(searchSaveMs, searchSavePart * (nowMs - keptSinceMs()));
+    const dueInMs = this.#savedAtMs + intervalMs - nowMs;
+    if (dueInMs > 0 && dueInMs <= intervalMs) {
       return dueInMs;
     }
     return (await this.#save(newProgress(this.#searchedTo))) ? Infinity : storeRetryMs;

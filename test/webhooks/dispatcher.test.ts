@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => dispatcher?.close());
 
 function start({
-  keptSinceMs = 0,
+  keptSinceMs = () => 0,
   random = 0,
   secrets = new SecretBox(undefined),
   report = (reason: unknown): void => {
@@ -65,7 +65,7 @@ function start({
     allowPrivate: true,
     clock: time.clock,
     write: ({ revision }) => JSON.stringify({ revision: String(revision) }),
-    keptSinceMs: () => keptSinceMs,
+    keptSinceMs,
     observer: { attempted() {}, paused: (_webhook, reason) => pauses.push(reason), storeFailed() {} },
     onStockChanged() {},
     onWebhooksChanged(listener) {
@@ -454,7 +454,7 @@ describe("a webhook", () => {
   it("whose next change is no longer kept is paused, and skips nothing silently", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a" }));
     await change(3);
-    start({ keptSinceMs: startMs + 1 });
+    start({ keptSinceMs: () => startMs + 1 });
     await time.settle();
     expect([received, pauses]).toEqual([[], ["history"]]);
   });
@@ -522,9 +522,50 @@ describe("a webhook", () => {
     expect((await store.getWebhook("whk_a"))?.progress).toEqual(newProgress(7n));
     await dispatcher?.close();
     // What it did not select is too old by now.
-    start({ keptSinceMs: startMs + hour });
+    start({ keptSinceMs: () => startMs + hour });
     await time.settle();
     expect(pauses).toEqual([]);
+  });
+
+  it("that selects little is not behind what it has searched, when any webhook changes", async () => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    let keptSinceMs = 0;
+    start({ keptSinceMs: () => keptSinceMs });
+    await change(1);
+    await time.settle();
+    await change(2);
+    await time.settle();
+    expect((await store.getWebhook("whk_a"))?.progress, "it has not saved the last search").toEqual(newProgress(3n));
+    keptSinceMs = startMs + 1;
+    await store.createWebhook(createWebhook({ id: "whk_b", progress: newProgress(5n) }));
+    reload();
+    await time.settle();
+    expect(pauses).toEqual([]);
+  });
+
+  it("that selects little goes back to the position that a command has set", async () => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    start();
+    await setStock(store, 2n, 1n);
+    await change(3);
+    await time.settle();
+    await store.resumeWebhook("whk_a", 2n);
+    reload();
+    await time.settle();
+    expect(received.map(({ revisions }) => revisions)).toEqual([[3n], [3n]]);
+  });
+
+  it("that selects little saves its search before a short history ends", async () => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    start({ keptSinceMs: () => time.clock() - 8 * second });
+    await change(1);
+    await time.settle();
+    await change(2);
+    await time.pass(2 * second);
+    expect((await store.getWebhook("whk_a"))?.progress).toEqual(newProgress(5n));
   });
 
   it("that selects little is not behind after the clock was set back", async () => {
