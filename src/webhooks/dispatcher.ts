@@ -40,7 +40,7 @@ export class WebhookDispatcher {
   #loading: Promise<void> = Promise.resolve();
   /** Whether a load waits for the one that is under way. It serves all who ask meanwhile. */
   #willLoad = false;
-  /** Whether webhooks may have changed since the last load. */
+  /** Whether webhooks may have changed since the last load began. */
   #mayHaveChanged = false;
   readonly #wakeAll = (): void => {
     for (const worker of this.#workers.values()) {
@@ -103,12 +103,16 @@ export class WebhookDispatcher {
       return;
     }
     const askedAtMs = performance.now();
-    const webhooks = await this.#options.store.claimWebhooks();
+    // The claim may miss a change that is made meanwhile. So that change sets the flag for the next load.
+    const mayHaveChanged = this.#mayHaveChanged;
+    this.#mayHaveChanged = false;
+    const webhooks = await this.#options.store.claimWebhooks().catch((reason: unknown) => {
+      this.#mayHaveChanged ||= mayHaveChanged;
+      throw reason;
+    });
     if (this.#isClosed) {
       return;
     }
-    const mayHaveChanged = this.#mayHaveChanged;
-    this.#mayHaveChanged = false;
     this.#expireIn(this.#options.store.webhookClaimMs - (performance.now() - askedAtMs));
     const ids = new Set(webhooks.map(({ id }) => id));
     for (const [id, worker] of this.#workers) {

@@ -78,6 +78,18 @@ export function describeWebhooks(open: OpenStore): void {
     );
 
     it(
+      "stay paused when the attempt that was under way is saved",
+      withStore(open, async ({ store }) => {
+        const webhook = createWebhook({ id: "whk_a" });
+        await store.createWebhook(webhook);
+        const paused = await store.pauseWebhook("whk_a", "operator", 7);
+        const step = { from: webhook.progress, to: newProgress(5n), attempt: createAttempt() };
+        expect(await store.saveProgress("whk_a", step)).toBe(true);
+        expect(await store.getWebhook("whk_a")).toEqual({ ...paused, progress: newProgress(5n) });
+      }),
+    );
+
+    it(
       "are all claimed by a server that has no other beside it, in the order of their creation",
       withStore(open, async ({ store }) => {
         const webhooks = [createWebhook({ id: "whk_b" }), createWebhook({ id: "whk_a" })];

@@ -428,6 +428,26 @@ describe("a webhook", () => {
     expect(received.length).toBe(1);
   });
 
+  it("that is paused during a claim, which answers with its former state, is not delivered to", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
+    const claim = store.claimWebhooks.bind(store);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    store.claimWebhooks = async () => {
+      const webhooks = await claim();
+      await answered;
+      return webhooks;
+    };
+    start();
+    await time.settle();
+    await store.pauseWebhook("whk_a", "operator", startMs);
+    reload();
+    answer();
+    await time.settle();
+    await change(1);
+    await time.settle();
+    expect(received).toEqual([]);
+  });
+
   it.each([
     ["fails", 500, undefined],
     ["fails", 500, 4n],
@@ -670,6 +690,22 @@ describe("a webhook of a store that servers share", () => {
     expect(received).toEqual([]);
     shared.isAway = false;
     await expect.poll(() => received.map(({ revisions }) => revisions)).toEqual([[3n]]);
+  });
+
+  it("is not delivered to after a pause, although the first claim after it failed", async () => {
+    start({ report() {} });
+    await time.settle();
+    shared.isAway = true;
+    await store.pauseWebhook("whk_a", "operator", startMs);
+    reload();
+    await time.settle();
+    shared.isAway = false;
+    await expect.poll(() => [...(dispatcher?.workers ?? [])].map(({ webhook }) => webhook.paused?.reason)).toEqual([
+      "operator",
+    ]);
+    await change(1);
+    await time.settle();
+    expect(received).toEqual([]);
   });
 
   it("is no longer delivered to at the end, although a claim is under way", async () => {
