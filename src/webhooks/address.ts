@@ -77,17 +77,26 @@ export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) =>
 /** A name that takes longer to look up is slow, in milliseconds. */
 const slowMs = 1_000;
 
+/** How many look-ups libuv runs at once: half of its threads. It lets others wait. */
+const lookupsAtOnce = 2;
+
 /**
  * Shares the system's look-ups fairly. The process can run only two look-ups at once, and the look-up of a dead name
  * may take 20 s. So requests for the same name share one look-up. Names that were slow before are looked up one at a
- * time, which leaves a place to the other names.
+ * time, which leaves a place to the other names. The wait for a place does not make a name slow.
  */
 export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
   const asking = new Map<string, LookUpCallback[]>();
   const slowNames = new Set<string>();
-  const slowLane = new Lane({ width: 1, most: Infinity, refusal: () => new Error("no name is refused its turn") });
+  const lookups = new Lane({ width: lookupsAtOnce, most: Infinity, refusal: () => new Error("no name is refused") });
+  const slowLookups = new Lane({ width: 1, most: Infinity, refusal: () => new Error("no name is refused") });
 
-  function start(name: string, options: LookupAllOptions, ended?: () => void): void {
+  /** Looks up a name when a place is free. Resolves at the end. */
+  function lookUp(name: string, options: LookupAllOptions): Promise<void> {
+    return lookups.run(1, () => new Promise((resolve) => start(name, options, resolve)));
+  }
+
+  function start(name: string, options: LookupAllOptions, ended: () => void): void {
     let isSlow = false;
     const timer = setTimeout(() => {
       isSlow = true;
@@ -100,7 +109,7 @@ export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
       }
       const callbacks = asking.get(name) ?? [];
       asking.delete(name);
-      ended?.();
+      ended();
       for (const callback of callbacks) {
         callback(error, addresses);
       }
@@ -115,9 +124,9 @@ export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
     }
     asking.set(name, [callback]);
     if (slowNames.has(name)) {
-      void slowLane.run(1, () => new Promise<void>((resolve) => start(name, options, resolve)));
+      void slowLookups.run(1, () => lookUp(name, options));
     } else {
-      start(name, options);
+      void lookUp(name, options);
     }
   };
 }

@@ -152,6 +152,7 @@ describe("a fair look-up", () => {
     await vi.advanceTimersByTimeAsync(wellMs);
     expect(await found).toEqual(Array(3).fill([{ address: "203.0.113.7", family: 4 }]));
     void find("well");
+    await vi.advanceTimersByTimeAsync(0);
     expect(asked).toEqual(["well", "other", "well"]);
   });
 
@@ -178,5 +179,32 @@ describe("a fair look-up", () => {
     expect(asked.slice(3).sort()).toEqual(["dead.1", "well"]);
     await vi.advanceTimersByTimeAsync(3 * deadMs);
     expect((await second).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  });
+
+  it("does not take a name for slow that had to wait for dead ones", async () => {
+    const { find } = createSystem();
+    const names = ["dead.1", "dead.2", "dead.3", "well"];
+    const first = Promise.allSettled(names.map(find));
+    await vi.advanceTimersByTimeAsync(2 * deadMs);
+    await first;
+    const dead = Promise.allSettled(names.slice(0, 3).map(find));
+    let found: readonly LookupAddress[] | undefined;
+    void find("well").then((addresses) => {
+      found = addresses;
+    });
+    await vi.advanceTimersByTimeAsync(wellMs);
+    expect(found).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(3 * deadMs);
+    await dead;
+  });
+
+  it("asks the system for no more names at once than it looks up", async () => {
+    const started: string[] = [];
+    const lookUp = createFairLookup((name) => void started.push(name));
+    for (const name of ["dead.1", "dead.2", "well"]) {
+      lookUp(name, { all: true }, () => {});
+    }
+    await vi.advanceTimersByTimeAsync(deadMs);
+    expect(started).toEqual(["dead.1", "dead.2"]);
   });
 });
