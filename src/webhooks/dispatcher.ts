@@ -29,6 +29,7 @@ export interface DispatcherOptions extends Omit<DeliveryOptions, LaneName | "wai
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
   readonly #delivery: DeliveryOptions;
+  /** By id, in the order in which the webhooks were created. */
   readonly #workers = new Map<string, WebhookWorker>();
   /** The ends of workers that were told to stop. */
   readonly #endings = new Set<Promise<void>>();
@@ -70,7 +71,7 @@ export class WebhookDispatcher {
     }
   }
 
-  /** The workers of all webhooks that this server has claimed, paused ones included. */
+  /** The workers of all webhooks that this server has claimed, paused ones included; that of the oldest webhook first. */
   get workers(): Iterable<WebhookWorker> {
     return this.#workers.values();
   }
@@ -121,7 +122,10 @@ export class WebhookDispatcher {
       }
     }
     for (const webhook of webhooks) {
-      this.#take(webhook, mayHaveChanged);
+      const worker = this.#startOrReload(webhook, mayHaveChanged);
+      // Puts it at the end, so that the map gets the order of the webhooks.
+      this.#workers.delete(webhook.id);
+      this.#workers.set(webhook.id, worker);
     }
   }
 
@@ -145,13 +149,15 @@ export class WebhookDispatcher {
     this.#endings.add(ending);
   }
 
-  #take(webhook: Webhook, mayHaveChanged: boolean): void {
+  #startOrReload(webhook: Webhook, mayHaveChanged: boolean): WebhookWorker {
     const worker = this.#workers.get(webhook.id);
     if (worker === undefined) {
-      this.#workers.set(webhook.id, new WebhookWorker(webhook, this.#delivery));
-    } else if (mayHaveChanged) {
+      return new WebhookWorker(webhook, this.#delivery);
+    }
+    if (mayHaveChanged) {
       worker.reload();
     }
+    return worker;
   }
 }
 

@@ -680,6 +680,21 @@ describe("a webhook of a store that servers share", () => {
     expect(received).toHaveLength(1);
   });
 
+  it("is listed in the order of creation, whenever it was claimed", async () => {
+    await store.createWebhook(createWebhook({ id: "whk_b" }));
+    await store.createWebhook(createWebhook({ id: "whk_c" }));
+    shared.claimed = ["whk_b"];
+    // No claim runs out meanwhile.
+    shared.webhookClaimMs = Infinity;
+    start();
+    await expect.poll(() => namesOf(dispatcher?.workers)).toEqual(["whk_b"]);
+    const [worker] = dispatcher?.workers ?? [];
+    shared.claimed = ["whk_a", "whk_b", "whk_c"];
+    reload();
+    await expect.poll(() => namesOf(dispatcher?.workers)).toEqual(["whk_a", "whk_b", "whk_c"]);
+    expect([...(dispatcher?.workers ?? [])][1], "it is not started again").toBe(worker);
+  });
+
   it("is no longer delivered to when the claim cannot be renewed, and again once it can", async () => {
     start({ report() {} });
     await time.settle();
