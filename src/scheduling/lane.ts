@@ -1,14 +1,20 @@
 /** The limits of a lane. Its user chooses the unit of weights. */
 export interface LaneOptions {
-  /** The total weight of the work that runs at the same time. A single piece of work may weigh more. */
+  /** The total weight of the work that runs at the same time. */
   readonly width: number;
-  /** The largest total weight of the work that waits. */
-  readonly most: number;
-  /** Makes the error for work that finds the lane full. */
-  readonly refusal: () => Error;
+  /** Bounds the work that waits; undefined for no bound. */
+  readonly bound?: {
+    /** The largest total weight of the work that waits. */
+    readonly maxWaiting: number;
+    /** Makes the error for work that finds the lane full. */
+    readonly refusal: () => Error;
+  };
 }
 
-/** Runs work in the order of its arrival. The work that runs at the same time weighs no more than the lane is wide. */
+/**
+ * Runs work in the order of its arrival. The work that runs at the same time weighs no more than the lane is wide. Work
+ * that is heavier than that runs alone.
+ */
 export class Lane {
   readonly #options: LaneOptions;
   readonly #waiting: { readonly weight: number; readonly start: () => void }[] = [];
@@ -21,7 +27,8 @@ export class Lane {
   }
 
   /**
-   * Runs a piece of work when its turn has come. Rejects as the work does, or with `refusal` if too much work waits.
+   * Runs a piece of work when its turn has come. Rejects as the work does, or with the bound's `refusal` if too much work
+   * waits.
    */
   async run<T>(weight: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(weight);
@@ -45,8 +52,9 @@ export class Lane {
       this.#runningWeight += weight;
       return;
     }
-    if (this.#waitingWeight + weight > this.#options.most) {
-      throw this.#options.refusal();
+    const { bound } = this.#options;
+    if (bound !== undefined && this.#waitingWeight + weight > bound.maxWaiting) {
+      throw bound.refusal();
     }
     this.#waitingWeight += weight;
     return new Promise((start) => this.#waiting.push({ weight, start }));

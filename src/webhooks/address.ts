@@ -88,8 +88,8 @@ const lookupsAtOnce = 2;
 export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
   const asking = new Map<string, LookUpCallback[]>();
   const slowNames = new Set<string>();
-  const lookups = new Lane({ width: lookupsAtOnce, most: Infinity, refusal: () => new Error("no name is refused") });
-  const slowLookups = new Lane({ width: 1, most: Infinity, refusal: () => new Error("no name is refused") });
+  const lookups = new Lane({ width: lookupsAtOnce });
+  const slowLookups = new Lane({ width: 1 });
 
   /** Looks up a name when a place is free. Resolves at the end. */
   function lookUp(name: string, options: LookupAllOptions): Promise<void> {

@@ -55,9 +55,9 @@ export class WebhookDispatcher {
       wait: systemWait,
       random: Math.random,
       ...options,
-      reads: createLane(1),
-      attempts: createLane(attemptsAtOnce),
-      retries: createLane(attemptsAtOnce),
+      reads: new Lane({ width: 1 }),
+      attempts: new Lane({ width: attemptsAtOnce }),
+      retries: new Lane({ width: attemptsAtOnce }),
     };
     options.store.onChanges(this.#wakeAll);
     options.onStockChanged(this.#wakeAll);
@@ -159,10 +159,6 @@ export class WebhookDispatcher {
     }
     return worker;
   }
-}
-
-function createLane(width: number): Lane {
-  return new Lane({ width, most: Infinity, refusal: () => new Error("no webhook is refused its turn") });
 }
 
 const systemWait: Wait = (ms, signal) =>

@@ -3,7 +3,7 @@ import { Lane } from "../../src/scheduling/lane.ts";
 
 /** A lane, the pieces of work that it has let in, and a way to end the oldest of them. */
 function createLane() {
-  const lane = new Lane({ width: 10, most: 20, refusal: () => new Error("full") });
+  const lane = new Lane({ width: 10, bound: { maxWaiting: 20, refusal: () => new Error("full") } });
   const started: string[] = [];
   const ends: (() => void)[] = [];
   const run = (name: string, weight: number) =>

@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => dispatcher?.close());
 
 function start({
-  keptSinceMs = () => 0,
+  keptSinceMs = (): number => 0,
   random = 0,
   secrets = new SecretBox(undefined),
   report = (reason: unknown): void => {

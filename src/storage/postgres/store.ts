@@ -126,22 +126,28 @@ export class PostgresStore implements Store {
   readonly #writer = randomUUID();
   readonly #batches = new Lane({
     width: changesAtOnce,
-    most: maxWaitingChanges,
-    refusal: () => storeUnavailable(new Error("too many batches wait for the database")),
+    bound: {
+      maxWaiting: maxWaitingChanges,
+      refusal: () => storeUnavailable(new Error("too many batches wait for the database")),
+    },
   });
 
   /** Made-up keys are looked up, too: they must not keep all connections busy. */
   readonly #keyReads = new Lane({
     width: keyReadsAtOnce,
-    most: maxWaitingKeyReads,
-    refusal: () => storeUnavailable(new Error("too many keys wait to be looked up")),
+    bound: {
+      maxWaiting: maxWaitingKeyReads,
+      refusal: () => storeUnavailable(new Error("too many keys wait to be looked up")),
+    },
   });
 
   /** The writes besides those of stock and holds, one by one. */
   readonly #rareWrites = new Lane({
     width: 1,
-    most: maxWaitingWrites,
-    refusal: () => storeUnavailable(new Error("too many writes wait for the database")),
+    bound: {
+      maxWaiting: maxWaitingWrites,
+      refusal: () => storeUnavailable(new Error("too many writes wait for the database")),
+    },
   });
 
   /** Takes the address of a prepared database: see `openPostgresStore`. */

@@ -89,8 +89,10 @@ export class SqliteStore implements Store {
   #tokens: ChangeTokens | undefined;
   readonly #batches = new Lane({
     width: changesAtOnce,
-    most: maxWaitingChanges,
-    refusal: () => storeUnavailable(new Error("too many batches wait for the disk")),
+    bound: {
+      maxWaiting: maxWaitingChanges,
+      refusal: () => storeUnavailable(new Error("too many batches wait for the disk")),
+    },
   });
 
   /** Takes the path of a prepared file: see `openSqliteStore`. */
