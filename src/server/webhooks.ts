@@ -6,7 +6,7 @@ import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/messages.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { sendPost } from "../webhooks/post.ts";
-import { SecretBox } from "../webhooks/secret-box.ts";
+import { SecretCipher } from "../webhooks/secret-cipher.ts";
 import type { WebhookObserver } from "../webhooks/worker.ts";
 import type { Backend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
@@ -41,7 +41,7 @@ export function startWebhooks(
   const dispatcher = new WebhookDispatcher({
     store,
     send: sendPost,
-    secrets: new SecretBox(config.secretKey),
+    secrets: new SecretCipher(config.secretKey),
     allowPrivate: config.allowPrivateWebhooks,
     clock,
     write: createChangeWriter(),

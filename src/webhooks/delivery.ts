@@ -3,7 +3,7 @@ import type { StockChange } from "../domain/history.ts";
 import type { DeliveryAttempt, Webhook } from "../domain/webhook.ts";
 import { PrivateAddressError } from "./address.ts";
 import { PostTimeoutError, type SendPost } from "./post.ts";
-import { SealedSecretError, type SecretBox } from "./secret-box.ts";
+import { type SecretCipher, UndecryptableSecretError } from "./secret-cipher.ts";
 
 /** One delivery: its id and its body. */
 export interface Delivery {
@@ -48,7 +48,7 @@ export function createTestDelivery({ id }: Webhook, nonce: string, nowMs: number
 /** How deliveries are attempted. */
 export interface AttemptOptions {
   readonly send: SendPost;
-  readonly secrets: SecretBox;
+  readonly secrets: SecretCipher;
   readonly allowPrivate: boolean;
   readonly clock: () => number;
 }
@@ -89,10 +89,10 @@ export async function attemptDelivery(
 }
 
 /** The secrets that sign now. A former secret that cannot be decrypted is left out, so that it stops no delivery. */
-function secretsOf({ id, secret, formerSecret }: Webhook, secrets: SecretBox, nowMs: number): readonly string[] {
-  const present = secrets.open(secret, id);
+function secretsOf({ id, secret, formerSecret }: Webhook, secrets: SecretCipher, nowMs: number): readonly string[] {
+  const present = secrets.decrypt(secret, id);
   const former =
-    formerSecret && nowMs < formerSecret.endsAtMs ? secrets.openIfPossible(formerSecret.secret, id) : undefined;
+    formerSecret && nowMs < formerSecret.endsAtMs ? secrets.decryptIfPossible(formerSecret.secret, id) : undefined;
   return former === undefined ? [present] : [present, former];
 }
 
@@ -128,7 +128,7 @@ function describe(reason: unknown): string {
   if (
     reason instanceof PrivateAddressError ||
     reason instanceof PostTimeoutError ||
-    reason instanceof SealedSecretError
+    reason instanceof UndecryptableSecretError
   ) {
     return reason.message;
   }

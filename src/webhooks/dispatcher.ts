@@ -63,11 +63,11 @@ export class WebhookDispatcher {
     options.onStockChanged(this.#wakeAll);
     options.onWebhooksChanged(() => {
       this.#mayHaveChanged = true;
-      this.#follow();
+      this.#scheduleLoad();
     });
     const { webhookClaimMs } = options.store;
     if (webhookClaimMs !== Infinity) {
-      this.#renewal = setInterval(() => this.#follow(), webhookClaimMs / 3).unref();
+      this.#renewal = setInterval(() => this.#scheduleLoad(), webhookClaimMs / 3).unref();
     }
   }
 
@@ -87,17 +87,18 @@ export class WebhookDispatcher {
     await this.#options.store.releaseWebhooks().catch(this.#options.report);
   }
 
-  /**
-   * Claims the webhooks, and starts workers for new ones. Where webhooks may have changed, the other workers read
-   * theirs again.
-   */
-  #follow(): void {
+  /** Loads the webhooks, after the load that is under way. A load that already waits serves this call, too. */
+  #scheduleLoad(): void {
     if (!this.#willLoad) {
       this.#willLoad = true;
       this.#loading = this.#loading.then(() => this.#load()).catch(this.#options.report);
     }
   }
 
+  /**
+   * Claims the webhooks, and starts workers for new ones. Where webhooks may have changed, the other workers read
+   * theirs again.
+   */
   async #load(): Promise<void> {
     this.#willLoad = false;
     if (this.#isClosed) {

@@ -138,17 +138,17 @@ export class WebhookWorker {
     }
     const { paused, progress } = this.#webhook;
     if (paused !== undefined) {
-      return this.#rest();
+      return this.#waitForReload();
     }
     const dueInMs = msUntilAttempt(progress, this.#options.clock());
     this.#ignoresChanges = dueInMs > 0;
     if (this.#ignoresChanges && this.#pendingSinceMs !== undefined) {
       return dueInMs;
     }
-    const { bounds, page } = await this.#inTurn(() => this.#look());
+    const { bounds, page } = await this.#inTurn(() => this.#readNextPage());
     if (page === undefined) {
       await this.#pause("history");
-      return this.#rest();
+      return this.#waitForReload();
     }
     this.#pendingSinceMs = page.changes[0]?.occurredAtMs;
     if (page.changes.length > 0) {
@@ -158,7 +158,8 @@ export class WebhookWorker {
     return page.searchedTo === undefined ? await this.#saveSearch() : 0;
   }
 
-  #rest(): number {
+  /** Returns the wait of a paused webhook, which a reload ends. */
+  #waitForReload(): number {
     this.#ignoresChanges = true;
     this.#pendingSinceMs = undefined;
     return Infinity;
@@ -192,14 +193,14 @@ export class WebhookWorker {
   }
 
   /** Reads the next changes to deliver. Returns no page where changes that were not searched are no longer kept. */
-  async #look(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
+  async #readNextPage(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
     const { store, keptSinceMs } = this.#options;
     const bounds = await store.historyBounds(keptSinceMs());
-    return this.#searchedTo + 1n < bounds.oldest ? { bounds } : { bounds, page: await this.#readPage() };
+    return this.#searchedTo + 1n < bounds.oldest ? { bounds } : { bounds, page: await this.#readChanges() };
   }
 
   /** Reads the changes of the delivery that was begun, or else the next changes. */
-  async #readPage(): Promise<ChangePage> {
+  async #readChanges(): Promise<ChangePage> {
     const { deliveringUpTo, position } = this.#webhook.progress;
     if (deliveringUpTo === undefined) {
       return this.#search(this.#searchedTo);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newProgress, type PauseReason, type Webhook } from "../../src/domain/webhook.ts";
 import { WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { type Post, type PostAnswer, PostTimeoutError } from "../../src/webhooks/post.ts";
-import { SecretBox } from "../../src/webhooks/secret-box.ts";
+import { SecretCipher } from "../../src/webhooks/secret-cipher.ts";
 import type { WebhookWorker } from "../../src/webhooks/worker.ts";
 import { MemoryData, MemoryStore } from "../storage/memory-store.ts";
 import { createPet, createWebhook, setStock } from "../storage/samples.ts";
@@ -48,7 +48,7 @@ afterEach(() => dispatcher?.close());
 function start({
   keptSinceMs = (): number => 0,
   random = 0,
-  secrets = new SecretBox(undefined),
+  secrets = new SecretCipher(undefined),
   report = (reason: unknown): void => {
     throw reason;
   },
@@ -603,10 +603,10 @@ describe("a webhook", () => {
   });
 
   it("whose former secret another key has encrypted is signed by the present one", async () => {
-    const secrets = new SecretBox(randomBytes(32));
-    const former = new SecretBox(randomBytes(32)).seal("whsec_Zmlyc3Q=", "whk_a");
+    const secrets = new SecretCipher(randomBytes(32));
+    const former = new SecretCipher(randomBytes(32)).encrypt("whsec_Zmlyc3Q=", "whk_a");
     await store.createWebhook(createWebhook({ id: "whk_a", secret: former, progress: newProgress(2n) }));
-    await store.rotateWebhookSecret("whk_a", secrets.seal("whsec_c2Vjb25k", "whk_a"), startMs + 24 * hour);
+    await store.rotateWebhookSecret("whk_a", secrets.encrypt("whsec_c2Vjb25k", "whk_a"), startMs + 24 * hour);
     start({ secrets });
     await change(1);
     await time.settle();
@@ -715,9 +715,9 @@ describe("a webhook of a store that servers share", () => {
     reload();
     await time.settle();
     shared.isAway = false;
-    await expect.poll(() => [...(dispatcher?.workers ?? [])].map(({ webhook }) => webhook.paused?.reason)).toEqual([
-      "operator",
-    ]);
+    await expect
+      .poll(() => [...(dispatcher?.workers ?? [])].map(({ webhook }) => webhook.paused?.reason))
+      .toEqual(["operator"]);
     await change(1);
     await time.settle();
     expect(received).toEqual([]);

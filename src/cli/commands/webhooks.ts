@@ -13,7 +13,7 @@ import {
 import { isLocalName, isPublicAddress, literalAddress } from "../../webhooks/address.ts";
 import { attemptDelivery, createTestDelivery } from "../../webhooks/delivery.ts";
 import { sendPost } from "../../webhooks/post.ts";
-import { isSealed, SecretBox } from "../../webhooks/secret-box.ts";
+import { isEncrypted, SecretCipher } from "../../webhooks/secret-cipher.ts";
 import { argument, parsePetIds, parseQuantity, parseWebhookUrl } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import { formatTime } from "../print/number.ts";
@@ -89,10 +89,10 @@ async function createWebhook(options: CreateOptions): Promise<void> {
   }
   const id = mintWebhookId(randomBytes);
   const secret = mintSigningSecret(randomBytes);
-  const sealed = new SecretBox(secretKey).seal(secret, id);
+  const stored = new SecretCipher(secretKey).encrypt(secret, id);
   await withStore(options.db, "create", async (store) => {
-    await store.createWebhook(await buildWebhook({ ...options, url }, { id, secret: sealed }, store));
-    if (secretKey === undefined && (await store.listWebhooks()).some((webhook) => isSealed(webhook.secret))) {
+    await store.createWebhook(await buildWebhook({ ...options, url }, { id, secret: stored }, store));
+    if (secretKey === undefined && (await store.listWebhooks()).some((webhook) => isEncrypted(webhook.secret))) {
       process.stderr.write("petstore: warning: without PETSTORE_SECRET_KEY, this secret alone is not encrypted\n");
     }
   });
@@ -166,14 +166,14 @@ interface RotateOptions {
 
 async function rotateSecret(id: string, options: RotateOptions): Promise<void> {
   const secret = mintSigningSecret(randomBytes);
-  const sealed = new SecretBox(options.secretKey).seal(secret, id);
+  const stored = new SecretCipher(options.secretKey).encrypt(secret, id);
   const { url } = await withExistingStore(options.db, async (store) => {
     const webhook = requireWebhook(await store.getWebhook(id), id);
-    if (isSealed(webhook.secret) && options.secretKey === undefined) {
+    if (isEncrypted(webhook.secret) && options.secretKey === undefined) {
       throw new Failure("the store keeps its secret encrypted: set PETSTORE_SECRET_KEY, as for the server");
     }
     const formerEndsAtMs = (await store.now()) + formerSecretMs;
-    return requireWebhook(await store.rotateWebhookSecret(id, sealed, formerEndsAtMs), id);
+    return requireWebhook(await store.rotateWebhookSecret(id, stored, formerEndsAtMs), id);
   });
   printSigningSecret({ id, url, secret }, options);
 }
@@ -235,7 +235,7 @@ async function testWebhook(id: string, { db, allowPrivate = false, secretKey }: 
   const delivery = createTestDelivery(webhook, randomBytes(12).toString("base64url"), storeNowMs);
   const { attempt } = await attemptDelivery(webhook, delivery, new AbortController().signal, {
     send: sendPost,
-    secrets: new SecretBox(secretKey),
+    secrets: new SecretCipher(secretKey),
     allowPrivate,
     clock,
   });

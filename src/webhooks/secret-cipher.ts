@@ -6,17 +6,17 @@ const prefix = "aes256gcm:";
 const [nonceBytes, tagBytes] = [12, 16];
 
 /** A secret cannot be read: it is encrypted, and the encryption key is missing, or is another one. */
-export class SealedSecretError extends Error {
-  override readonly name = "SealedSecretError";
+export class UndecryptableSecretError extends Error {
+  override readonly name = "UndecryptableSecretError";
 }
 
 /** Whether the store keeps a secret encrypted. */
-export function isSealed(stored: string): boolean {
+export function isEncrypted(stored: string): boolean {
   return stored.startsWith(prefix);
 }
 
 /** Encrypts the signing secrets of webhooks for the store, so that a copy of the store alone does not give them away. */
-export class SecretBox {
+export class SecretCipher {
   readonly #key: Uint8Array | undefined;
 
   /** `key` has 32 bytes. Without it, secrets are kept as they are. */
@@ -24,32 +24,32 @@ export class SecretBox {
     this.#key = key;
   }
 
-  /** Returns what the store keeps of a secret. An encrypted secret can be opened for this webhook only. */
-  seal(secret: string, webhookId: string): string {
+  /** Returns what the store keeps of a secret. An encrypted secret can be decrypted for this webhook only. */
+  encrypt(secret: string, webhookId: string): string {
     if (this.#key === undefined) {
       return secret;
     }
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv("aes-256-gcm", this.#key, nonce).setAAD(Buffer.from(webhookId));
-    const sealed = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
-    return prefix + Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64");
+    const encrypted = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+    return prefix + Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString("base64");
   }
 
-  /** The secret that the store keeps. Throws `SealedSecretError`. */
-  open(stored: string, webhookId: string): string {
-    if (this.#key === undefined && isSealed(stored)) {
-      throw new SealedSecretError("its secret needs PETSTORE_SECRET_KEY");
+  /** The secret that the store keeps. Throws `UndecryptableSecretError`. */
+  decrypt(stored: string, webhookId: string): string {
+    if (this.#key === undefined && isEncrypted(stored)) {
+      throw new UndecryptableSecretError("its secret needs PETSTORE_SECRET_KEY");
     }
-    const secret = this.openIfPossible(stored, webhookId);
+    const secret = this.decryptIfPossible(stored, webhookId);
     if (secret === undefined) {
-      throw new SealedSecretError("its secret was encrypted with another PETSTORE_SECRET_KEY");
+      throw new UndecryptableSecretError("its secret was encrypted with another PETSTORE_SECRET_KEY");
     }
     return secret;
   }
 
-  /** As `open`; undefined where the secret cannot be read. */
-  openIfPossible(stored: string, webhookId: string): string | undefined {
-    if (!isSealed(stored)) {
+  /** As `decrypt`; undefined where the secret cannot be read. */
+  decryptIfPossible(stored: string, webhookId: string): string | undefined {
+    if (!isEncrypted(stored)) {
       return stored;
     }
     if (this.#key === undefined) {
