@@ -68,10 +68,10 @@ export interface WatchedWebhook {
   readonly pendingSinceMs: number | undefined;
 }
 
-/** How many webhooks have a series of their own, the oldest ones. The others share one. */
+/** How many webhooks have a series of their own: the oldest ones. */
 const maxSeries = 100;
 
-/** In the place of an id: the webhooks that have no series of their own. */
+/** The label that all webhooks beyond `maxSeries` share. */
 const others = "other";
 
 const outcomes = ["delivered", "failed"] as const;

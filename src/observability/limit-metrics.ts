@@ -3,7 +3,7 @@ import type { RateLimitDecision } from "../domain/limits.ts";
 import { maskCredentials } from "../domain/masking.ts";
 import { addCounter, addGauge, addHistogram, Buckets, type Metrics } from "./instruments.ts";
 
-/** In the place of a plan: requests without a valid key, which are counted by address. */
+/** The label of requests without a valid key. They are counted by address. */
 const noPlan = "none";
 
 /** A window is nearly used up when less than this part of it remains. */
