@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { RegisteredServer, StoreMaintenance } from "../domain/store.ts";
+import { settlesWithin } from "../scheduling/timing.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
 import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
@@ -13,6 +14,12 @@ export const storeUnavailable = "the store does not answer";
 
 /** What the status says while requests are refused because nobody can count them. */
 export const limitsUnavailable = "limits cannot be counted";
+
+/**
+ * How long the store may be silent until the status says so, in milliseconds. `petstore status` gives up after 5 s, and
+ * the question whether the server is ready has taken part of that.
+ */
+const patienceMs = 2_000;
 
 /** The parts of a status. */
 export interface StatusOptions {
@@ -39,9 +46,11 @@ export async function readStatus(options: StatusOptions) {
   const { version, startedAtMs, addresses, readiness, db, calls, rate, store, nowMs, logger } = options;
   const { streams, webhooks } = options;
   const shared = options.sharedLimits.status;
-  const byPlan = await whileReachable(() => store.countKeys(nowMs));
-  const files = await whileReachable(() => readFiles(store.maintenance));
-  const servers = await whileReachable(async () => store.listServers?.());
+  const [byPlan, files, servers] = await Promise.all([
+    whilePatient(() => store.countKeys(nowMs)),
+    whilePatient(() => readFiles(store.maintenance)),
+    whilePatient(async () => store.listServers?.()),
+  ]);
   const doesAnswer = readiness !== storeUnavailable && byPlan !== undefined && files !== undefined;
   return {
     version,
@@ -57,6 +66,12 @@ export async function readStatus(options: StatusOptions) {
     keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };
+}
+
+/** What the store answers; undefined when it is `UNAVAILABLE`, or silent for too long. */
+async function whilePatient<T>(read: () => Promise<T>): Promise<T | undefined> {
+  const answer = whileReachable(read);
+  return (await settlesWithin(patienceMs, answer)) ? answer : undefined;
 }
 
 function statusOfStreams({ open, most, keysAtMost, refused }: StreamCounts) {
