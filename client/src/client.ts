@@ -25,7 +25,7 @@ import { StoreService } from "./gen/petstore/v1/store_service_pb.ts";
 import { idempotencyKeys } from "./idempotency.ts";
 import type { ApiKey } from "./key.ts";
 import { createKeyInterceptor } from "./key-interceptor.ts";
-import { openLeavableStream } from "./leavable-stream.ts";
+import { readLeavableStream } from "./leavable-stream.ts";
 import type { Limits } from "./limits.ts";
 import { createLimitsInterceptor } from "./limits-interceptor.ts";
 import { networkErrors } from "./network-errors.ts";
@@ -144,7 +144,7 @@ export function createPetstoreClient(options: PetstoreClientOptions): PetstoreCl
   const inventory: InventoryClient = {
     ...connectInventory,
     watchStockChanges: (request, call) =>
-      openLeavableStream((linked) => connectInventory.watchStockChanges(request, linked), call),
+      readLeavableStream((linked) => connectInventory.watchStockChanges(request, linked), call),
   };
   const store: StoreClient = createClient(StoreService, transport);
   const holds: HoldClient = createClient(HoldService, transport);

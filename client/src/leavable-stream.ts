@@ -2,20 +2,17 @@ import type { CallOptions } from "./call-options.ts";
 import { linkSignal } from "./link-signal.ts";
 
 /**
- * Opens a stream that ends when its reader leaves the loop. Connect's own iterables have no `return()`: such a stream
- * stays open when the loop is left.
+ * A stream that ends when its reader leaves the loop. Connect's own iterables have no `return()`: such a stream stays
+ * open when the loop is left. It is opened by the first read, because a generator that has not begun ends without its
+ * `finally`.
  */
-export function openLeavableStream<Message>(
+export async function* readLeavableStream<Message>(
   open: (options: CallOptions) => AsyncIterable<Message>,
   options: CallOptions = {},
-): AsyncIterable<Message> {
+): AsyncGenerator<Message, void, undefined> {
   const connection = linkSignal(options.signal);
-  return readAndEnd(open({ ...options, signal: connection.signal }), connection);
-}
-
-async function* readAndEnd<Message>(messages: AsyncIterable<Message>, connection: AbortController) {
   try {
-    yield* messages;
+    yield* open({ ...options, signal: connection.signal });
   } finally {
     connection.abort();
   }

@@ -232,6 +232,16 @@ describe("leaving", () => {
     await expect.poll(() => feed.ended).toEqual([true]);
   });
 
+  it("the stream itself before the first message opens no connection", async () => {
+    const feed = new ScriptedFeed([[1], [1]]);
+    const stream = feed.client.inventory.watchStockChanges({})[Symbol.asyncIterator]();
+    await stream.return?.();
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+    // A connection of the stream would have been opened before that of this watch.
+    await read(feed.client.watchStockChanges(), 1);
+    expect(feed.attempts).toBe(1);
+  });
+
   it("by the caller's signal ends the stream itself with the signal's reason", async () => {
     const controller = new AbortController();
     const feed = new ScriptedFeed([[1, "silence"]]);
