@@ -9,7 +9,7 @@ const tokenForm = /^[A-Za-z0-9._~+/-]+=*$/;
  * of it is sent.
  */
 export function createKeyInterceptor(apiKey: ApiKey, origin: string): Interceptor {
-  if (typeof apiKey === "string") {
+  if (typeof apiKey !== "function") {
     assertApiKey(apiKey);
   }
   return (next) => async (request) => {
@@ -19,19 +19,22 @@ export function createKeyInterceptor(apiKey: ApiKey, origin: string): Intercepto
         Code.FailedPrecondition,
       );
     }
-    const key = typeof apiKey === "string" ? apiKey : await apiKey();
+    const key = typeof apiKey === "function" ? await apiKey() : apiKey;
     assertApiKey(key);
     request.header.set("authorization", `Bearer ${key}`);
     return next(request);
   };
 }
 
-/** Throws an error that does not repeat the key, as an error of `Headers` would. */
-function assertApiKey(key: string): void {
-  if (key === "") {
+/**
+ * Throws an error that does not repeat the key, as an error of `Headers` would. In JavaScript the key may be of any
+ * type, and it is undefined where its environment variable is not set.
+ */
+function assertApiKey(key: unknown): void {
+  if (key === undefined || key === null || key === "") {
     throw new ConnectError("apiKey: it is empty. Is the variable set that it comes from?", Code.InvalidArgument);
   }
-  if (!tokenForm.test(key)) {
+  if (typeof key !== "string" || !tokenForm.test(key)) {
     throw new ConnectError("apiKey: this is no API key. Is there a space or a line break in it?", Code.InvalidArgument);
   }
 }

@@ -354,8 +354,16 @@ describe("the address", () => {
   });
 });
 
-it.each(["", " ", "psk_x y", "psk_x\n", "psk_ü"])("the key %j is refused, and not repeated", (apiKey) => {
-  const create = () => open({ transport: createWebTransport, apiKey });
+it.each(["", undefined, null])("the key %j is refused as empty", async (apiKey) => {
+  const message = "apiKey: it is empty. Is the variable set that it comes from?";
+  expect(() => open({ apiKey: apiKey as never })).toThrow(message);
+  const client = open({ apiKey: () => apiKey as never });
+  const { code, rawMessage } = await failureOf(client.inventory.listInventory({}));
+  expect([code, rawMessage]).toEqual([Code.InvalidArgument, message]);
+});
+
+it.each([" ", 5, {}, "psk_x y", "psk_x\n", "psk_ü"])("the key %j is refused, and not repeated", (apiKey) => {
+  const create = () => open({ transport: createWebTransport, apiKey: apiKey as never });
   expect(create).toThrow(/apiKey: /);
   expect(create).not.toThrow(/psk_/);
 });
