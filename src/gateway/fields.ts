@@ -61,6 +61,11 @@ export function assertOneofUnset(field: DescField, message: Fields): void {
   }
 }
 
+/** The fault of a field that is given a second time, by its other name. */
+export function givenUnderBothNames(otherName: string): ContentFault {
+  return new ContentFault(`must not be given together with ${otherName}, which is the same field`);
+}
+
 /** Whether an unset field can be told from one that holds its default. */
 export function hasPresence(field: DescField): boolean {
   return field.presence !== FeatureSet_FieldPresence.IMPLICIT;

@@ -8,6 +8,7 @@ import {
   createSetter,
   type Fields,
   faultWithin,
+  givenUnderBothNames,
 } from "./fields.ts";
 import type { JsonPolicy } from "./json/json-policy.ts";
 import type { TextReader } from "./json/scalar.ts";
@@ -112,13 +113,15 @@ function createBranchEntry(field: DescField & { fieldKind: "message" }): (messag
  * Throws `ContentFault`.
  */
 export function readQuery(query: string, fields: QueryFields, bound: ReadonlySet<string>, message: Fields): void {
-  const given = new Set<string>();
+  /** From the path of a field to the name under which it is given. */
+  const given = new Map<string, string>();
   for (const { name: sentName, value } of splitQuery(query)) {
     const name = decodeQueryName(sentName);
     const target = name === undefined ? undefined : findTarget(name.split("."), fields, bound);
     if (name !== undefined && target !== undefined) {
       try {
-        setTarget(target, value, given, message);
+        noteGiven(target, name, given);
+        setTarget(target, value, message);
       } catch (error) {
         throw faultWithin(error, name);
       }
@@ -158,16 +161,21 @@ function findTarget(names: readonly string[], fields: QueryFields, bound: Readon
   return undefined;
 }
 
-function setTarget({ path, branches, end }: Target, value: string, given: Set<string>, message: Fields): void {
+/** Notes the name of a field that is given. Throws `ContentFault` for a second value, unless the field is a list. */
+function noteGiven({ path, end }: Target, name: string, given: Map<string, string>): void {
+  const earlier = given.get(path);
+  if (earlier !== undefined && end.field.fieldKind !== "list") {
+    throw earlier === name ? new ContentFault("must be given only once") : givenUnderBothNames(earlier);
+  }
+  given.set(path, name);
+}
+
+function setTarget({ branches, end }: Target, value: string, message: Fields): void {
   if (end.kind !== "leaf") {
     throw new ContentFault(
       end.kind === "branch" ? "must be given field by field, such as field.part=value" : "cannot be given in a query",
     );
   }
-  if (end.field.fieldKind !== "list" && given.has(path)) {
-    throw new ContentFault("must be given only once");
-  }
-  given.add(path);
   const read = end.read(decodeQueryText(value));
   const holder = branches.reduce((entered, { enter }) => enter(entered), message);
   end.store(holder, read);

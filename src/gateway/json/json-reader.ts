@@ -15,6 +15,7 @@ import {
   createSetter,
   type Fields,
   faultWithin,
+  givenUnderBothNames,
   valueShape,
 } from "../fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
@@ -142,7 +143,7 @@ function createProperty(field: DescField, read: JsonReader): Property {
 function underProtoName({ jsonName }: DescField, property: Property): Property {
   return (message, json, object) => {
     if (Object.hasOwn(object, jsonName)) {
-      throw new ContentFault("must be given only once");
+      throw givenUnderBothNames(jsonName);
     }
     property(message, json, object);
   };

@@ -224,9 +224,9 @@ describe("a wrong value", () => {
   });
 
   it("is refused when it has the field under both names", () => {
-    checkFault('{"signedFixed":1,"signed_fixed":2}', "signed_fixed", "must be given only once");
-    checkFault('{"signed_fixed":2,"signedFixed":1}', "signed_fixed", "must be given only once");
-    checkFault('{"textChoice":"a","text_choice":"b"}', "text_choice", "must be given only once");
+    checkFault('{"signedFixed":1,"signed_fixed":2}', "signed_fixed", "must not be given together with signedFixed,");
+    checkFault('{"signed_fixed":2,"signedFixed":1}', "signed_fixed", "must not be given together with signedFixed,");
+    checkFault('{"textChoice":"a","text_choice":"b"}', "text_choice", "must not be given together with textChoice,");
   });
 });
 
