@@ -14,7 +14,7 @@ import {
 import { addCounter, addGauge, Metrics } from "./instruments.ts";
 import { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
-import { type Readiness, readStatus, type StatusOptions, storeUnavailable } from "./status.ts";
+import { type Readiness, readStatus, type StatusOptions, storeAwayText } from "./status.ts";
 import { addStoreMetrics, CommitMetrics, type WatchedStore } from "./store-metrics.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -76,7 +76,7 @@ export class Observability {
       name: "petstore_store_away",
       help: "1 while the store does not answer: calls end with UNAVAILABLE, and the server is not ready.",
       labelNames: [],
-      read: async () => [{ labels: {}, value: (await ask()) === storeUnavailable ? 1 : 0 }],
+      read: async () => [{ labels: {}, value: (await ask()) === storeAwayText ? 1 : 0 }],
     });
   }
 

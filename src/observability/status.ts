@@ -7,13 +7,13 @@ import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
 import { type WatchedStore, whileReachable } from "./store-metrics.ts";
 
 /** Whether the server takes requests, and why it does not. */
-export type Readiness = "ready" | "stopping" | typeof storeUnavailable | typeof limitsUnavailable;
+export type Readiness = "ready" | "stopping" | typeof storeAwayText | typeof limitsAwayText;
 
-/** What the status says of a store that does not answer. */
-export const storeUnavailable = "the store does not answer";
+/** The text for a store that does not answer, in the status and at `/readyz`. */
+export const storeAwayText = "the store does not answer";
 
-/** What the status says while requests are refused because nobody can count them. */
-export const limitsUnavailable = "limits cannot be counted";
+/** The text at `/readyz` while requests are refused because nobody can count them. */
+export const limitsAwayText = "limits cannot be counted";
 
 /**
  * How long the store may be silent until the status says so, in milliseconds. `petstore status` gives up after 5 s, and
@@ -51,13 +51,13 @@ export async function readStatus(options: StatusOptions) {
     whilePatient(() => readFiles(store.maintenance)),
     whilePatient(async () => store.listServers?.()),
   ]);
-  const doesAnswer = readiness !== storeUnavailable && byPlan !== undefined && files !== undefined;
+  const doesAnswer = readiness !== storeAwayText && byPlan !== undefined && files !== undefined;
   return {
     version,
     startedAt: new Date(startedAtMs).toISOString(),
     ...addresses,
     ready: readiness === "ready",
-    db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeUnavailable }) },
+    db: { path: db, ...files, ...(doesAnswer ? {} : { error: storeAwayText }) },
     calls: { total: calls.total, perSecond1m: round(rate.perSecond), failed: calls.failed },
     limits: { ...options.limits.totals, ...(shared && { shared }) },
     ...(streams && { streams: statusOfStreams(streams) }),

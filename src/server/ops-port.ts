@@ -5,7 +5,7 @@ import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
 
 import type { Observability } from "../observability/observability.ts";
-import { limitsUnavailable, type Readiness, storeUnavailable } from "../observability/status.ts";
+import { limitsAwayText, type Readiness, storeAwayText } from "../observability/status.ts";
 import type { Backend } from "./backend.ts";
 import { isLogLevel, logLevels, type ServerConfig } from "./config.ts";
 import type { ServerLife } from "./server-life.ts";
@@ -112,7 +112,7 @@ function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions):
   async function ask(): Promise<Readiness> {
     latest = await store.ready(AbortSignal.timeout(patienceMs)).then(
       () => "ready",
-      () => storeUnavailable,
+      () => storeAwayText,
     );
     asking = undefined;
     return latest;
@@ -123,7 +123,7 @@ function createReadiness({ store, canCountLimits, stopping }: ReadinessOptions):
       return "stopping";
     }
     if (!canCountLimits()) {
-      return limitsUnavailable;
+      return limitsAwayText;
     }
     asking ??= ask();
     return Promise.race([asking, setTimeout(probeMs, undefined, { ref: false }).then(() => latest)]);
