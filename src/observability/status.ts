@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import type { RegisteredServer, StoreMaintenance } from "../domain/store.ts";
+import { lineOfServer, type ServerStatus, type StoreStatus, type StreamsStatus } from "../domain/server-status.ts";
+import type { StoreMaintenance } from "../domain/store.ts";
 import { settlesWithin } from "../scheduling/timing.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
@@ -42,7 +43,7 @@ export interface StatusOptions {
 }
 
 /** The running server at a glance, to be written as JSON. What the store does not answer is left out. */
-export async function readStatus(options: StatusOptions) {
+export async function readStatus(options: StatusOptions): Promise<ServerStatus> {
   const { version, startedAtMs, addresses, readiness, db, calls, rate, store, nowMs, logger } = options;
   const { streams, webhooks } = options;
   const shared = options.sharedLimits.status;
@@ -62,7 +63,7 @@ export async function readStatus(options: StatusOptions) {
     limits: { ...options.limits.totals, ...(shared && { shared }) },
     ...(streams && { streams: statusOfStreams(streams) }),
     ...(webhooks && { webhooks: { ...webhooks, lagSeconds: round(webhooks.lagSeconds) } }),
-    ...(servers !== undefined && { servers: servers.map(serverToJson) }),
+    ...(servers !== undefined && { servers: servers.map(lineOfServer) }),
     keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };
@@ -74,16 +75,11 @@ async function whilePatient<T>(read: () => Promise<T>): Promise<T | undefined> {
   return (await settlesWithin(patienceMs, answer)) ? answer : undefined;
 }
 
-function statusOfStreams({ open, most, keysAtMost, refused }: StreamCounts) {
+function statusOfStreams({ open, most, keysAtMost, refused }: StreamCounts): StreamsStatus {
   return { open, most, keysAtMost, refused };
 }
 
-function serverToJson({ id, version, startedAtMs, lastSeenAtMs }: RegisteredServer) {
-  const [startedAt, lastSeenAt] = [startedAtMs, lastSeenAtMs].map((ms) => new Date(ms).toISOString());
-  return { id, version, startedAt, lastSeenAt };
-}
-
-async function readFiles(maintenance: StoreMaintenance | undefined) {
+async function readFiles(maintenance: StoreMaintenance | undefined): Promise<Omit<StoreStatus, "path" | "error">> {
   if (maintenance === undefined) {
     return {};
   }

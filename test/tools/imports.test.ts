@@ -114,7 +114,7 @@ const probes: [file: string, allowed: string[], refused: string[]][] = [
   ],
   ["src/server/backend.ts", ["../storage/sqlite/store.ts"], ["../cli/store.ts"]],
   ["src/cli/store.ts", ["../storage/sqlite/store.ts", "../storage/copy.ts"], ["../server/server.ts"]],
-  ["src/cli/ops-client.ts", ["node:http"], ["../storage/sqlite/store.ts"]],
+  ["src/cli/ops-client.ts", ["node:http", "../domain/server-status.ts"], ["../storage/sqlite/store.ts"]],
   [
     "src/cli/commands/probe.ts",
     ["../print/table.ts", "../../server/server.ts"],

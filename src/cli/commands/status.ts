@@ -1,17 +1,18 @@
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Command } from "commander";
-import { isPostgresUrl, type RegisteredServer } from "../../domain/store.ts";
-import { Failure } from "../failure.ts";
 import {
-  fetchStatus,
+  lineOfServer,
   type ServerLine,
   type ServerStatus,
   type SharedLimitsStatus,
   type StoreStatus,
   type StreamsStatus,
   type WebhooksStatus,
-} from "../ops-client.ts";
+} from "../../domain/server-status.ts";
+import { isPostgresUrl } from "../../domain/store.ts";
+import { Failure } from "../failure.ts";
+import { fetchStatus } from "../ops-client.ts";
 import { formatAgo, formatByteSize, formatCount, formatElapsed, formatTime } from "../print/number.ts";
 import { formatLabelledLines, formatTable, printableJson } from "../print/terminal.ts";
 import { addSettings, type Source, settingValue, sourceOf } from "../settings/resolve.ts";
@@ -168,14 +169,6 @@ export function formatServers(servers: readonly ServerLine[], nowMs: number): st
     formatAgo(Date.parse(lastSeenAt), nowMs),
   ]);
   return formatTable([["ID", "VERSION", "STARTED", "LAST SEEN"], ...rows]);
-}
-
-function lineOfServer({ id, version, startedAtMs, lastSeenAtMs }: RegisteredServer): ServerLine {
-  const [startedAt, lastSeenAt] = [startedAtMs, lastSeenAtMs].map((ms) => new Date(ms).toISOString()) as [
-    string,
-    string,
-  ];
-  return { id, version, startedAt, lastSeenAt };
 }
 
 function describeShared({ url, fallback, away }: SharedLimitsStatus, nowMs: number): string {

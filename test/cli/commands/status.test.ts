@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { formatServers, formatStatus } from "../../../src/cli/commands/status.ts";
-import type { ServerStatus } from "../../../src/cli/ops-client.ts";
+import type { ServerStatus } from "../../../src/domain/server-status.ts";
 import { createFolder } from "../../support/folder.ts";
 import { petstore, startPetstore } from "../../support/petstore.ts";
 import { petstoreHere } from "../../support/petstore-here.ts";
