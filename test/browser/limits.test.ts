@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { startServer } from "../support/server.ts";
-import { enterKey, notice, operation, sendButton, sent, useKey } from "./reference-page.ts";
+import { breakAnswers, enterKey, mendAnswers, notice, operation, sendButton, sent, useKey } from "./reference-page.ts";
 import { createStage, describeInBrowser } from "./stage.ts";
 import { visit } from "./visit.ts";
 
@@ -46,6 +46,18 @@ describeInBrowser("a key in the reference", { timeout: 60_000 }, () => {
     await enterKey(page, unknown);
     await expect.poll(() => keyNote(page)).toBe("The service does not know this key.");
     expect(await page.locator("form.key").isVisible()).toBe(true);
+  });
+
+  it("can be entered again after a script of the page has failed", async () => {
+    const { page, complaints } = await visit(stage.reader, stage.docs);
+    const pro = await mintProKey();
+    await page.evaluate(breakAnswers);
+    await enterKey(page, pro);
+    await expect.poll(() => complaints).toEqual(["a broken script"]);
+    await expect.poll(() => keyNote(page)).toBe("");
+    await page.evaluate(mendAnswers);
+    await useKey(page, pro);
+    expect(await plan(page)).toMatch(/^Pro/);
   });
 
   it("is reported as revoked by the next call", async () => {

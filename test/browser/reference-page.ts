@@ -64,3 +64,11 @@ export async function shownSample(page: Page, operationId: string): Promise<stri
 export async function notice(page: Page, operationId: string): Promise<string> {
   return (await operation(page, operationId).locator(".notice").textContent()) ?? "";
 }
+
+/** Run in the page, makes the page's own scripts fail when they read an answer. */
+export const breakAnswers = `
+  globalThis.readText = Response.prototype.text;
+  Response.prototype.text = () => { throw new Error("a broken script"); };`;
+
+/** Run in the page, undoes `breakAnswers`. */
+export const mendAnswers = "Response.prototype.text = globalThis.readText;";

@@ -3,7 +3,16 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
-import { notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
+import {
+  breakAnswers,
+  mendAnswers,
+  notice,
+  operation,
+  sendButton,
+  sent,
+  shownBody,
+  useKey,
+} from "./reference-page.ts";
 import { createStage, describeInBrowser } from "./stage.ts";
 import { openReference, type Visit, visit } from "./visit.ts";
 
@@ -154,6 +163,17 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     expect(await notice(page, "listInventory")).toBe(
       `The server at ${stage.server.origin} did not answer. Check that it is running, and that you are online.`,
     );
+  });
+
+  it("can send again after a script of the page has failed", async () => {
+    const { page, complaints } = await visit(stage.reader, stage.docs);
+    await useKey(page, key);
+    await page.evaluate(breakAnswers);
+    await sendButton(page, "listInventory").click();
+    await expect.poll(() => complaints).toEqual(["a broken script"]);
+    await expect.poll(() => sendButton(page, "listInventory").textContent()).not.toBe("Sending …");
+    await page.evaluate(mendAnswers);
+    expect(await sent(page, "listInventory")).toBe(200);
   });
 
   it("shows the start of a long answer, and saves all of it", async () => {

@@ -40,9 +40,12 @@ export class Sender {
     }
     this.#isSending = true;
     this.#button.lock("Sending …");
-    await this.#receive(call);
-    this.#isSending = false;
-    this.#button.show();
+    try {
+      await this.#receive(call);
+    } finally {
+      this.#isSending = false;
+      this.#button.show();
+    }
   }
 
   async #receive(call) {

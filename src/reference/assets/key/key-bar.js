@@ -23,69 +23,96 @@ let asker;
 /** The reader's key in the page header. It is checked, kept for this tab only, and shown with its remaining requests. */
 export function connectKeyBar(baseUrl) {
   const api = new Api(baseUrl);
-  // A key belongs to one server, and is never sent to another: a reload selects the first server again.
-  const nameOfKey = () => `api-key ${api.baseUrl}`;
-  const use = async (key) => {
-    const asked = api.baseUrl;
-    const isEntered = form.contains(document.activeElement);
-    submit.disabled = true;
-    say("Checking the key …");
-    const { fault, isFinal, ...checked } = await checkKey(key, asked);
-    submit.disabled = false;
-    if (api.baseUrl !== asked) {
-      return;
-    }
-    if (fault === undefined) {
-      memory.remember(nameOfKey(), key);
-      input.value = "";
-      say("");
-      open(false);
-      // A button that is disabled loses the focus to the page.
-      const isWaiting =
-        isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
-      api.use(checked);
-      setText(accepted, `The key is in use: plan ${planName(api)}.`);
-      if (isWaiting) {
-        leaveForm();
-      }
-    } else {
-      if (isFinal) {
-        memory.forget(nameOfKey());
-      }
-      refuse(fault);
-    }
-  };
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const key = input.value.trim();
-    return key === "" ? refuse("Enter your API key first.") : void use(key);
-  });
-  input.addEventListener("input", () => {
-    input.removeAttribute("aria-invalid");
-    say("");
-  });
-  forget.addEventListener("click", () => {
-    memory.forget(nameOfKey());
-    api.forget();
-    setText(accepted, "");
-    say("The key is forgotten.");
-    input.focus();
-  });
-  server?.addEventListener("change", () => {
-    memory.forget(nameOfKey());
-    api.useServer(server.value);
-  });
+  connectForm(api);
+  connectForget(api);
+  connectServers(api);
   connectPanel();
   api.addEventListener("change", () => show(api));
   // Windows and bans end without another answer.
   setInterval(() => show(api), 1_000);
 
-  const known = memory.recall(nameOfKey());
+  const known = memory.recall(nameOfKey(api));
   if (known !== undefined) {
-    void use(known);
+    void useKey(api, known);
   }
   return api;
+}
+
+/** A key belongs to one server, and is never sent to another: a reload selects the first server again. */
+function nameOfKey({ baseUrl }) {
+  return `api-key ${baseUrl}`;
+}
+
+function connectForm(api) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const key = input.value.trim();
+    return key === "" ? refuse("Enter your API key first.") : void useKey(api, key);
+  });
+  input.addEventListener("input", () => {
+    input.removeAttribute("aria-invalid");
+    say("");
+  });
+}
+
+function connectForget(api) {
+  forget.addEventListener("click", () => {
+    memory.forget(nameOfKey(api));
+    api.forget();
+    setText(accepted, "");
+    say("The key is forgotten.");
+    input.focus();
+  });
+}
+
+function connectServers(api) {
+  server?.addEventListener("change", () => {
+    memory.forget(nameOfKey(api));
+    api.useServer(server.value);
+  });
+}
+
+/** Uses a key once the service has accepted it, unless the reader has selected another server meanwhile. */
+async function useKey(api, key) {
+  const asked = api.baseUrl;
+  const isEntered = form.contains(document.activeElement);
+  const { fault, isFinal, ...checked } = await showCheck(checkKey(key, asked));
+  if (api.baseUrl !== asked) {
+    return;
+  }
+  if (fault === undefined) {
+    accept(api, checked, isEntered);
+    return;
+  }
+  if (isFinal) {
+    memory.forget(nameOfKey(api));
+  }
+  refuse(fault);
+}
+
+/** Says that a key is being checked, until the check has ended. */
+async function showCheck(check) {
+  submit.disabled = true;
+  say("Checking the key …");
+  try {
+    return await check;
+  } finally {
+    submit.disabled = false;
+    say("");
+  }
+}
+
+function accept(api, checked, isEntered) {
+  memory.remember(nameOfKey(api), checked.key);
+  input.value = "";
+  open(false);
+  // A button that is disabled loses the focus to the page.
+  const isWaiting = isEntered && (form.contains(document.activeElement) || document.activeElement === document.body);
+  api.use(checked);
+  setText(accepted, `The key is in use: plan ${planName(api)}.`);
+  if (isWaiting) {
+    leaveForm();
+  }
 }
 
 /** Asks the reader for a key that a button needs. Opens the bar, which is closed on a phone. */
