@@ -3,16 +3,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { beyondDouble } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
-import {
-  breakAnswers,
-  mendAnswers,
-  notice,
-  operation,
-  sendButton,
-  sent,
-  shownBody,
-  useKey,
-} from "./reference-page.ts";
+import { breakAnswers, mendAnswers, notice, operation, sendButton, sent, shownBody, useKey } from "./reference-page.ts";
 import { createStage, describeInBrowser } from "./stage.ts";
 import { openReference, type Visit, visit } from "./visit.ts";
 
