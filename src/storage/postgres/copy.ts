@@ -8,9 +8,10 @@ import {
   copiedTables,
   type StoreHead,
 } from "../copy.ts";
-import { Connection, LostConnectionError, sqlStateOf } from "./connection/connection.ts";
+import { Connection } from "./connection/connection.ts";
 import { copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
+import { LostConnectionError, sqlStateOf } from "./connection/errors.ts";
 import { assertSupported, identify, reachTimeoutMs, toDatabaseError } from "./database.ts";
 import { migrateAlone, schemaVersion } from "./migrations.ts";
 import { findLivingServer } from "./servers.ts";

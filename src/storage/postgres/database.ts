@@ -1,5 +1,6 @@
-import { Connection, LostConnectionError, sqlStateOf } from "./connection/connection.ts";
+import { Connection } from "./connection/connection.ts";
 import { type DatabaseAddress, DatabaseError } from "./connection/database-url.ts";
+import { LostConnectionError, sqlStateOf } from "./connection/errors.ts";
 import { migrate, presentSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 /** The `server_version_num` of the oldest supported version of PostgreSQL. */

@@ -18,9 +18,10 @@ import {
   straysFromRows,
 } from "../staged-import.ts";
 import { anyWriter, countChanges } from "./change-tokens.ts";
-import { Connection, fromDriverError, importLock, type Queryable } from "./connection/connection.ts";
+import { Connection, importLock, type Queryable } from "./connection/connection.ts";
 import { type CopiedValue, copyRows } from "./connection/copy-rows.ts";
 import { type DatabaseAddress, DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
+import { fromDriverError } from "./connection/errors.ts";
 import { identify, lookInto, type PrepareOptions } from "./database.ts";
 import { takeSteps } from "./migrations.ts";
 import { readClock } from "./servers.ts";

@@ -3,8 +3,10 @@ import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet
 import { minInt64 } from "../../domain/ranges.ts";
 import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import type { InventoryQuery, ListQuery } from "../../domain/store.ts";
-import { Connection, fromDriverError, type Queryable, type Value } from "./connection/connection.ts";
+import { Connection, type Queryable } from "./connection/connection.ts";
 import type { DatabaseAddress } from "./connection/database-url.ts";
+import { fromDriverError } from "./connection/errors.ts";
+import type { Value } from "./connection/values.ts";
 
 interface InventoryRow {
   readonly id: bigint;

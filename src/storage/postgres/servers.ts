@@ -1,9 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import type { RegisteredServer, RegistrationOptions, ServerRegistration } from "../../domain/store.ts";
 import { retireForgottenWriters } from "./change-tokens.ts";
-import { type Connection, type Queryable, registrationLock, type Value } from "./connection/connection.ts";
+import { type Connection, type Queryable, registrationLock } from "./connection/connection.ts";
 import { DatabaseError, parseDatabaseUrl } from "./connection/database-url.ts";
 import type { Pool } from "./connection/pool.ts";
+import type { Value } from "./connection/values.ts";
 import { identify, lookInto } from "./database.ts";
 
 /** How often a server sends a heartbeat, in milliseconds. */

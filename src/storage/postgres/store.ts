@@ -36,8 +36,9 @@ import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
 import { anyWriter, ChangeListener, countChanges, readChangeTokens, retireWriter } from "./change-tokens.ts";
-import { type Connection, sqlStateOf, uniqueViolation } from "./connection/connection.ts";
+import type { Connection } from "./connection/connection.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
+import { sqlStateOf, uniqueViolation } from "./connection/errors.ts";
 import { Pool } from "./connection/pool.ts";
 import { type PrepareOptions, prepareDatabase } from "./database.ts";
 import { deleteOutdated, hasOutdated, historyBounds, listChanges } from "./history.ts";

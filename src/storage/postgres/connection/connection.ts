@@ -1,17 +1,8 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
-import { storeUnavailable } from "../../../domain/errors.ts";
 import type { DatabaseAddress } from "./database-url.ts";
-
-/** A value of a statement. Integers of 64 bits are read as bigint. */
-export type Value =
-  | bigint
-  | number
-  | string
-  | boolean
-  | Uint8Array
-  | null
-  | readonly (bigint | number | string | null)[];
+import { LostConnectionError, sqlStateOf } from "./errors.ts";
+import { encode, types, type Value } from "./values.ts";
 
 /** What runs statements. */
 export interface Queryable {
@@ -21,11 +12,6 @@ export interface Queryable {
 
 /** How long to wait for a connection, in milliseconds. */
 export const connectTimeoutMs = 5_000;
-
-/** The connection is gone, or was cut because the database has not answered in time. */
-export class LostConnectionError extends Error {
-  override readonly name = "LostConnectionError";
-}
 
 /**
  * A connection to a database. Statements that are sent without waiting for one another share a round trip; a failed one
@@ -243,63 +229,6 @@ const sessionSettings = `
   SET default_transaction_isolation = 'read committed';
   SET TimeZone = 'UTC'`;
 
-const int64 = 20;
-const text = 25;
-const textArray = 1009;
-const int64Array = 1016;
-
-const types = {
-  getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
-    switch (oid) {
-      case int64:
-        return BigInt;
-      case text:
-        return decodeText;
-      case textArray:
-        return (value) => decodeTexts(parseArray(oid, value) as string[]);
-      case int64Array:
-        return (value) => (parseArray(oid, value) as string[]).map(BigInt);
-      default:
-        return pg.types.getTypeParser(oid, format as "text");
-    }
-  },
-};
-
-function parseArray(oid: number, value: string): unknown {
-  return pg.types.getTypeParser(oid, "text")(value);
-}
-
-function encode(value: Value): unknown {
-  if (typeof value === "string") {
-    return encodeText(value);
-  }
-  if (value instanceof Uint8Array) {
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  }
-  if (Array.isArray(value)) {
-    return writeArray(value);
-  }
-  return value;
-}
-
-/**
- * Writes an array as PostgreSQL reads it. The driver would quote numbers, too, and take three times as long.
- *
- * Source: https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO
- */
-export function writeArray(items: readonly (bigint | number | string | null)[]): string {
-  let text = "{";
-  for (const item of items) {
-    text += text.length > 1 ? "," : "";
-    text += typeof item === "string" ? quote(encodeText(item)) : (item ?? "NULL");
-  }
-  return `${text}}`;
-}
-
-function quote(text: string): string {
-  return `"${/["\\]/.test(text) ? text.replaceAll(/["\\]/g, "\\$&") : text}"`;
-}
-
 const names = new Map<string, string>();
 
 /** The name under which a statement is prepared. */
@@ -326,62 +255,6 @@ function mayBeForTls(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   const { message, errors } = error as AggregateError;
   return message !== "" || errors === undefined ? message : (errors[0] as Error).message;
-}
-
-/**
- * The classes of errors by which a database says that it is busy, full, failing or going down, as opposed to wrong SQL.
- *
- * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
- */
-const mediumFails = /^(08|25006|25P03|40|53|55|57|58|F0|XX)/;
-
-/** Turns an error of the driver into `UNAVAILABLE` where the database fails. Returns other errors as they are. */
-export function fromDriverError(error: unknown): unknown {
-  return isDatabaseFailure(error) ? storeUnavailable(error) : error;
-}
-
-/** Whether the database is busy, full or failing, or cannot be reached. */
-export function isDatabaseFailure(error: unknown): boolean {
-  return error instanceof LostConnectionError || mediumFails.test(sqlStateOf(error) ?? "");
-}
-
-/**
- * Whether a transaction has failed because of a concurrent one, and is to be tried again: a serialization failure, or a
- * deadlock.
- */
-export function isConflict(error: unknown): boolean {
-  return /^(40001|40P01)$/.test(sqlStateOf(error) ?? "");
-}
-
-/** PostgreSQL's code of an error; undefined for an error that is not PostgreSQL's. */
-export function sqlStateOf(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined;
-}
-
-/** PostgreSQL's code of a unique violation: a value that must be unique exists already. */
-export const uniqueViolation = "23505";
-
-/*
- * PostgreSQL's texts cannot have U+0000, and those of the store may have it. So U+0000 is written as U+E000 and `0`.
- * U+E000, a private character that hardly anybody uses, is written as U+E000 and `1`.
- */
-
-/** Writes a text as PostgreSQL can keep it. */
-export function encodeText(text: string): string {
-  return text.includes("\0") || text.includes("\uE000")
-    ? text.replaceAll("\uE000", "\uE0001").replaceAll("\0", "\uE0000")
-    : text;
-}
-
-/** Reads what `encodeText` has written. */
-function decodeText(text: string): string {
-  return text.includes("\uE000")
-    ? text.replace(/\uE000([01])/g, (_, digit) => (digit === "0" ? "\0" : "\uE000"))
-    : text;
-}
-
-function decodeTexts(texts: readonly string[]): string[] {
-  return texts.map(decodeText);
 }
 
 /*

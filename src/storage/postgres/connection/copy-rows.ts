@@ -1,6 +1,8 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { type Connection, encodeText, LostConnectionError, writeArray } from "./connection.ts";
+import type { Connection } from "./connection.ts";
+import { LostConnectionError } from "./errors.ts";
+import { encodeText, writeArray } from "./values.ts";
 
 /** A value of a row to copy; an array is one of texts, or of integers. */
 export type CopiedValue = bigint | string | boolean | Uint8Array | readonly string[] | readonly bigint[] | null;

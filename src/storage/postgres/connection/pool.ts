@@ -1,12 +1,7 @@
-import {
-  Connection,
-  connectTimeoutMs,
-  fromDriverError,
-  LostConnectionError,
-  type Queryable,
-  type Value,
-} from "./connection.ts";
+import { Connection, connectTimeoutMs, type Queryable } from "./connection.ts";
 import type { DatabaseAddress } from "./database-url.ts";
+import { fromDriverError, LostConnectionError } from "./errors.ts";
+import type { Value } from "./values.ts";
 
 /** How many connections are open at most. */
 const maxConnections = 8;

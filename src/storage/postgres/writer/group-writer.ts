@@ -2,14 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
 import { type ChangeCount, notifyIntervalMs } from "../change-tokens.ts";
-import {
-  Connection,
-  connectTimeoutMs,
-  isConflict,
-  isDatabaseFailure,
-  LostConnectionError,
-} from "../connection/connection.ts";
+import { Connection, connectTimeoutMs } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
+import { isConflict, isDatabaseFailure, LostConnectionError } from "../connection/errors.ts";
 import { isPlainGroup, writePlainChanges } from "./plain-changes.ts";
 import { isDirty, readWorkingSet, writeWorkingSet } from "./round-trips.ts";
 import type { StockWriteTask } from "./stock-writes.ts";

@@ -1,0 +1,40 @@
+import pg from "pg";
+import { storeUnavailable } from "../../../domain/errors.ts";
+
+/** The connection is gone, or was cut because the database has not answered in time. */
+export class LostConnectionError extends Error {
+  override readonly name = "LostConnectionError";
+}
+
+/**
+ * The classes of errors by which a database says that it is busy, full, failing or going down, as opposed to wrong SQL.
+ *
+ * Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+ */
+const mediumFails = /^(08|25006|25P03|40|53|55|57|58|F0|XX)/;
+
+/** Turns an error of the driver into `UNAVAILABLE` where the database fails. Returns other errors as they are. */
+export function fromDriverError(error: unknown): unknown {
+  return isDatabaseFailure(error) ? storeUnavailable(error) : error;
+}
+
+/** Whether the database is busy, full or failing, or cannot be reached. */
+export function isDatabaseFailure(error: unknown): boolean {
+  return error instanceof LostConnectionError || mediumFails.test(sqlStateOf(error) ?? "");
+}
+
+/**
+ * Whether a transaction has failed because of a concurrent one, and is to be tried again: a serialization failure, or a
+ * deadlock.
+ */
+export function isConflict(error: unknown): boolean {
+  return /^(40001|40P01)$/.test(sqlStateOf(error) ?? "");
+}
+
+/** PostgreSQL's code of an error; undefined for an error that is not PostgreSQL's. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** PostgreSQL's code of a unique violation: a value that must be unique exists already. */
+export const uniqueViolation = "23505";
