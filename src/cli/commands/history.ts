@@ -5,7 +5,7 @@ import type { Store } from "../../domain/store.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
 import { formatTime } from "../print/number.ts";
-import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widthOf } from "../print/terminal.ts";
+import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widest } from "../print/terminal.ts";
 import { withExistingStore } from "../store.ts";
 
 /** The number of changes shown by default. */
@@ -138,7 +138,7 @@ export class ChangeTable {
     const added = this.#hasHeader ? rows : [header, ...rows];
     this.#hasHeader = true;
     this.#widths = this.#widths.map((width, column) =>
-      Math.max(width, ...added.map((row) => widthOf(row[column] ?? ""))),
+      Math.max(width, widest(added.map((row) => row[column] ?? ""))),
     );
     return added.map((row) => `${formatRow(this.#fit(row), this.#fittingWidths())}\n`).join("");
   }

@@ -3,7 +3,7 @@ import { allowanceOf, describeLimits, type Limits, noUsage, quotaOf, type Window
 import type { KeyUsage, Store } from "../../domain/store.ts";
 import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
 import { printNewSecret } from "./secret.ts";
-import { formatLabelledLines, formatTable, type LabelledLine, printable, truncate, widthOf } from "./terminal.ts";
+import { columnWidths, formatLabelledLines, formatTable, type LabelledLine, printable, truncate } from "./terminal.ts";
 
 /** A key, what it has used of its limits, and the deprecated operations that it calls. */
 export interface KeyStatus {
@@ -273,5 +273,6 @@ function formatWithNames(rows: readonly string[][], width: number | undefined): 
 }
 
 function widthOfRows(rows: readonly string[][]): number {
-  return Math.max(...formatTable(rows).split("\n").map(widthOf));
+  const widths = columnWidths(rows.map((row) => row.map(printable)));
+  return widths.reduce((sum, width) => sum + width + 2, -2);
 }

@@ -24,10 +24,15 @@ const minLastWidth = 20;
  */
 export function formatTable(cells: readonly (readonly string[])[], width = Infinity): string {
   const rows = cells.map((row) => row.map(printable));
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
+  const widths = columnWidths(rows);
   const left = widths.slice(0, -1).reduce((rest, each) => rest - each - 2, width);
   const cut = (row: readonly string[]) => row.with(-1, truncate(row.at(-1) ?? "", Math.max(left, minLastWidth)));
   return rows.map((row) => `${formatRow(cut(row), widths)}\n`).join("");
+}
+
+/** The width of each column of a table. The cells must be safe already. */
+export function columnWidths(rows: readonly (readonly string[])[]): number[] {
+  return (rows[0] ?? []).map((_, column) => widest(rows.map((row) => row[column] ?? "")));
 }
 
 /** The width of the terminal on stdout, in columns; undefined when stdout is not a terminal. */
@@ -54,7 +59,7 @@ export type LabelledLine = readonly [label: string, text: string];
 
 /** Writes lines for people, with the texts aligned. Texts are made safe for a terminal. */
 export function formatLabelledLines(lines: readonly LabelledLine[]): string {
-  const width = Math.max(...lines.map(([label]) => label.length));
+  const width = widest(lines.map(([label]) => label));
   return lines.map(([label, text]) => `${label.padEnd(width)}  ${printable(text)}\n`).join("");
 }
 
@@ -81,6 +86,15 @@ export function widthOf(text: string): number {
     return text.length;
   }
   return [...segmentsOf(text)].reduce((width, { segment }) => width + widthOfCharacter(segment), 0);
+}
+
+/** The number of columns that the widest text takes. There may be more texts than a function takes arguments. */
+export function widest(texts: Iterable<string>): number {
+  let width = 0;
+  for (const text of texts) {
+    width = Math.max(width, widthOf(text));
+  }
+  return width;
 }
 
 /** ASCII needs no segmentation, which takes a hundred times as long. */

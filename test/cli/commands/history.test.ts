@@ -166,6 +166,12 @@ describe("a table of changes", () => {
     expect(table.append([])).toBe("");
   });
 
+  it("takes more changes at once than a function takes arguments", () => {
+    const table = new ChangeTable({ keyNames, width: 80 });
+    const text = table.append(Array.from({ length: 200_000 }, () => imported));
+    expect(text.split("\n").length).toBe(200_002);
+  });
+
   it.each([80, 100, 132])("fits %i columns with long names and reasons", (width) => {
     const table = new ChangeTable({ keyNames: new Map([["k", "犬".repeat(50)]]), width });
     const text = table.append([change({ keyId: "k", reason: "x".repeat(64), reference: "y".repeat(255) })]);

@@ -88,6 +88,11 @@ describe("a table of keys", () => {
     expect(line).toBe("key_4kD0aT7uLw2QxYzB  犬🐈犬🐈犬🐈犬🐈犬🐈…  business  0/100k  -          live");
   });
 
+  it("takes more keys than a function takes arguments", () => {
+    const many = Array.from({ length: 150_000 }, () => keys[0] as KeyStatus);
+    expect(linesOf(80, many).length).toBe(150_002);
+  });
+
   it("cuts no names without a terminal", () => {
     expect(linesOf(undefined)[2]).toContain("x".repeat(100));
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { printable, printableJson, printableJsonLine, wrapWords } from "../../../src/cli/print/terminal.ts";
+import { formatTable, printable, printableJson, printableJsonLine, wrapWords } from "../../../src/cli/print/terminal.ts";
 
 describe("a text on a terminal", () => {
   it.each<[name: string, text: string, expected: string]>([
@@ -11,6 +11,12 @@ describe("a text on a terminal", () => {
   ])("%s", (_name, text, expected) => {
     expect(printable(text)).toBe(expected);
   });
+});
+
+it("aligns a table of more rows than a function takes arguments", () => {
+  const rows = Array.from({ length: 200_000 }, (_, row) => [String(row), "a"]);
+  const lines = formatTable([["ID", "NAME"], ...rows]).split("\n");
+  expect([lines.length, lines[1], lines[200_000]]).toEqual([200_002, "0       a", "199999  a"]);
 });
 
 it.each<[what: string, width: number | undefined, expected: string]>([
