@@ -1,17 +1,18 @@
-import fs, { type PathLike, readdirSync, writeFileSync } from "node:fs";
+import fs, { existsSync, type PathLike, readdirSync, readFileSync, type StatSyncOptions, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { backUp } from "../../src/storage/sqlite/maintenance/backup.ts";
+import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createFolder } from "../support/folder.ts";
 
-/** Notes what is synced and renamed from now on, in order, until the test has ended. */
+/** Notes what is synced, linked, renamed and removed from now on, in order, until the test has ended. */
 function recordDeeds(): unknown[][] {
   const deeds: unknown[][] = [];
   const paths = new Map<number, PathLike>();
-  const { openSync, fsyncSync, renameSync } = fs;
+  const { openSync, fsyncSync, linkSync, renameSync, rmSync } = fs;
   replaceInFs({
     openSync(path, ...rest) {
       const descriptor = openSync(path, ...rest);
@@ -22,12 +23,22 @@ function recordDeeds(): unknown[][] {
       deeds.push(["sync", paths.get(descriptor)]);
       fsyncSync(descriptor);
     },
+    linkSync(from, to) {
+      deeds.push(["link", from, to]);
+      linkSync(from, to);
+    },
     renameSync(from, to) {
       deeds.push(["rename", from, to]);
       renameSync(from, to);
     },
+    rmSync(path, options) {
+      if (existsSync(path)) {
+        deeds.push(["remove", path]);
+      }
+      rmSync(path, options);
+    },
   });
-  onTestFinished(() => replaceInFs({ openSync, fsyncSync, renameSync }));
+  onTestFinished(() => replaceInFs({ openSync, fsyncSync, linkSync, renameSync, rmSync }));
   return deeds;
 }
 
@@ -46,9 +57,63 @@ it("puts a backup on disk, and then its name", async () => {
   const draft = `${copy}.${process.pid}.tmp`;
   expect(deeds).toEqual([
     ["sync", draft],
-    ["rename", draft, copy],
+    ["link", draft, copy],
+    ["remove", draft],
     ["sync", folder],
   ]);
+});
+
+/** From now on, until the test has ended, the file system refuses hard links. */
+function refuseLinks(code: string): void {
+  const { linkSync } = fs;
+  replaceInFs({
+    linkSync() {
+      throw Object.assign(new Error(`${code}: link`), { code });
+    },
+  });
+  onTestFinished(() => replaceInFs({ linkSync }));
+}
+
+/** Another program makes a file as soon as the backup has seen for the last time that there is none. */
+function makeMeanwhile(copy: string): void {
+  const { lstatSync } = fs;
+  const looked = (path: PathLike, options?: StatSyncOptions) => {
+    const found = lstatSync(path, options);
+    if (path === `${copy}-journal` && existsSync(`${copy}.${process.pid}.tmp`)) {
+      writeFileSync(copy, "mine");
+    }
+    return found;
+  };
+  replaceInFs({ lstatSync: looked as typeof lstatSync });
+  onTestFinished(() => replaceInFs({ lstatSync }));
+}
+
+it.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"])("backs up to a file system without links: %s", async (code) => {
+  const folder = createFolder();
+  const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];
+  refuseLinks(code);
+  const deeds = recordDeeds();
+  await store.maintenance.backup(copy);
+  await store.close();
+  expect(deeds.slice(-2)).toEqual([
+    ["rename", `${copy}.${process.pid}.tmp`, copy],
+    ["sync", folder],
+  ]);
+  expect(await checkDatabase(copy, "full")).toEqual([]);
+});
+
+it.each([
+  ["links", () => {}],
+  ["no links", () => refuseLinks("EPERM")],
+])("overwrites no file that was made during the backup, on a file system with %s", async (_what, prepare) => {
+  const folder = createFolder();
+  const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];
+  prepare();
+  makeMeanwhile(copy);
+  await expect(store.maintenance.backup(copy)).rejects.toThrow(`${copy}: exists already; name a new file`);
+  await store.close();
+  expect(readFileSync(copy, "utf8")).toBe("mine");
+  expect(readdirSync(folder).filter((name) => name.startsWith("copy."))).toEqual(["copy.db"]);
 });
 
 it("leaves nothing of a copy that fails, not even its journal", async () => {

@@ -49,7 +49,7 @@ export async function backUp(connection: Connection, file: string, report?: Repo
     beginLineage(draft);
     syncFile(draft);
     assertFree(file);
-    renameSync(draft, file);
+    moveToFree(draft, file);
     syncFolder(dirname(draft));
   } finally {
     rmSync(draft, { force: true });
@@ -76,13 +76,50 @@ export function assertOutside(path: string, file: string): void {
 /** SQLite would take the leftover log or journal of another file for the copy's own. */
 function assertFree(file: string): void {
   if (isTaken(file)) {
-    throw new StoreFileError(`${file}: exists already; name a new file`);
+    throw nameTaken(file);
   }
   const leftover = [`${file}-wal`, `${file}-journal`].find(isTaken);
   if (leftover !== undefined) {
     throw new StoreFileError(
       `${leftover}: left of another file, and would be taken for a part of the copy; remove it first`,
     );
+  }
+}
+
+function nameTaken(file: string): StoreFileError {
+  return new StoreFileError(`${file}: exists already; name a new file`);
+}
+
+/** The errors of file systems without hard links, such as exFAT. */
+const noLinks = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+
+/**
+ * Renames a file. Throws `StoreFileError` if another program has made a file of the new name meanwhile: unlike a rename,
+ * a link and an exclusive creation overwrite nothing.
+ */
+function moveToFree(from: string, to: string): void {
+  try {
+    if (tryToLink(from, to)) {
+      rmSync(from);
+    } else {
+      closeSync(openSync(to, "wx", 0o600));
+      renameSync(from, to);
+    }
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? nameTaken(to) : error;
+  }
+}
+
+/** Returns whether the file system has hard links. */
+function tryToLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (noLinks.includes((error as NodeJS.ErrnoException).code ?? "")) {
+      return false;
+    }
+    throw error;
   }
 }
 
