@@ -175,6 +175,13 @@ describe("a restore", () => {
     expect(await identityOf(`${file}.before-restore`)).toEqual(former);
   });
 
+  it("takes a backup with a table of another program, whatever is in it", async () => {
+    const theirs = new Sqlite(backup);
+    theirs.exec(`CREATE TABLE theirs ("a""b" TEXT); INSERT INTO theirs VALUES (CAST(x'80' AS TEXT))`).close();
+    await restoreDatabase(backup, file);
+    expect(await quantityIn(file)).toBe(1n);
+  });
+
   it("takes a backup of an older version", async () => {
     const older = join(folder, "older.db");
     new Sqlite(older).exec(readFileSync(join(import.meta.dirname, "schemas/v1.sql"), "utf8")).close();

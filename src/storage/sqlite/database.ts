@@ -152,6 +152,13 @@ export function findSchemaFaults(connection: Connection): string[] {
   });
 }
 
+/** The names of petstore's own tables in a store, without those that other programs have added. */
+export function ownTables(connection: Connection): string[] {
+  const expected = expectedSchema(Number(connection.pragma("user_version")));
+  const own = schemaOf(connection).filter((row) => row.type === "table" && rowLike(row, expected) !== undefined);
+  return own.map(({ name }) => name);
+}
+
 function tellDifference(expected: SchemaRow, present: SchemaRow | undefined): string[] {
   if (present?.sql === expected.sql) {
     return [];

@@ -7,7 +7,7 @@ import { maxTimestampMs, minTimestampMs } from "../../../domain/ranges.ts";
 import type { CheckDepth, ReportProgress } from "../../../domain/store.ts";
 import { keptAttempts } from "../../../domain/webhook.ts";
 import { Connection, type Value } from "../connection.ts";
-import { findSchemaFaults, identify } from "../database.ts";
+import { findSchemaFaults, identify, ownTables } from "../database.ts";
 import { changesPerMark } from "../stock.ts";
 import { resolveDatabase, StoreFileError, toStoreFileError } from "../store-file.ts";
 
@@ -130,8 +130,12 @@ interface BrokenReference {
 
 /** Source: https://sqlite.org/pragma.html#pragma_foreign_key_check */
 function findBrokenReferences(connection: Connection): string[] {
-  const rows = connection.all<BrokenReference>("PRAGMA foreign_key_check");
-  return rows.slice(0, maxFaults).map(({ table, parent }) => `${table}: a row refers to a missing row of ${parent}`);
+  const rows = connection.all<BrokenReference>(
+    `SELECT faults."table", faults.parent FROM json_each(?) AS own
+     JOIN pragma_foreign_key_check(own.value) AS faults LIMIT ${maxFaults}`,
+    JSON.stringify(ownTables(connection)),
+  );
+  return rows.map(({ table, parent }) => `${table}: a row refers to a missing row of ${parent}`);
 }
 
 interface TextColumn {
@@ -144,11 +148,11 @@ interface TextColumn {
 /** SQLite stores any bytes as a text, and reads those that are not UTF-8 as other characters. */
 function findBrokenTexts(connection: Connection): string[] {
   const columns = connection.all<TextColumn>(
-    `SELECT tables.name, columns.name AS "column", ids.name AS id FROM sqlite_schema AS tables
-     JOIN pragma_table_info(tables.name) AS columns ON columns.type = 'TEXT'
-     JOIN pragma_table_info(tables.name) AS ids ON ids.cid =
-       (SELECT cid FROM pragma_table_info(tables.name) ORDER BY name = 'id' DESC, cid LIMIT 1)
-     WHERE tables.type = 'table'`,
+    `SELECT own.value AS name, columns.name AS "column", ids.name AS id FROM json_each(?) AS own
+     JOIN pragma_table_info(own.value) AS columns ON columns.type = 'TEXT'
+     JOIN pragma_table_info(own.value) AS ids ON ids.cid =
+       (SELECT cid FROM pragma_table_info(own.value) ORDER BY name = 'id' DESC, cid LIMIT 1)`,
+    JSON.stringify(ownTables(connection)),
   );
   return columns.flatMap((column) => [...brokenTextsIn(connection, column)]).slice(0, maxFaults);
 }
