@@ -49,9 +49,13 @@ type Guard = (report: ReportProgress) => ReportProgress;
 /**
  * Lets a signal end long work without leaving it half-done. The next progress report of the work throws, and the work
  * cleans up as after any other error. Work that waits for input uses `interrupted`, which aborts. The exit code is 128
- * plus the number of the signal, as in a shell. A second signal of the same kind ends the process at once.
+ * plus the number of the signal, as in a shell. A second signal of the same kind ends the process at once. `leaving` says
+ * in the message what the work leaves.
  */
-export async function interruptibly<R>(work: (guard: Guard, interrupted: AbortSignal) => Promise<R>): Promise<R> {
+export async function interruptibly<R>(
+  work: (guard: Guard, interrupted: AbortSignal) => Promise<R>,
+  leaving = "nothing changed",
+): Promise<R> {
   let received: NodeJS.Signals | undefined;
   const interruption = new AbortController();
   const listener = (signal: NodeJS.Signals) => {
@@ -69,7 +73,7 @@ export async function interruptibly<R>(work: (guard: Guard, interrupted: AbortSi
     return await work(guard, interruption.signal);
   } catch (error) {
     if (received !== undefined && (error as Error).name === "AbortError") {
-      throw new Failure(`ended by ${received}, with nothing changed`, 128 + constants.signals[received]);
+      throw new Failure(`ended by ${received}, with ${leaving}`, 128 + constants.signals[received]);
     }
     throw error;
   } finally {

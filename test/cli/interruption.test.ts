@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -43,12 +43,27 @@ it.for<[args: string, signal: NodeJS.Signals, code: number]>([
 it.for<[signal: NodeJS.Signals, code: number]>([
   ["SIGINT", 130],
   ["SIGTERM", 143],
-])("changes nothing when an import that waits for input is ended by %s", async ([signal, code]) => {
+])("imports nothing when an import that waits for input is ended by %s", async ([signal, code]) => {
   const cwd = createFolder();
   const command = startPetstore(["import", "-", "--format", "csv"], { cwd });
   // More than a pipe holds.
   await command.write(`id,name,category,photoUrls,tags,status,quantity\n${"\n".repeat(4_000_000)}`);
   expect(await command.end(signal)).toBe(code);
-  expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing changed\n`);
+  expect(command.log()).toBe(`petstore: ended by ${signal}, with nothing imported\n`);
   expect(namesIn(cwd)).toEqual([]);
+});
+
+it("does not say that nothing has changed when an import ends that has made its store", async () => {
+  const cwd = createFolder();
+  const rows = Array.from({ length: 300_000 }, (_, id) => `${id},Rex,dog,,,available,1\n`);
+  writeFileSync(join(cwd, "pets.csv"), `id,name,category,photoUrls,tags,status,quantity\n${rows.join("")}`);
+  const command = startPetstore(["import", "pets.csv"], { cwd });
+  await until(async () => command.log() !== "", 30_000);
+  expect(await command.end("SIGINT")).toBe(130);
+  expect(command.log()).toBe(
+    "petstore: created a new store, data/petstore.db\npetstore: ended by SIGINT, with nothing imported\n",
+  );
+  const store = openSqliteStore(join(cwd, "data/petstore.db"), { ifMissing: "refuse" });
+  expect(await store.countPets()).toBe(0);
+  await store.close();
 });

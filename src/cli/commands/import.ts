@@ -27,7 +27,10 @@ export function addImport(program: Command): void {
     .addHelpText("after", help)
     .action(async (pets: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<ImportOptions>();
-      await interruptibly((_guard, interrupted) => importFiles(options, openFiles(pets, options, interrupted)));
+      await interruptibly(
+        (_guard, interrupted) => importFiles(options, openFiles(pets, options, interrupted)),
+        "nothing imported",
+      );
     });
 }
 
@@ -69,7 +72,10 @@ async function importFiles({ db, dryRun }: ImportOptions, files: Files): Promise
   warnAboutStrays(result.strays);
 }
 
-/** Reads the files several times: the store is opened, created or migrated only once the import is known to succeed. */
+/**
+ * Reads the files several times: the store is opened, created or migrated only once the import is known to succeed. If
+ * it is interrupted after that, the new or migrated store stays, without the records.
+ */
 async function runImport(db: string, files: Files, isDryRun: boolean): Promise<ImportResult> {
   const areWhole = [await checkRecords(files.pets), await checkRecords(files.orders)];
   // A file that only changes existing records is of no use in a new store.
