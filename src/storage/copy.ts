@@ -52,7 +52,7 @@ export async function copyStore(
   report: ReportProgress = () => {},
 ): Promise<CopiedCounts> {
   if (source.identity === target.identity) {
-    throw new CopyError(`${source.shown} and ${target.shown} are the same store; name another one to copy it to`);
+    throw new CopyError(`${target.shown}: this is the store that is copied from; name another one to copy it to`);
   }
   await target.begin();
   // Each row is copied, and then compared.

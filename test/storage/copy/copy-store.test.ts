@@ -126,7 +126,9 @@ describe("a copy", () => {
   it("to the store itself is refused before it begins", async () => {
     const target = new MemoryTarget();
     Object.assign(target, { identity: "1" });
-    await expect(copyStore(createSource(), target)).rejects.toThrow("source and target are the same store");
+    await expect(copyStore(createSource(), target)).rejects.toThrow(
+      /^target: this is the store that is copied from; name another one to copy it to$/,
+    );
     expect(target.steps).toEqual([]);
   });
 });

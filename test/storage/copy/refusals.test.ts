@@ -80,7 +80,7 @@ describe("a copy from a file to a file is refused", () => {
   it("where both are the same", async () => {
     const file = await createFile();
     symlinkSync(file, `${file}.link`);
-    await expectRefused(file, `${file}.link`, "are the same store");
+    await expectRefused(file, `${file}.link`, "this is the store that is copied from");
   });
 
   it("whose target has anything, or is of another program, and stays as it is", async () => {
@@ -148,7 +148,8 @@ describe.skipIf(postgresPrograms === undefined)("a copy from or to PostgreSQL is
 
   it("where both are the same, under two names", async () => {
     const url = await createUrl(makeEmpty);
-    await expectRefused(url, url.replace("127.0.0.1", "localhost"), "are the same store");
+    const message = /^postgres:\/\/\S+@localhost:\S+: this is the store that is copied from; name another one to copy it to$/;
+    await expectRefused(url, url.replace("127.0.0.1", "localhost"), message);
   });
 
   it("whose target has anything, or is of another program", async () => {
