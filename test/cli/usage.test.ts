@@ -2,6 +2,8 @@ import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { settingKeys } from "../../src/cli/settings/resolve.ts";
+import { flagOf, variableOf } from "../../src/cli/settings/settings.ts";
 import { petstoreHere } from "../support/petstore-here.ts";
 
 /** Runs a command that must fail with one line on stderr, and leave its folder as it was. */
@@ -211,6 +213,15 @@ it("every command has help, in 80 columns", async () => {
     expect(stdout).toContain("PETSTORE_CONFIG");
     expect({ command, wide: stdout.split("\n").filter((line) => line.length > 80) }).toEqual({ command, wide: [] });
   }
+});
+
+it("every command's help names the variable of each setting that it takes", async () => {
+  const lacking = (await helpPages()).flatMap(({ command, stdout }) =>
+    settingKeys
+      .filter((key) => new RegExp(`^ {2}${flagOf(key)}( |$)`, "m").test(stdout) && !stdout.includes(variableOf(key)))
+      .map((key) => `${command} ${flagOf(key)}`),
+  );
+  expect(lacking).toEqual([]);
 });
 
 it("every command's help has the flags of the store, but for copy, which refuses them", async () => {

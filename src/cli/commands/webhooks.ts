@@ -213,7 +213,7 @@ function addWebhooksTest(webhooks: Command): void {
     .summary("send a signed test request from this machine")
     .description("Posts a signed request of the type webhook.test, and tells the outcome.")
     .argument("<id>", "the webhook's id, whk_…")
-    .option("--allow-private", "connect to addresses that are not public, too")
+    .addOption(createOption("allowPrivate"))
     .addOption(createOption("secretKey"))
     .action(async (id: string, _options, command: Command) => {
       await testWebhook(id, command.optsWithGlobals<TestOptions>());
