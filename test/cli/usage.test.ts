@@ -17,7 +17,7 @@ async function check(args: string, code: number, line: string, env: Record<strin
 }
 
 const portForm = "It must be a port from 0 to 65535, 0 for any that is free.";
-const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB.";
+const sizeForm = "It must be a number of bytes such as 1048576, 512KiB or 1MiB, and not zero.";
 const graceForm = "It must be a duration such as 10s or 5m, of 24d at most.";
 const timeoutForm = "It must be a duration such as 30s or 5m, of 24d at most, and not zero.";
 const baseUrlForm =

@@ -85,7 +85,7 @@ export const secretKey: ValueType<Uint8Array> = {
 /** In bytes. */
 export const size: ValueType<number> = {
   placeholder: "<size>",
-  parse: argument(parseByteSize, "a number of bytes such as 1048576, 512KiB or 1MiB"),
+  parse: argument(parseByteSize, "a number of bytes such as 1048576, 512KiB or 1MiB, and not zero"),
   write: writeByteSize,
   fileTypes: ["text", "number"],
 };
