@@ -257,6 +257,17 @@ describe("docs/operations.md", () => {
     expect(table).toBe(rows.join("\n"));
   });
 
+  it("has the beginning of the line that tells an error in the file", async () => {
+    using folder = createFolder();
+    writeFileSync(join(folder.path, "petstore.yaml"), "# petstore.yaml\nhost: ::1\nport: 70000\n");
+    const { stderr } = await petstore(["config", "--config", "petstore.yaml"], { cwd: folder.path });
+    expect(operations).toContain(`\`${stderr.split("It must")[0]}…\``);
+  });
+
+  it("names the operator port of a server elsewhere", () => {
+    expect(operations).toContain("petstore status --ops-url http://");
+  });
+
   it("has an example file that is accepted", async () => {
     const [, file = ""] = /```yaml\n# petstore\.yaml\n(.*?)```/s.exec(operations) ?? [];
     const names = [...file.matchAll(/^([a-z-]+):/gm)].map(([, name]) => name ?? "");
