@@ -136,12 +136,15 @@ export function formatStatus(status: ServerStatus, nowMs: number): string {
   const { version, startedAt, url, opsUrl, ready, db, calls, limits, streams, webhooks, keys, servers, logLevel } =
     status;
   const plans = Object.entries(keys.byPlan).map(([plan, count]) => `${plan} ${formatCount(count)}`);
+  const sizes = describeSizes(db);
   const perSecond = calls.perSecond1m.toFixed(1);
   return formatLabelledLines([
     ["petstore", `${version}, up ${formatElapsed(nowMs - Date.parse(startedAt))}, ${ready ? "ready" : "not ready"}`],
     ["api", url],
     ["operator", opsUrl],
-    ["store", describeStore(db)],
+    ["store", db.path],
+    ...(sizes === "" ? [] : [["size", sizes] as const]),
+    ...(db.error === undefined ? [] : [["error", db.error] as const]),
     ["backup", isPostgresUrl(db.path) ? "by pg_dump or point-in-time recovery" : describeBackup(db, nowMs)],
     ["calls", `${formatCount(calls.total)}, ${perSecond}/s in the last minute, ${formatCount(calls.failed)} failed`],
     [
@@ -184,11 +187,11 @@ function describeServer({ id, version, startedAt, lastSeenAt }: ServerLine, nowM
   return `${id}, ${version}, up ${up}, seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
 }
 
-function describeStore({ path, fileBytes, walBytes, freeBytes, error }: StoreStatus): string {
+function describeSizes({ fileBytes, walBytes, freeBytes }: StoreStatus): string {
   const size = fileBytes === undefined ? [] : [formatByteSize(fileBytes)];
   const log = walBytes === undefined ? [] : [`log ${formatByteSize(walBytes)}`];
   const free = freeBytes === undefined ? [] : [`${formatByteSize(freeBytes)} free on its disk`];
-  return [path, ...size, ...log, ...free, ...(error === undefined ? [] : [error])].join(", ");
+  return [...size, ...log, ...free].join(", ");
 }
 
 function describeStreams({ open, most, keysAtMost, refused }: StreamsStatus): string {

@@ -51,7 +51,8 @@ it("shows a server at a glance", () => {
     `petstore   1.2.3, up 3h 12m, ready
 api        http://127.0.0.1:8080
 operator   http://127.0.0.1:9090
-store      /data/petstore.db, 12.0 MiB, log 0 bytes
+store      /data/petstore.db
+size       12.0 MiB, log 0 bytes
 backup     2026-05-31 22:30:00Z, 4h ago
 calls      12,345, 3.3/s in the last minute, 2 failed
 limits     12,000 admitted, 40 refused, 5 banned
@@ -68,21 +69,34 @@ it("shows an older server, which tells of no streams and webhooks", () => {
   expect(formatStatus(older, 0)).not.toMatch(/streams|webhooks/);
 });
 
-it.each<[string, ServerStatus["db"], string[]]>([
+it.each<[what: string, db: ServerStatus["db"], lines: string[]]>([
   [
     "that was never backed up",
     { path: "a", fileBytes: 1, walBytes: 2, freeBytes: 3_221_225_472, lastBackupAt: null },
-    ["a, 1 byte, log 2 bytes, 3.0 GiB free on its disk", "none yet"],
+    ["store      a", "size       1 byte, log 2 bytes, 3.0 GiB free on its disk", "backup     none yet"],
   ],
   [
     "that does not answer",
     { path: "a", error: "the store does not answer" },
-    ["a, the store does not answer", "unknown"],
+    ["store      a", "error      the store does not answer", "backup     unknown"],
   ],
-  ["in PostgreSQL", { path: "postgres://a" }, ["postgres://a", "by pg_dump or point-in-time recovery"]],
-])("shows a store %s", (_what, db, [store, backup]) => {
+  [
+    "in PostgreSQL",
+    { path: "postgres://a" },
+    ["store      postgres://a", "backup     by pg_dump or point-in-time recovery"],
+  ],
+])("shows a store %s", (_what, db, expected) => {
   const lines = formatStatus({ ...status, db }, 0).split("\n");
-  expect(lines.slice(3, 5)).toEqual([`store      ${store}`, `backup     ${backup}`]);
+  expect(lines.slice(3, 3 + expected.length)).toEqual(expected);
+});
+
+it("fits 80 columns, with a long path and large numbers", () => {
+  const path = `/var/lib/docker/volumes/${"x".repeat(30)}/petstore.db`;
+  const db = { path, fileBytes: 1_000 * 2 ** 20, walBytes: 1_000 * 2 ** 20, freeBytes: 1_000 * 2 ** 30 };
+  const limits = { admitted: 1e9, refused: 1e9, banned: 1e9 };
+  const streams = { open: 8_192, most: 8_192, keysAtMost: 1_000, refused: 1_000_000 };
+  const lines = formatStatus({ ...status, db, limits, streams }, 0).split("\n");
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
 it.each<[what: string, error: string | undefined, shown: string]>([
@@ -122,7 +136,7 @@ it("shows a running server", async () => {
   const { stdout } = await petstore(["status", "--ops-url", server.opsOrigin]);
   expect(stdout).toMatch(/^petstore {3}\S+, up \d+s, ready\n/);
   expect(stdout).toContain(
-    `\napi        ${server.origin}\noperator   ${server.opsOrigin}\nstore      ${server.store.db}, `,
+    `\napi        ${server.origin}\noperator   ${server.opsOrigin}\nstore      ${server.store.db}\nsize       `,
   );
   expect(stdout).toContain("\nbackup     none yet\n");
   expect(stdout).toMatch(
