@@ -19,7 +19,7 @@ it.each<[port: number, ending: string]>([
 
 it("says what a store needs to which the system denies access", () => {
   expect(describeError(toStoreFileError(denial({ syscall: "open", path: "a.db" }), "a.db"))).toBe(
-    "a.db: permission denied; see that whoever runs this may read and write it, and its folder",
+    "a.db: permission denied; the user that runs petstore must be able to read and write the file and its folder",
   );
 });
 

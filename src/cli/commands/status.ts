@@ -217,8 +217,9 @@ Exits with 1 when no server answers. A server that is stopping still answers,
 but is not ready.
 
 The list of --database has the servers that live, and for an hour those that
-were killed. Where --ops-url, --ops-host or --ops-port is given in the same way
-as --database, or in a stronger one, the operator port is asked.
+were killed. With --ops-url, the operator port is asked instead. With --ops-host
+or --ops-port, it is asked unless --database comes from a stronger source. A
+flag is the strongest source, then a variable, then the file of settings.
 
 With --db FILE the operator port is asked, too. A file that does not exist is an
 error, and so is a server that serves another store.

@@ -128,7 +128,7 @@ function warnAboutPrivateAddress(url: URL): void {
   if (isLocalName(url) || (literal !== undefined && !isPublicAddress(literal))) {
     const host = printable(url.hostname);
     process.stderr.write(
-      `petstore: warning: ${host} is not public; a server delivers to it with 'serve --allow-private' alone\n`,
+      `petstore: warning: ${host} is not public; a server delivers to it only with 'serve --allow-private'\n`,
     );
   }
 }

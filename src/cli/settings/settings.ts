@@ -55,7 +55,7 @@ export const settings = {
   limits: required<string>(limitsUrl, "where limits are counted: memory:, or the URL of Valkey or Redis", inMemory),
   limitsFallback: required<LimitsFallback>(
     choice("<how>", limitsFallbacks),
-    "while that is away: count locally, or refuse requests",
+    "while Valkey is away: count locally, or refuse requests",
     "local",
   ),
   maxBody: required<number>(size, "the largest request body, in bytes or as 512KiB or 1MiB", "1MiB"),

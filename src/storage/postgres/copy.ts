@@ -157,7 +157,7 @@ async function assertEmpty({ connection, address }: OpenedSide): Promise<void> {
   const filled = await connection.query<{ name: string }>(looks.join(" UNION ALL "));
   if (filled.length > 0) {
     const names = filled.map(({ name }) => name).join(", ");
-    throw new DatabaseError(`${address.shown}: is not empty: it has ${names}; name an empty database to copy to`);
+    throw new DatabaseError(`${address.shown}: the store already has ${names}; name an empty database to copy to`);
   }
 }
 

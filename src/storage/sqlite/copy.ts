@@ -225,7 +225,7 @@ function assertEmpty(connection: Connection, file: string): void {
   );
   if (filled.length > 0) {
     const names = filled.map(({ name }) => name).join(", ");
-    throw new StoreFileError(`${file}: is not empty: it has ${names}; name a new file to copy to`);
+    throw new StoreFileError(`${file}: the store already has ${names}; name a new file to copy to`);
   }
 }
 

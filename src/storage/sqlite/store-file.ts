@@ -26,10 +26,10 @@ export function toStoreFileError(error: unknown, file: string): StoreFileError {
 
 /** Plainer than SQLite's own messages, and Node's. Source: https://sqlite.org/rescode.html */
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: "permission denied; see that whoever runs this may read and write it, and its folder",
+  EACCES: "permission denied; the user that runs petstore must be able to read and write the file and its folder",
   SQLITE_NOTADB: "not a SQLite database",
-  SQLITE_CANTOPEN: "cannot be opened; see that whoever runs this may read and write it, and its folder",
-  SQLITE_READONLY: "cannot be written; see that whoever runs this may write to it, and to its folder",
+  SQLITE_CANTOPEN: "cannot be opened; the user that runs petstore must be able to read and write the file and its folder",
+  SQLITE_READONLY: "cannot be written; the user that runs petstore must be able to write the file and its folder",
 };
 
 const readOnlyMedia =

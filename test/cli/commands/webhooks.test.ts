@@ -128,7 +128,7 @@ describe("webhooks create", () => {
       const { code, stderr } = await petstore(["webhooks", "create", "--url", `http://${host}/`], { cwd });
       expect(code).toBe(0);
       expect(stderr).toMatch(
-        /\npetstore: warning: (127\.0\.0\.1|localhost|\[::ffff:a00:1\]) is not public; .*--allow-private' alone\n$/,
+        /\npetstore: warning: (127\.0\.0\.1|localhost|\[::ffff:a00:1\]) is not public; a server delivers to it only with 'serve --allow-private'\n$/,
       );
     },
   );

@@ -86,12 +86,12 @@ describe("a copy from a file to a file is refused", () => {
   it("whose target has anything, or is of another program, and stays as it is", async () => {
     const [from, filled] = [await createFile(), await createFile()];
     const content = readFileSync(filled);
-    await expectRefused(from, filled, /is not empty: it has pets, .*webhook_attempts; name a new file/);
+    await expectRefused(from, filled, /: the store already has pets, .*webhook_attempts; name a new file/);
     expect(readFileSync(filled).equals(content)).toBe(true);
     const older = await createFile((file) =>
       execute(file, readFileSync(join(import.meta.dirname, "../schemas/v1.sql"), "utf8")),
     );
-    await expectRefused(from, older, "is not empty: it has pets");
+    await expectRefused(from, older, ": the store already has pets");
     const foreign = await createFile((file) => execute(file, "CREATE TABLE t (a)"));
     await expectRefused(from, foreign, "a SQLite database, but not a pet store");
   });
@@ -155,7 +155,7 @@ describe.skipIf(postgresPrograms === undefined)("a copy from or to PostgreSQL is
   it("whose target has anything, or is of another program", async () => {
     const [file, url] = [await createFile(), await createUrl()];
     await mintKey(url, []);
-    await expectRefused(file, url, /is not empty: it has (keys, secrets|secrets, keys); name an empty database/);
+    await expectRefused(file, url, /: the store already has (keys, secrets|secrets, keys); name an empty database/);
     const foreign = await createUrl((each) => runSql(each, "CREATE TABLE customers (id int)").then(() => {}));
     await expectRefused(file, foreign, "has tables of another program");
   });
