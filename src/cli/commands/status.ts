@@ -15,7 +15,7 @@ import { Failure } from "../failure.ts";
 import { fetchStatus } from "../ops-client.ts";
 import { formatAgo, formatByteSize, formatCount, formatElapsed, formatTime } from "../print/number.ts";
 import { formatLabelledLines, formatTable, printableJson } from "../print/terminal.ts";
-import { addSettings, type Source, settingValue, sourceOf } from "../settings/resolve.ts";
+import { addSettings, settingValue, sourceOf, strengthOf } from "../settings/resolve.ts";
 
 interface StatusOptions {
   readonly opsUrl?: string;
@@ -65,16 +65,13 @@ async function printServers(command: Command, { json }: StatusOptions): Promise<
   process.stdout.write(json ? `${printableJson({ servers })}\n` : formatServers(servers, Date.now()));
 }
 
-/** From the weakest to the strongest. */
-const sourceKinds: readonly Source["kind"][] = ["default", "file", "variable", "flag"];
-
 /**
  * Whether the settings name a store, and no equally strong source names an operator port. So a health check within a
  * server's own environment asks that server.
  */
 function isAboutStore(command: Command, { opsUrl }: StatusOptions): boolean {
-  const strengthOf = (key: "db" | "opsHost" | "opsPort") => sourceKinds.indexOf(sourceOf(command, key).kind);
-  return opsUrl === undefined && strengthOf("db") > Math.max(strengthOf("opsHost"), strengthOf("opsPort"));
+  const strengthOfPort = Math.max(strengthOf(command, "opsHost"), strengthOf(command, "opsPort"));
+  return opsUrl === undefined && strengthOf(command, "db") > strengthOfPort;
 }
 
 /**

@@ -72,9 +72,14 @@ export function settingValue<Key extends SettingKey>(command: Command, key: Key)
   return (given ?? settings[key].defaultValue) as SettingValues[Key];
 }
 
+/** From the weakest to the strongest. */
+const sourceKinds = ["default", "file", "variable", "flag"] as const;
+
+type SourceKind = (typeof sourceKinds)[number];
+
 /** The source of a value. */
 export interface Source {
-  readonly kind: "default" | "file" | "variable" | "flag";
+  readonly kind: SourceKind;
   /** Such as `petstore.yaml:3`, `PETSTORE_PORT` or `--port`; undefined for a default. */
   readonly place: string | undefined;
 }
@@ -85,16 +90,29 @@ export function sourceOf(command: Command, key: SettingKey): Source {
   if (key === "db" && owner !== undefined && isChosenByUrl(owner)) {
     return sourceOf(command, "database");
   }
-  const source = owner?.getOptionValueSource(attributeOf(key)) ?? "default";
+  const source = owner?.getOptionValueSource(attributeOf(key));
+  const kind = kindOf(source);
+  const places = { default: undefined, file: source, variable: variableOf(key), flag: flagOf(key) };
+  return { kind, place: places[kind] };
+}
+
+/** Higher for a stronger source of a value. */
+export function strengthOf(command: Command, key: SettingKey): number {
+  const source = ownerOf(command, key)?.getOptionValueSource(attributeOf(key));
+  return sourceKinds.indexOf(kindOf(source));
+}
+
+/** Takes a source as commander names it. The source of a value from the file is its place there. */
+function kindOf(source = "default"): SourceKind {
   switch (source) {
     case "default":
-      return { kind: "default", place: undefined };
+      return "default";
     case "env":
-      return { kind: "variable", place: variableOf(key) };
+      return "variable";
     case "cli":
-      return { kind: "flag", place: flagOf(key) };
+      return "flag";
     default:
-      return { kind: "file", place: source };
+      return "file";
   }
 }
 
@@ -201,11 +219,6 @@ function levenshtein(from: string, to: string): number {
 }
 
 /**
- * The strongest sources of a value, as commander names them, the strongest first. The source of a file is its place.
- */
-const strongest = ["cli", "env"];
-
-/**
  * Combines `--db` and `--database`: the value of `db` becomes a file, or the URL of a PostgreSQL database. The stronger
  * source wins. Throws a `Failure` if both come from equally strong sources.
  */
@@ -214,7 +227,7 @@ export function chooseStore(program: Command): void {
   if (database === undefined) {
     return;
   }
-  const [ofFile, ofUrl] = [rankOf(program, "db"), rankOf(program, "database")];
+  const [ofFile, ofUrl] = [strengthOf(program, "db"), strengthOf(program, "database")];
   if (ofFile === ofUrl) {
     const [file, url] = [sourceOf(program, "db"), sourceOf(program, "database")];
     if (url.kind === "file") {
@@ -224,7 +237,7 @@ export function chooseStore(program: Command): void {
       "--db is short for --database sqlite:FILE: give one of them, also by PETSTORE_DB and PETSTORE_DATABASE",
     );
   }
-  if (ofUrl < ofFile) {
+  if (ofUrl > ofFile) {
     program.setOptionValueWithSource("db", locationOf(database), program.getOptionValueSource("database"));
   } else {
     program.setOptionValueWithSource("database", undefined, "default");
@@ -240,11 +253,4 @@ export function locationOf(database: string): string {
 function isChosenByUrl(program: Command): boolean {
   const { db, database } = program.opts<{ db?: string; database?: string }>();
   return database !== undefined && db === locationOf(database);
-}
-
-/** Lower for a stronger source. */
-function rankOf(program: Command, name: string): number {
-  const source = program.getOptionValueSource(name) ?? "default";
-  const known = strongest.indexOf(source);
-  return known >= 0 ? known : source === "default" ? strongest.length + 1 : strongest.length;
 }
