@@ -85,9 +85,11 @@ const asOrdinaryUser =
 const canBeOrdinary = spawnSync("sh", ["-c", `${asOrdinaryUser.join(" ")} true`]).status === 0;
 
 describe.skipIf(!canBeOrdinary)("without the right to", () => {
-  const unreadable = "cannot be opened; the user that runs petstore must be able to read and write the file and its folder";
+  const unreadable =
+    "cannot be opened; the user that runs petstore must be able to read and write the file and its folder";
   const unwritable = "cannot be written; the user that runs petstore must be able to write the file and its folder";
-  const denied = "permission denied; the user that runs petstore must be able to read and write the file and its folder";
+  const denied =
+    "permission denied; the user that runs petstore must be able to read and write the file and its folder";
   const store = "data/petstore.db";
 
   it.for<Row>([

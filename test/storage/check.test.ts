@@ -362,10 +362,19 @@ describe("a broken rule", () => {
   });
 
   it.each([
-    ["with texts that are not UTF-8", "CREATE TABLE theirs (name TEXT); INSERT INTO theirs VALUES (CAST(x'80' AS TEXT))"],
-    ["with names in quotes", `CREATE TABLE "their's ""own""" ("a""b" TEXT); INSERT INTO "their's ""own""" VALUES ('é')`],
+    [
+      "with texts that are not UTF-8",
+      "CREATE TABLE theirs (name TEXT); INSERT INTO theirs VALUES (CAST(x'80' AS TEXT))",
+    ],
+    [
+      "with names in quotes",
+      `CREATE TABLE "their's ""own""" ("a""b" TEXT); INSERT INTO "their's ""own""" VALUES ('é')`,
+    ],
     ["with broken references", "CREATE TABLE theirs (pet_id REFERENCES pets (id)); INSERT INTO theirs VALUES (-1)"],
-    ["with impossible references", "CREATE TABLE theirs (pet TEXT REFERENCES pets (name)); INSERT INTO theirs VALUES ('é')"],
+    [
+      "with impossible references",
+      "CREATE TABLE theirs (pet TEXT REFERENCES pets (name)); INSERT INTO theirs VALUES ('é')",
+    ],
   ])("is not looked for in the tables of others %s", async (_which, sql) => {
     const file = createStore();
     tamper(file, sql);

@@ -137,9 +137,7 @@ export class ChangeTable {
     const rows = changes.map((change) => toCells(change, this.#options.keyNames).map(printable));
     const added = this.#hasHeader ? rows : [header, ...rows];
     this.#hasHeader = true;
-    this.#widths = this.#widths.map((width, column) =>
-      Math.max(width, widest(added.map((row) => row[column] ?? ""))),
-    );
+    this.#widths = this.#widths.map((width, column) => Math.max(width, widest(added.map((row) => row[column] ?? ""))));
     return added.map((row) => `${formatRow(this.#fit(row), this.#fittingWidths())}\n`).join("");
   }
 

@@ -28,7 +28,8 @@ export function toStoreFileError(error: unknown, file: string): StoreFileError {
 const reasons: Readonly<Record<string, string>> = {
   EACCES: "permission denied; the user that runs petstore must be able to read and write the file and its folder",
   SQLITE_NOTADB: "not a SQLite database",
-  SQLITE_CANTOPEN: "cannot be opened; the user that runs petstore must be able to read and write the file and its folder",
+  SQLITE_CANTOPEN:
+    "cannot be opened; the user that runs petstore must be able to read and write the file and its folder",
   SQLITE_READONLY: "cannot be written; the user that runs petstore must be able to write the file and its folder",
 };
 

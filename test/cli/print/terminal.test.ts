@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { formatTable, printable, printableJson, printableJsonLine, wrapWords } from "../../../src/cli/print/terminal.ts";
+import {
+  formatTable,
+  printable,
+  printableJson,
+  printableJsonLine,
+  wrapWords,
+} from "../../../src/cli/print/terminal.ts";
 
 describe("a text on a terminal", () => {
   it.each<[name: string, text: string, expected: string]>([

@@ -148,7 +148,8 @@ describe.skipIf(postgresPrograms === undefined)("a copy from or to PostgreSQL is
 
   it("where both are the same, under two names", async () => {
     const url = await createUrl(makeEmpty);
-    const message = /^postgres:\/\/\S+@localhost:\S+: this is the store that is copied from; name another one to copy it to$/;
+    const message =
+      /^postgres:\/\/\S+@localhost:\S+: this is the store that is copied from; name another one to copy it to$/;
     await expectRefused(url, url.replace("127.0.0.1", "localhost"), message);
   });
 
