@@ -4,15 +4,10 @@ import { maskCredentials } from "../domain/masking.ts";
 import { describeError, Failure, systemFailure } from "./failure.ts";
 import { printable } from "./print/terminal.ts";
 import type { ServerSignals } from "./server-signals.ts";
-import {
-  applySettingsFile,
-  chooseStore,
-  describeUnknownVariables,
-  dropEmptyVariables,
-  sourceOf,
-} from "./settings/resolve.ts";
+import { applySettingsFile, chooseStore, sourceOf } from "./settings/resolve.ts";
 import { createOption, flagOf, variableOf } from "./settings/settings.ts";
 import { fileName } from "./settings/value-type.ts";
+import { describeUnknownVariables, dropEmptyVariables } from "./settings/variables.ts";
 
 type AddCommand = (program: Command, signals: ServerSignals) => void;
 

@@ -4,7 +4,7 @@ import { issueCursor, type StockChange } from "../../domain/history.ts";
 import type { Store } from "../../domain/store.ts";
 import { rawJson } from "../../exact-json/parse.ts";
 import { argument, parsePetIds, parseWholeNumber } from "../arguments.ts";
-import { formatTime } from "../print/number.ts";
+import { formatTime } from "../print/format.ts";
 import { formatRow, printable, printableJsonLine, terminalWidth, truncate, widest } from "../print/terminal.ts";
 import { withExistingStore } from "../store.ts";
 

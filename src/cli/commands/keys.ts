@@ -17,6 +17,7 @@ import { allowanceOf, describeLimits, noUsage, type Quota } from "../../domain/l
 import type { KeyOutcome, Store } from "../../domain/store.ts";
 import { argument, durationForm, listArgument, parseDuration, parseWholeNumber } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
+import { formatTime } from "../print/format.ts";
 import {
   describeChange,
   formatKey,
@@ -26,7 +27,6 @@ import {
   loadKeyStatus,
   printKeySecret,
 } from "../print/keys.ts";
-import { formatTime } from "../print/number.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
 import { withExistingStore, withStore } from "../store.ts";
 

@@ -6,7 +6,7 @@ import { maskCredentials } from "../../domain/masking.ts";
 import type { BackupRecord, CheckDepth, StoreMaintenance } from "../../domain/store.ts";
 import { describeError, Failure, isSystemError, systemFailure } from "../failure.ts";
 import { interruptibly, withProgress } from "../long-work.ts";
-import { formatByteSize } from "../print/number.ts";
+import { formatByteSize } from "../print/format.ts";
 import { printable } from "../print/terminal.ts";
 import { nameOfRealFile } from "../settings/value-type.ts";
 import { checkStore, maintenanceOf, withExistingStore } from "../store.ts";

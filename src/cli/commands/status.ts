@@ -13,7 +13,7 @@ import {
 import { isPostgresUrl } from "../../domain/store.ts";
 import { Failure } from "../failure.ts";
 import { fetchStatus } from "../ops-client.ts";
-import { formatAgo, formatByteSize, formatCount, formatElapsed, formatTime } from "../print/number.ts";
+import { formatAgo, formatByteSize, formatCount, formatElapsed, formatTime } from "../print/format.ts";
 import { formatLabelledLines, formatTable, printableJson } from "../print/terminal.ts";
 import { addSettings, settingValue, sourceOf, strengthOf } from "../settings/resolve.ts";
 

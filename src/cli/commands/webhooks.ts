@@ -16,7 +16,7 @@ import { sendPost } from "../../webhooks/post.ts";
 import { isEncrypted, SecretCipher } from "../../webhooks/secret-cipher.ts";
 import { argument, parsePetIds, parseQuantity, parseWebhookUrl } from "../arguments.ts";
 import { Failure, usageFailure } from "../failure.ts";
-import { formatTime } from "../print/number.ts";
+import { formatTime } from "../print/format.ts";
 import { printable, printableJson, printableJsonLine, terminalWidth } from "../print/terminal.ts";
 import { attemptToJson, formatAttempts, formatWebhooks, printSigningSecret, webhookToJson } from "../print/webhooks.ts";
 import { addSettings } from "../settings/resolve.ts";

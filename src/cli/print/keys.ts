@@ -1,7 +1,7 @@
 import { type Key, type KeySettings, scopes } from "../../domain/key.ts";
 import { allowanceOf, describeLimits, type Limits, noUsage, quotaOf, type WindowState } from "../../domain/limits.ts";
 import type { KeyUsage, Store } from "../../domain/store.ts";
-import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./number.ts";
+import { formatAgo, formatCount, formatRemaining, formatRoughRemaining, formatTime, timeToJson } from "./format.ts";
 import { printNewSecret } from "./secret.ts";
 import { columnWidths, formatLabelledLines, formatTable, type LabelledLine, printable, truncate } from "./terminal.ts";
 

@@ -5,7 +5,7 @@ import {
   formatElapsed,
   formatRemaining,
   formatRoughRemaining,
-} from "../../../src/cli/print/number.ts";
+} from "../../../src/cli/print/format.ts";
 
 it.each<[durationMs: number, text: string]>([
   [-1, "0s"],
