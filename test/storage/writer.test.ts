@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
@@ -51,4 +52,20 @@ it("is closed though its thread fails at the end", async () => {
   thread.prependOnceListener("exit", () => thread.emit("error", new Error("a bug")));
   await close();
   expect(failures).toEqual([]);
+});
+
+it("settles what is written while it is closed", async () => {
+  const { write, close } = await createStore();
+  const writes: Promise<unknown>[] = [write(6n)];
+  let isClosed = false;
+  const closing = close().then(() => {
+    isClosed = true;
+  });
+  // Each of them comes while the thread commits the one before.
+  for (let quantity = 7n; quantity < 100n && !isClosed; quantity += 1n) {
+    writes.push(write(quantity));
+    await setImmediate();
+  }
+  await closing;
+  await Promise.all(writes);
 });

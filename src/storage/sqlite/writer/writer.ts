@@ -45,7 +45,10 @@ export interface WriterOptions extends ConnectionOptions {
   readonly datesWrites?: boolean | undefined;
   /** Hears of each group that has been committed. */
   readonly committed?: ((group: CommittedGroup) => void) | undefined;
-  /** Hears that the thread has ended by itself: a bug, since no failure of the medium ends it. */
+  /**
+   * Hears that the thread has exited by itself, or has failed after its first answer: a bug, since no failure of the
+   * medium ends it. A thread that cannot open the store only fails those who wait.
+   */
   readonly ended?: ((error: Error) => void) | undefined;
 }
 
@@ -113,7 +116,8 @@ export class Writer implements StoreWriter {
   }
 
   async close(): Promise<void> {
-    if (this.#isBusy) {
+    // Others may still write meanwhile.
+    while (this.#isBusy) {
       // The thread does this task after all earlier ones.
       await Promise.allSettled([this.changeTokens()]);
     }
