@@ -88,7 +88,7 @@ function makeMeanwhile(copy: string): void {
   onTestFinished(() => replaceInFs({ lstatSync }));
 }
 
-it.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"])("backs up to a file system without links: %s", async (code) => {
+it.each(["EPERM", "EACCES", "ENOTSUP", "ENOSYS"])("backs up where no links are allowed: %s", async (code) => {
   const folder = createFolder();
   const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];
   refuseLinks(code);
@@ -114,6 +114,22 @@ it.each([
   await store.close();
   expect(readFileSync(copy, "utf8")).toBe("mine");
   expect(readdirSync(folder).filter((name) => name.startsWith("copy."))).toEqual(["copy.db"]);
+});
+
+it("leaves no file where neither a link nor a rename succeeds", async () => {
+  const folder = createFolder();
+  const [copy, store] = [join(folder, "copy.db"), openSqliteStore(join(folder, "petstore.db"))];
+  refuseLinks("EPERM");
+  const { renameSync } = fs;
+  replaceInFs({
+    renameSync() {
+      throw Object.assign(new Error("EIO: rename"), { code: "EIO" });
+    },
+  });
+  onTestFinished(() => replaceInFs({ renameSync }));
+  await expect(store.maintenance.backup(copy)).rejects.toThrow();
+  await store.close();
+  expect(readdirSync(folder).filter((name) => name.startsWith("copy."))).toEqual([]);
 });
 
 it("leaves nothing of a copy that fails, not even its journal", async () => {

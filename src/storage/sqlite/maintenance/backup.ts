@@ -90,12 +90,10 @@ function nameTaken(file: string): StoreFileError {
   return new StoreFileError(`${file}: exists already; name a new file`);
 }
 
-/** The errors of file systems without hard links, such as exFAT. */
-const noLinks = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
-
 /**
  * Renames a file. Throws `StoreFileError` if another program has made a file of the new name meanwhile: unlike a rename,
- * a link and an exclusive creation overwrite nothing.
+ * a link overwrites nothing. Where the file system or the system's policy allows no links, an empty file holds the name
+ * for the moment before the rename.
  */
 function moveToFree(from: string, to: string): void {
   try {
@@ -103,22 +101,31 @@ function moveToFree(from: string, to: string): void {
       rmSync(from);
     } else {
       closeSync(openSync(to, "wx", 0o600));
-      renameSync(from, to);
+      renameOverPlaceholder(from, to);
     }
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "EEXIST" ? nameTaken(to) : error;
   }
 }
 
-/** Returns whether the file system has hard links. */
+/** Returns whether the file has the second name. If not, the rename tells why it cannot have it. */
 function tryToLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if (noLinks.includes((error as NodeJS.ErrnoException).code ?? "")) {
-      return false;
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") {
+      throw error;
     }
+    return false;
+  }
+}
+
+function renameOverPlaceholder(from: string, placeholder: string): void {
+  try {
+    renameSync(from, placeholder);
+  } catch (error) {
+    rmSync(placeholder, { force: true });
     throw error;
   }
 }
