@@ -77,11 +77,14 @@ export function createLookup(lookUpAll: LookUpAll, accepts: (address: string) =>
 /** A name that takes longer to look up is slow, in milliseconds. */
 const slowMs = 1_000;
 
-/** How many look-ups libuv runs at once: half of its threads. It lets others wait. */
-const lookupsAtOnce = 2;
+/**
+ * How many look-ups libuv runs at once: half of its threads, rounded up. It lets others wait. Source:
+ * https://docs.libuv.org/en/v1.x/threadpool.html
+ */
+const lookupsAtOnce = Math.ceil((Number(process.env.UV_THREADPOOL_SIZE) || 4) / 2);
 
 /**
- * Shares the system's look-ups fairly. The process can run only two look-ups at once, and the look-up of a dead name
+ * Shares the system's look-ups fairly. By default, the process can run only two look-ups at once, and the look-up of a dead name
  * may take 20 s. So requests for the same name share one look-up. Names that were slow before are looked up one at a
  * time, which leaves a place to the other names. The wait for a place does not make a name slow.
  */
@@ -102,7 +105,7 @@ export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
       isSlow = true;
       slowNames.add(name);
     }, slowMs).unref();
-    lookUpAll(name, options, (error, addresses) => {
+    const end: LookUpCallback = (error, addresses) => {
       clearTimeout(timer);
       if (!isSlow) {
         slowNames.delete(name);
@@ -113,7 +116,12 @@ export function createFairLookup(lookUpAll: LookUpAll): LookUpAll {
       for (const callback of callbacks) {
         callback(error, addresses);
       }
-    });
+    };
+    try {
+      lookUpAll(name, options, end);
+    } catch (error) {
+      end(error as NodeJS.ErrnoException, []);
+    }
   }
 
   return (name, options, callback) => {

@@ -166,6 +166,22 @@ describe("a fair look-up", () => {
     ]);
   });
 
+  it("tells a failure that the system throws, and looks the name up again", async () => {
+    const lookUp = createFairLookup((name, _options, callback) => {
+      if (name === "bad.example") {
+        throw new TypeError("no such name");
+      }
+      callback(null, []);
+    });
+    const ask = (name: string) =>
+      new Promise((resolve) => {
+        lookUp(name, { all: true }, resolve);
+      });
+    for (const name of ["bad.example", "bad.example", "good.example"]) {
+      expect(await ask(name)).toEqual(name === "bad.example" ? new TypeError("no such name") : null);
+    }
+  });
+
   it("has dead names hold up no other, once they were slow", async () => {
     const { find, asked } = createSystem();
     const dead = ["dead.1", "dead.2", "dead.3"];
