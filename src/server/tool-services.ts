@@ -25,6 +25,7 @@ import { compressions } from "../rpc/compression.ts";
 import { createEndpoint, createNotFoundEndpoint } from "../rpc/endpoint.ts";
 import { refuseCompressed } from "../rpc/envelope.ts";
 import { createRpcHandler, protocolOf, type RpcHandler } from "../rpc/rpc-handler.ts";
+import { abortable } from "../scheduling/timing.ts";
 import { reflectionService } from "../services/reflection.ts";
 
 /** The largest message, in bytes. It is many times what any client needs. */
@@ -93,6 +94,18 @@ async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncG
   }
 }
 
+/** Yields what comes. Throws `unavailable` when the server stops, even if nothing comes any more. */
+async function* untilStopped<T>(items: AsyncIterable<T>, stopping: AbortSignal): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  const next = () =>
+    abortable(() => iterator.next(), stopping).catch((reason: unknown) => {
+      throw stopping.aborted ? new ConnectError("The server stops. Open the stream again.", Code.Unavailable) : reason;
+    });
+  for (let item = await next(); item.done !== true; item = await next()) {
+    yield item.value;
+  }
+}
+
 /** The unary methods of health. */
 type UnaryHealth = Pick<ServiceImpl<typeof Health>, "check" | "list">;
 
@@ -136,7 +149,11 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
   if (reflection) {
     const reflected = [...services, ...toolServices];
     const details = [file_google_rpc_error_details, file_petstore_v1_error_reason];
-    const implementation = reflectionService(reflected, details);
+    const reflect = reflectionService(reflected, details);
+    const implementation: ServiceImpl<typeof ServerReflection> = {
+      serverReflectionInfo: (requests, context) =>
+        reflect.serverReflectionInfo(untilStopped(requests, stopping), context),
+    };
     router.service(ServerReflection, implementation);
     // The two versions differ in nothing but their names.
     router.service(ServerReflectionAlpha, implementation as unknown as ServiceImpl<typeof ServerReflectionAlpha>);

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type Client, Metadata } from "@grpc/grpc-js";
+import { type Client, Metadata, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   HealthCheckRequestSchema,
@@ -11,6 +12,7 @@ import {
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ListInventoryRequestSchema, ListInventoryResponseSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { codec, createGrpcClient, openChannel } from "../support/clients/grpc.ts";
@@ -33,7 +35,7 @@ import {
   type TestServer,
   TestStore,
 } from "../support/server.ts";
-import { filesOf, reflect, reflectionVersions } from "./reflection.ts";
+import { filesOf, openReflection, reflect, reflectionVersions } from "./reflection.ts";
 
 const page = "https://app.example";
 
@@ -462,6 +464,23 @@ describe("TLS", () => {
 });
 
 describe.skipIf(isSeveral)("SIGTERM", () => {
+  it.each(reflectionVersions)("ends a stream of reflection %s on which nothing is asked", async (version) => {
+    const ending = await startServer();
+    const channel = openChannel(ending);
+    const stream = openReflection(channel, version);
+    const failed = once(stream, "error");
+    const request = create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } });
+    stream.write(request);
+    await once(stream, "data");
+
+    const ended = ending.end();
+    expect(await failed).toMatchObject([
+      { code: status.UNAVAILABLE, details: expect.stringContaining("server stops") },
+    ]);
+    expect(await ended).toBe(0);
+    channel.close();
+  });
+
   it("turns readiness off, lets running calls finish, and exits with 0", async () => {
     const ending = await startServer();
     const { key: secret } = await ending.store.mintKey();

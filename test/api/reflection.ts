@@ -1,4 +1,4 @@
-import { create, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@grpc/grpc-js";
 import {
@@ -13,6 +13,15 @@ export const reflectionVersions = ["v1", "v1alpha"] as const;
 
 type Question = MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"];
 
+/** Opens a stream of the reflection service. */
+export function openReflection(channel: Client, version: (typeof reflectionVersions)[number]) {
+  return channel.makeBidiStreamRequest<MessageShape<typeof ServerReflectionRequestSchema>, ServerReflectionResponse>(
+    `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+    codec(ServerReflectionRequestSchema).write as never,
+    codec(ServerReflectionResponseSchema).read as never,
+  );
+}
+
 /** Asks the reflection service, all on one stream. Rejects with the stream's error. */
 export function reflect(
   channel: Client,
@@ -21,16 +30,12 @@ export function reflect(
 ): Promise<ServerReflectionResponse["messageResponse"][]> {
   return new Promise((resolve, reject) => {
     const answers: ServerReflectionResponse["messageResponse"][] = [];
-    const stream = channel.makeBidiStreamRequest(
-      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
-      codec(ServerReflectionRequestSchema).write,
-      codec(ServerReflectionResponseSchema).read,
-    );
+    const stream = openReflection(channel, version);
     stream.on("data", (answer: ServerReflectionResponse) => answers.push(answer.messageResponse));
     stream.on("error", reject);
     stream.on("end", () => resolve(answers));
     for (const messageRequest of questions) {
-      stream.write(create(ServerReflectionRequestSchema, { messageRequest }) as never);
+      stream.write(create(ServerReflectionRequestSchema, { messageRequest }));
     }
     stream.end();
   });
