@@ -32,7 +32,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
       const hops = forwardedFor.split(",").map((hop) => hop.trim());
       let client = peer;
       while (hops.length > 0 && isTrusted(client)) {
-        const hop = hops.pop() as string;
+        const hop = withoutPort(hops.pop() as string);
         if (parseAddress(hop) === undefined) {
           break;
         }
@@ -61,6 +61,14 @@ function parseNetwork(text: string): Network {
   }
   const address = ipaddr.parse(text);
   return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** An address with a port, as some proxies write it: `192.0.2.1:5555`, `[2001:db8::1]:443`; or in brackets alone. */
+const addressWithPort = /^(?:([\d.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/;
+
+function withoutPort(hop: string): string {
+  const [, ipv4, ipv6] = addressWithPort.exec(hop) ?? [];
+  return ipv4 ?? ipv6 ?? hop;
 }
 
 /** Parses an address. An IPv4-mapped IPv6 address becomes IPv4. Returns undefined if the text is no address. */

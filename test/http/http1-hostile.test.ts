@@ -42,6 +42,14 @@ it("a client that sends requests, and reads no answers, has few of them answered
   await until(async () => answered === 1_000, 5_000);
 });
 
+it("a request whose body is broken from its first bytes is not begun, and the one before it is answered", async () => {
+  const { socket, received, closed } = await open();
+  socket.write(`${request}POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`);
+  await closed;
+  expect(received().match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
+  expect(answered).toBe(1);
+});
+
 it("empty lines before a request are dropped as they come", async () => {
   const { socket } = await open();
   socket.write("\r\n".repeat(8_000_000));
