@@ -97,9 +97,9 @@ interface News extends Position {
  * from the history, and the rows are out of date, because `status` and `held` may have changed.
  *
  * A connection that only reads meets the commits of its own store's writer all the time. So it may trust the stored
- * counters: as long as they tell that no import has written, `status` holds. `held` then may not. A commit of another
- * program counts nothing, and may hide among counted ones: whoever trusts the counters has to hear of it in another
- * way.
+ * counters: as long as they tell of no import, `status` is right, though `held` may not be. A commit of another program
+ * changes no counter, and may come between counted ones. A caller that trusts the counters must hear of such commits in
+ * another way.
  */
 export class StockCache {
   readonly #connection: Connection;

@@ -333,8 +333,8 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Whoever asks for the tokens again and again hears of all commits by others. Meanwhile the reader may trust the
-   * stored counters. It also reads the changes since the last time, so that none of its reads has to read very many.
+   * A caller that polls the tokens hears of every commit by others. Between two polls the reader may trust the stored
+   * counters. It also reads the changes since the last poll, so that none of its reads has to read very many.
    */
   #refreshReader(tokens: ChangeTokens): void {
     const cache = stockCacheOf(this.#reader);
