@@ -75,7 +75,7 @@ export function addCounter<Name extends string>(metrics: Metrics, instrument: In
   });
 }
 
-/** Adds a metric that goes up and down. */
+/** Adds a metric that goes up and down. Without readings it has no series. */
 export function addGauge<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
   const { name, help, labelNames, read } = instrument;
   metrics.add((registry, { Gauge }) => {
@@ -87,6 +87,8 @@ export function addGauge<Name extends string>(metrics: Metrics, instrument: Inst
       async collect() {
         const readings = await read();
         gauge.reset();
+        // A reset leaves a gauge without labels at 0, which would be a reading.
+        gauge.remove({});
         for (const { labels, value } of readings) {
           gauge.set({ ...labels }, value);
         }

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { lineOfServer, type ServerStatus, type StoreStatus, type StreamsStatus } from "../domain/server-status.ts";
 import type { StoreMaintenance } from "../domain/store.ts";
-import { settlesWithin } from "../scheduling/timing.ts";
 import type { CallMetrics, CallRate } from "./call-metrics.ts";
 import type { StreamCounts, WebhookGauges } from "./delivery-metrics.ts";
 import type { LimitMetrics, SharedLimitMetrics } from "./limit-metrics.ts";
@@ -15,12 +14,6 @@ export const storeAwayText = "the store does not answer";
 
 /** The text at `/readyz` while requests are refused because nobody can count them. */
 export const limitsAwayText = "limits cannot be counted";
-
-/**
- * How long the store may be silent until the status says so, in milliseconds. `petstore status` gives up after 5 s, and
- * the question whether the server is ready has taken part of that.
- */
-const patienceMs = 2_000;
 
 /** The parts of a status. */
 export interface StatusOptions {
@@ -48,9 +41,9 @@ export async function readStatus(options: StatusOptions): Promise<ServerStatus> 
   const { streams, webhooks } = options;
   const shared = options.sharedLimits.status;
   const [byPlan, files, servers] = await Promise.all([
-    whilePatient(() => store.countKeys(nowMs)),
-    whilePatient(() => readFiles(store.maintenance)),
-    whilePatient(async () => store.listServers?.()),
+    whileReachable(() => store.countKeys(nowMs)),
+    whileReachable(() => readFiles(store.maintenance)),
+    whileReachable(async () => store.listServers?.()),
   ]);
   const doesAnswer = readiness !== storeAwayText && byPlan !== undefined && files !== undefined;
   return {
@@ -67,12 +60,6 @@ export async function readStatus(options: StatusOptions): Promise<ServerStatus> 
     keys: { byPlan: byPlan ?? {} },
     logLevel: logger.level,
   };
-}
-
-/** What the store answers; undefined when it is `UNAVAILABLE`, or silent for too long. */
-async function whilePatient<T>(read: () => Promise<T>): Promise<T | undefined> {
-  const answer = whileReachable(read);
-  return (await settlesWithin(patienceMs, answer)) ? answer : undefined;
 }
 
 function statusOfStreams({ open, most, keysAtMost, refused }: StreamCounts): StreamsStatus {

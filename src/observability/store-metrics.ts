@@ -1,5 +1,6 @@
 import { isUnavailable } from "../domain/errors.ts";
 import type { BackupRecord, CommittedGroup, Store } from "../domain/store.ts";
+import { settlesWithin } from "../scheduling/timing.ts";
 import { addGauge, addHistogram, Buckets, type Instrument, type Metrics } from "./instruments.ts";
 
 /** In writes: from a single one to a full queue of updates. */
@@ -72,21 +73,26 @@ export function addStoreMetrics(metrics: Metrics, store: WatchedStore, clock: ()
 }
 
 /**
- * Adds a gauge that asks the store. While the store does not answer, the gauge has no series, and does not fail the
- * scrape: the other metrics are needed most then.
+ * Adds a gauge that asks the store. While the store does not answer, the gauge has no series, and neither fails
+ * nor delays the scrape: the other metrics are needed most then.
  */
 function addStoreGauge<Name extends string>(metrics: Metrics, instrument: Instrument<Name>): void {
   addGauge(metrics, { ...instrument, read: async () => (await whileReachable(() => instrument.read())) ?? [] });
 }
 
-/** What the store answers; undefined when it is `UNAVAILABLE`. */
+/**
+ * How long the store may be silent, in milliseconds. `petstore status` gives up after 5 s, and the question whether the
+ * server is ready has taken part of that. Prometheus gives a scrape 10 s.
+ */
+const patienceMs = 2_000;
+
+/** What the store answers; undefined when it is `UNAVAILABLE`, or silent for 2 s. */
 export async function whileReachable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
+  const answer = Promise.try(read).catch((error: unknown) => {
     if (isUnavailable(error)) {
       return undefined;
     }
     throw error;
-  }
+  });
+  return (await settlesWithin(patienceMs, answer)) ? answer : undefined;
 }
