@@ -1,7 +1,7 @@
 import { clearField, create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { JsonFault, parseJson } from "../exact-json/parse.ts";
-import type { Answer, Exchange } from "../http/exchange.ts";
+import { type Answer, type Exchange, isStream } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../rpc/call.ts";
@@ -86,7 +86,9 @@ export class RestCall implements ProtocolCall {
     const { message } = response;
     writeHeaders(exchange, binding, response, header);
     const body =
-      message instanceof PreparedMessage ? await preparedBody(binding, message) : binding.writeResponse(message);
+      message instanceof PreparedMessage
+        ? recordFailure(await preparedBody(binding, message), exchange, this.#options.toError)
+        : binding.writeResponse(message);
     const isRead = exchange.method === "GET" || exchange.method === "HEAD";
     const mayBeCoded = typeof body !== "string" || body.length > shortLength;
     const answer = { status: binding.status, header, body };
@@ -196,6 +198,24 @@ async function preparedBody(
     return restBody;
   }
   return parts === undefined ? writeResponse(await whole()) : inUtf8(joinJson(writeParts(parts(), writeResponse)));
+}
+
+/** Records why the rest of a body cannot be read. The client sees only that the answer breaks off. */
+function recordFailure(body: NonNullable<Answer["body"]>, exchange: Exchange, toError: ToError): typeof body {
+  return isStream(body) ? recording(body, exchange, toError) : body;
+}
+
+async function* recording(
+  body: AsyncIterable<Uint8Array>,
+  exchange: Exchange,
+  toError: ToError,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (reason) {
+    exchange.record.isBrokenOff = !exchange.isAbandoned;
+    throw toError(reason, exchange);
+  }
 }
 
 async function* inUtf8(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

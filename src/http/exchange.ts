@@ -90,6 +90,8 @@ export class CallRecord {
   status = 0;
   /** Whether the whole answer has been given to the connection. */
   isWhole = false;
+  /** Whether the answer broke off because the rest of it could not be read. Then `code` tells why. */
+  isBrokenOff = false;
   /** Whether its deadline passed while the body was still arriving. */
   isBodyLate = false;
   /** The size of the request body as it arrived, in bytes. */

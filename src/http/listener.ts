@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { settlesWithin } from "../scheduling/timing.ts";
 import { TurnBatcher } from "../scheduling/turn-batcher.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
-import { Http1Connection, type Http1Options, type ParseFault } from "./http1/connection.ts";
+import { Http1Connection, type Http1Options } from "./http1/connection.ts";
 import { type ConnectionHandlers, Http2Connection } from "./http2/connection.ts";
 import { Http2Exchange } from "./http2/exchange.ts";
 
@@ -21,8 +21,8 @@ export interface ListenerOptions extends ExchangeOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Answers a request. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers a fault of an HTTP/1.1 connection on the bare socket, and closes the socket. */
-  readonly handleFault: (fault: ParseFault, socket: Socket) => void;
+  /** Answers a fault of an HTTP/1.1 connection. */
+  readonly handleFault: Http1Options["handleFault"];
   /** Is called when a connection cannot be accepted, such as for lack of file descriptors. */
   readonly reportAcceptError: (reason: Error) => void;
   /** Is called with the address of a peer whose connection is ended because it begins too many calls at once. */
@@ -69,14 +69,16 @@ const keepAliveMs = 60_000;
  * Creates the server. Over TLS it offers both versions of HTTP by ALPN. `allowHalfOpen` lets it answer a client that
  * ends its side within a request.
  */
-function createSocketServer({ tls }: ListenerOptions): Server {
+function createSocketServer({ tls, requestTimeoutMs }: ListenerOptions): Server {
   const settings = { noDelay: true, allowHalfOpen: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
   return tls === undefined
     ? createServer(settings)
-    : createTlsServer({ ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"] }).on(
-        "tlsClientError",
-        (_error, socket) => socket.destroy(),
-      );
+    : createTlsServer({
+        ...settings,
+        ...tls,
+        handshakeTimeout: requestTimeoutMs,
+        ALPNProtocols: ["h2", "http/1.1"],
+      }).on("tlsClientError", (_error, socket) => socket.destroy());
 }
 
 /** A connection whose protocol is known. */

@@ -62,7 +62,7 @@ const failures = new Set([
 
 /** The outcome of a call whose duration has been recorded. */
 export function outcomeOf(record: CallRecord): Outcome {
-  const code = record.isWhole ? record.code : "INCOMPLETE";
+  const code = record.isWhole || record.isBrokenOff ? record.code : "INCOMPLETE";
   const isExpected = record.isStopped || (code === "DEADLINE_EXCEEDED" && isClientsDeadline(record));
   const isFailure = failures.has(code) && !isExpected;
   return { code, isFailure };

@@ -68,7 +68,7 @@ export async function openApiPort(
     ...config,
     ...heads,
     handle: traced(tracing, router),
-    handleFault: (fault, socket) => respondToFault(fault, socket, { limiter, observer }),
+    handleFault: (fault, socket, broken) => respondToFault(fault, socket, { broken, limiter, observer }),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),

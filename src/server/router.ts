@@ -170,25 +170,27 @@ function refusalAnswer(reason: unknown): RefusalResponse {
 
 /** What counts and records refused requests. */
 interface FaultOptions {
+  /** The request that the fault is in, if its head was complete. */
+  readonly broken: Exchange | undefined;
   readonly limiter: RateLimiter;
   readonly observer: CallObserver;
 }
 
 /**
  * Answers bytes that are no request of HTTP/1.1, on the bare socket, and closes the socket: no handler sees them. They
- * count as a request of the client's address.
+ * count as a request of the client's address. A request whose head was complete keeps its id.
  */
-export function respondToFault(fault: ParseFault, socket: Socket, { limiter, observer }: FaultOptions): void {
+export function respondToFault(fault: ParseFault, socket: Socket, { broken, limiter, observer }: FaultOptions): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const clientAddress = socket.remoteAddress ?? "";
+  const clientAddress = broken?.clientAddress ?? socket.remoteAddress ?? "";
   void countAddress(limiter, clientAddress).then((decision) => {
     const isCounted = !(decision instanceof DomainError);
     const refusal = isCounted ? limitError(decision) : decision;
     const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(fault));
-    const requestId = makeRequestId();
+    const requestId = broken?.requestId ?? makeRequestId();
     if (isCounted) {
       appendLimits(header, decision);
     }

@@ -1,10 +1,10 @@
 import { create, type DescField, isFieldSet } from "@bufbuild/protobuf";
-import { createMethodImplSpec } from "@connectrpc/connect";
+import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
-import { type FakeRequest, options, send, unary } from "./fixture.ts";
+import { createExchange, type FakeRequest, options, readBody, send, unary } from "./fixture.ts";
 import {
   ShapeService,
   type TagShapeRequest,
@@ -99,6 +99,20 @@ describe("a field of an answer that a header carries", () => {
     });
     expect([header.get("x-note"), text]).toEqual(["ready", "[]"]);
   });
+});
+
+it("a body whose rest cannot be read breaks off, and the record tells so", async () => {
+  async function* restBody() {
+    yield new TextEncoder().encode("[1,");
+    throw new Error("the disk is broken");
+  }
+  const prepared = new PreparedMessage({ restBody: restBody(), whole: async () => create(TagShapeResponseSchema) });
+  const spec = createMethodImplSpec(tagShape, (() => prepared) as never);
+  const endpoint = createEndpoint(spec, { callInterceptors: [], messageInterceptors: [] });
+  const exchange = createExchange({ target: "/v1/shapes/7/tag" });
+  const answer = await createGateway({ ...withHeaders, endpoints: [endpoint] })(exchange);
+  expect(await readBody(answer)).toEqual({ text: "[1,", failure: ConnectError.from(new Error("the disk is broken")) });
+  expect(exchange.record.isBrokenOff).toBe(true);
 });
 
 describe("a gateway does not start where a header carries", () => {

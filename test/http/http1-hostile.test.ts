@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createClientAddress } from "../../src/http/client-address.ts";
 import type { Exchange } from "../../src/http/exchange.ts";
 import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
@@ -48,6 +49,30 @@ it("a request whose body is broken from its first bytes is not begun, and the on
   await closed;
   expect(received().match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
   expect(answered).toBe(1);
+});
+
+it("a request whose body is broken keeps its id and its address", async () => {
+  const broken: (readonly [id: string, address: string])[] = [];
+  const faulty = await listenWith({
+    handle: async () => {},
+    handleFault(_fault, socket, exchange) {
+      broken.push([exchange?.requestId ?? "", exchange?.clientAddress ?? ""]);
+      socket.end();
+    },
+    clientAddress: createClientAddress(["127.0.0.1"]),
+  });
+  for (const bytes of [
+    "POST / HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Forwarded-For: 192.0.2.7\r\nTransfer-Encoding: chunked\r\n\r\nZZ",
+    "no request\r\n\r\n",
+  ]) {
+    const { socket, closed } = await openTo(faulty);
+    socket.write(`${bytes}\r\n`);
+    await closed;
+  }
+  expect(broken).toEqual([
+    ["mine", "192.0.2.7"],
+    ["", ""],
+  ]);
 });
 
 it("empty lines before a request are dropped as they come", async () => {

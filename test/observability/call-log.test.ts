@@ -21,6 +21,8 @@ describe("a call", () => {
     ["that succeeds", {}, debug],
     ["that the caller has got wrong", { code: "PET_NOT_FOUND" }, debug],
     ["whose client has gone away", { isWhole: false }, debug],
+    ["whose client has gone away, though it failed", { code: "INTERNAL", isWhole: false }, debug],
+    ["whose answer broke off", { code: "INTERNAL", isWhole: false, isBrokenOff: true }, warn],
     ["of just a second", { durationMs: 1_000 }, debug],
     ["of more than a second", { durationMs: 1_001 }, info],
     ["that the service has failed", { code: "INTERNAL" }, warn],

@@ -45,8 +45,11 @@ export interface Http1Options extends ExchangeOptions {
    * that were held back have begun.
    */
   readonly onRequestEnded: () => void;
-  /** Answers a fault on the bare socket, and closes the socket. The connection owes no other answer then. */
-  readonly handleFault: (fault: ParseFault, socket: Socket) => void;
+  /**
+   * Answers a fault on the bare socket, and closes the socket. The connection owes no other answer then. `broken` is the
+   * request that the fault is in, if its head was complete.
+   */
+  readonly handleFault: (fault: ParseFault, socket: Socket, broken: Exchange | undefined) => void;
 }
 
 /**
@@ -76,6 +79,8 @@ export class Http1Connection {
   #isReadEnded = false;
   /** Why nothing more is read. It is answered behind the owed answers. */
   #fault: ParseFault | undefined;
+  /** The request that the fault is in, if its head was complete. */
+  #broken: Http1Exchange | undefined;
   /** Whether the client has ended its side of the connection. */
   #isClientEnded = false;
   #isEnding = false;
@@ -404,6 +409,7 @@ export class Http1Connection {
       return;
     }
     this.#fault = fault;
+    this.#broken = broken;
     if (broken !== undefined) {
       // The broken request is the last one.
       this.#giveUp(this.#owed.length - 1);
@@ -417,7 +423,7 @@ export class Http1Connection {
   #answerFault(fault: ParseFault): void {
     this.#tellDrained();
     this.output.flushAll();
-    void this.drained().then(() => this.#options.handleFault(fault, this.#socket));
+    void this.drained().then(() => this.#options.handleFault(fault, this.#socket, this.#broken));
   }
 
   /** Is called once a second. */

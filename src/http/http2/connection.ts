@@ -84,13 +84,18 @@ export class Http2Connection {
   #receiveWindow = receiveWindow;
   /** How many seconds ago the streams were last checked for progress. */
   #seconds = 0;
+  readonly #headTimeoutSeconds: number;
+  /** For how many seconds the head that is incomplete has been so; it is the one after `#headCount` others. */
+  #headSeconds = 0;
+  #headCount = 0;
   #isClosing = false;
   #isEnded = false;
   /** Ends a connection whose client does not complete its preface: the fixed bytes and SETTINGS. */
   readonly #prefaceTimer: NodeJS.Timeout;
 
-  /** The client has `prefaceTimeoutMs` to send the preface and its settings. */
-  constructor(socket: Socket, handlers: ConnectionHandlers, prefaceTimeoutMs: number) {
+  /** The client has `headTimeoutMs` to send the preface and its settings, and the same for each head of a request. */
+  constructor(socket: Socket, handlers: ConnectionHandlers, headTimeoutMs: number) {
+    this.#headTimeoutSeconds = headTimeoutMs / 1_000;
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
     this.#socket = socket;
@@ -100,7 +105,7 @@ export class Http2Connection {
     socket.on("close", () => this.#abandon());
     socket.on("drain", () => this.#sendWaiting());
     socket.setTimeout(idleMs, () => this.#onSilence());
-    this.#prefaceTimer = setTimeout(() => this.end(), prefaceTimeoutMs);
+    this.#prefaceTimer = setTimeout(() => this.end(), headTimeoutMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }
@@ -129,8 +134,12 @@ export class Http2Connection {
     this.#socket.once("close", () => clearTimeout(timer));
   }
 
-  /** Is called once a second. Every `stalledSeconds` it resets the streams whose answers make no progress. */
+  /**
+   * Is called once a second. Ends the connection of a head that takes too long. Every `stalledSeconds` it resets the
+   * streams whose answers make no progress.
+   */
   tick(): void {
+    this.#checkHead();
     this.#seconds += 1;
     if (this.#seconds < stalledSeconds) {
       return;
@@ -138,6 +147,15 @@ export class Http2Connection {
     this.#seconds = 0;
     for (const stream of this.#streams.all()) {
       stream.resetIfStalled();
+    }
+  }
+
+  #checkHead(): void {
+    const { isWithinHead, headCount } = this.#parser;
+    this.#headSeconds = isWithinHead && headCount === this.#headCount ? this.#headSeconds + 1 : 0;
+    this.#headCount = headCount;
+    if (this.#headSeconds > this.#headTimeoutSeconds) {
+      this.end(ErrorCode.enhanceYourCalm, "the headers take too long");
     }
   }
 

@@ -39,6 +39,7 @@ export class FrameParser {
   #hasSettings = false;
   #isStopped = false;
   #block: OpenBlock | undefined;
+  #headCount = 0;
 
   constructor(listener: FrameListener) {
     this.#listener = listener;
@@ -65,6 +66,16 @@ export class FrameParser {
       at = end;
     }
     this.#rest = at < all.length ? withoutRest(all.subarray(at)) : undefined;
+  }
+
+  /** Whether a head has begun to arrive, and is not complete. */
+  get isWithinHead(): boolean {
+    return this.#block !== undefined || this.#rest?.[3] === FrameType.headers;
+  }
+
+  /** How many heads have arrived. */
+  get headCount(): number {
+    return this.#headCount;
   }
 
   /** Ignores all further frames, even those in bytes that have been received. */
@@ -112,6 +123,7 @@ export class FrameParser {
       this.#block = { stream, isLast, bytes: new ByteCollector(), continuations: 0 };
       this.#block.bytes.add(fragment);
     } else {
+      this.#headCount += 1;
       this.#listener.onHeaders(stream, isLast, fragment);
     }
   }
@@ -128,6 +140,7 @@ export class FrameParser {
     }
     if ((flags & Flag.endHeaders) !== 0) {
       this.#block = undefined;
+      this.#headCount += 1;
       this.#listener.onHeaders(stream, block.isLast, block.bytes.take());
     }
   }

@@ -57,7 +57,7 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
       : scheme !== undefined && isPath(path, method);
   const isSameHost = host === undefined || authority === undefined || isSameAuthority(host, authority, scheme);
   const isValidLength = contentLength === undefined || /^\d{1,15}$/.test(contentLength);
-  if (method === undefined || method === "" || !isValidTarget || !isSameHost || !isValidLength) {
+  if (method === undefined || !token.test(method) || !isValidTarget || !isSameHost || !isValidLength) {
     return undefined;
   }
   return {
@@ -74,8 +74,14 @@ function isTooLarge(listBytes: number, count: number): boolean {
   return listBytes > maxHeaderListBytes || listBytes - count * fieldOverhead > maxHeaderBytes;
 }
 
+/** A path as HTTP/1.1 takes it: without spaces. */
+const pathForm = /^\/[\x21-\x7e\x80-\xff]*$/;
+
+/** Source: RFC 9110, 5.6.2 */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
 function isPath(path: string | undefined, method: string | undefined): boolean {
-  return path !== undefined && (path.startsWith("/") || (path === "*" && method === "OPTIONS"));
+  return path !== undefined && (pathForm.test(path) || (path === "*" && method === "OPTIONS"));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { on, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Writable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Http2Connection } from "../../../src/http/http2/connection.ts";
 import { FrameOutput } from "../../../src/http/http2/frame-output.ts";
@@ -8,6 +9,7 @@ import { ErrorCode, FrameType } from "../../../src/http/http2/frames.ts";
 import type { Http2Stream } from "../../../src/http/http2/stream.ts";
 import { endHeaders, frame, headerBlock, openingWith, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
+import { serve } from "./served.ts";
 
 let server: Server;
 /** The server's side of the connection. */
@@ -226,5 +228,46 @@ describe("an answer with a trailer that HTTP does not allow", () => {
     expect(() => first.respond(500, [], true)).toThrow("already");
     client.write(widened(1_000_000));
     await areRead(client);
+  });
+});
+
+describe("a head that does not end", () => {
+  const block = headerBlock(head);
+  /** The first bytes of a head of 16 KB, and a head without its last frame. */
+  const beginnings: [what: string, bytes: Buffer][] = [
+    ["within a frame", frame("headers", { stream: 1, payload: Buffer.alloc(16_384) }).subarray(0, 20)],
+    ["between two frames", frame("headers", { stream: 1, payload: block })],
+  ];
+
+  it.each(beginnings)("ends its connection after the time for a head: %s", async (_what, bytes) => {
+    const { connections, port } = await serve(undefined, 3_000);
+    const client = connect(port, "127.0.0.1").on("error", () => {});
+    onTestFinished(() => void client.destroy());
+    const closed = once(client, "close");
+    client.write(openingWith(bytes));
+    await once(client, "data");
+    await setTimeout(100);
+    const [connection] = connections as [Http2Connection];
+    for (let second = 0; second < 3; second += 1) {
+      connection.tick();
+    }
+    expect(client.closed).toBe(false);
+    connection.tick();
+    await closed;
+  });
+
+  it("is another one when one has ended", async () => {
+    const { connections, port } = await serve(undefined, 3_000);
+    const client = connect(port, "127.0.0.1").on("error", () => {});
+    onTestFinished(() => void client.destroy());
+    client.write(openingWith(frame("headers", { stream: 1, payload: block })));
+    await once(client, "data");
+    for (let stream = 3; stream < 15; stream += 2) {
+      client.write(frame("continuation", { stream: stream - 2, flags: endHeaders, payload: Buffer.alloc(0) }));
+      client.write(frame("headers", { stream, payload: block }));
+      await setTimeout(20);
+      connections[0]?.tick();
+    }
+    expect(client.closed).toBe(false);
   });
 });

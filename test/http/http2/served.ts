@@ -21,7 +21,7 @@ export interface Served {
 /** Serves until the test has finished. `onStream` answers, or does nothing; if it rejects, the test fails. */
 export async function serve(
   onStream: (stream: Http2Stream) => unknown = () => {},
-  prefaceTimeoutMs = 5_000,
+  headTimeoutMs = 5_000,
 ): Promise<Served> {
   const connections: Http2Connection[] = [];
   const sockets: Socket[] = [];
@@ -41,7 +41,7 @@ export async function serve(
     // A client may break off.
     socket.on("error", () => {});
     sockets.push(socket);
-    connections.push(new Http2Connection(socket, handlers, prefaceTimeoutMs));
+    connections.push(new Http2Connection(socket, handlers, headTimeoutMs));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(async () => {
