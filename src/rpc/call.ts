@@ -19,8 +19,9 @@ import { createLinkedAbortController } from "@connectrpc/connect/protocol";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { abortable } from "../scheduling/timing.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { MessageGroup, PreparedMessage } from "./prepared-message.ts";
+import { type MessageGroup, PreparedMessage } from "./prepared-message.ts";
 
 type AnyMessage = MessageShape<DescMessage>;
 
@@ -86,13 +87,16 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
   try {
     const response = await endpoint.handle(call);
     header = response.header;
-    if (response.stream) {
-      exchange.record.isStream = true;
-    } else {
+    exchange.record.isStream = response.stream;
+    // The answer gets a new list, because an interceptor may give the same headers to several calls.
+    const answering = () => protocol.answer(response, HeaderList.of(header, call.answerHeader));
+    // The rest of a list is read only now, and the deadline counts for that, too.
+    const isList = !response.stream && response.message instanceof PreparedMessage;
+    const answer = await (isList ? abortable(answering, call.deadline?.signal) : answering());
+    if (!response.stream) {
       call.deadline?.end();
     }
-    // The answer gets a new list, because an interceptor may give the same headers to several calls.
-    return await protocol.answer(response, HeaderList.of(header, call.answerHeader));
+    return answer;
   } catch (reason) {
     call.deadline?.end();
     const error = toError(reason, exchange);
@@ -187,7 +191,7 @@ export class Call implements HandlerContext {
    */
   get timeoutMs(): () => number | undefined {
     const { deadline } = this;
-    return deadline === undefined ? hasNoTimeout : () => deadline.atMs - Date.now();
+    return deadline === undefined ? hasNoTimeout : () => Math.ceil(deadline.atMs - performance.now());
   }
 
   /**
@@ -237,7 +241,7 @@ class CallSignals {
 
 /** The deadline of a call, with its timer. */
 interface Deadline {
-  /** In milliseconds since the Unix epoch. */
+  /** By `performance.now()`, which no change of the system's clock moves. */
   readonly atMs: number;
   /** Aborts at the deadline. */
   readonly signal: AbortSignal;
@@ -254,7 +258,7 @@ function startDeadline(timeoutMs: number): Deadline {
     pass();
   }
   const { signal } = controller;
-  return { atMs: Date.now() + Math.trunc(timeoutMs), signal, end: () => clearTimeout(timer) };
+  return { atMs: performance.now() + timeoutMs, signal, end: () => clearTimeout(timer) };
 }
 
 /** Connect's own error would not tell the caller what to do next. */

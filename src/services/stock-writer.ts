@@ -25,7 +25,7 @@ export interface StockWriterOptions {
  */
 export function createStockWriter({ clock, callerKey, idempotencyKey, onUncertain }: StockWriterOptions): StockWriter {
   return async (call, write) => {
-    const leftMs = call.deadline && call.deadline.atMs - Date.now();
+    const leftMs = call.deadline && call.deadline.atMs - performance.now();
     // The caller gets `DEADLINE_EXCEEDED`, which promises that nothing has changed.
     if (leftMs !== undefined && leftMs <= 0) {
       throw deadlineExceeded();

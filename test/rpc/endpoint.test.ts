@@ -2,8 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import { create, createRegistry, type DescMethodUnary } from "@bufbuild/protobuf";
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { InventoryService, ListInventoryResponseSchema } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import { createEndpoint, createNotFoundEndpoint } from "../../src/rpc/endpoint.ts";
+import { PreparedMessage } from "../../src/rpc/prepared-message.ts";
 import { createRpcHandler } from "../../src/rpc/rpc-handler.ts";
 import type { RpcRequest } from "../../src/rpc/rpc-protocol.ts";
 import { createExchange, readBody } from "../gateway/fixture.ts";
@@ -54,13 +55,13 @@ describe("the deadline of a stream that nobody begins to read", () => {
 describe("the deadline of a call whose implementation takes longer", () => {
   const item = { petId: 7n, quantity: 3n };
 
-  /** Calls a method with a deadline in 50 ms. It answers after 250 ms. */
-  async function call(method: DescMethodUnary) {
+  /** Calls a method with a deadline in 50 ms. It answers after 250 ms, or with a list at once. */
+  async function call(method: DescMethodUnary, list?: PreparedMessage) {
     const interceptors = { callInterceptors: [], messageInterceptors: [] };
     const rpc = createRpcHandler({
       endpoints: [
         createEndpoint(
-          createMethodImplSpec(method, () => setTimeout(250, { item }) as never),
+          createMethodImplSpec(method, () => (list ?? setTimeout(250, { item })) as never),
           interceptors,
         ),
       ],
@@ -80,6 +81,17 @@ describe("the deadline of a call whose implementation takes longer", () => {
 
   it("ends a read", async () => {
     expect((await call(InventoryService.method.getInventory)).text).toContain("deadline_exceeded");
+  });
+
+  it("ends a list whose rest takes longer", async () => {
+    const parts = async function* () {
+      yield create(ListInventoryResponseSchema, { items: [item] });
+      await setTimeout(250);
+      yield create(ListInventoryResponseSchema, { items: [item] });
+    };
+    const whole = () => Promise.reject(new Error("its parts are enough"));
+    const list = new PreparedMessage({ parts, whole });
+    expect((await call(InventoryService.method.listInventory, list)).text).toContain("deadline_exceeded");
   });
 
   it("leaves it to a write when it ends", async () => {
