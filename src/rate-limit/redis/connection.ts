@@ -129,6 +129,8 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
     lazyConnect: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: () => null,
+    // By default, ioredis sends what a lost node has not answered to another one.
+    retryDelayOnFailover: 0,
     // The names of a cluster's nodes are not resolved to addresses, because a certificate contains names.
     dnsLookup: (address, callback) => callback(null, address),
   });
@@ -141,7 +143,10 @@ function createClient(target: ValkeyTarget): Redis | Cluster {
 async function select(client: Redis, db: number): Promise<void> {
   if (db > 0) {
     await client.select(db).catch((reason: Error) => {
-      throw new UnusableValkeyError(`limits cannot use database ${db} of the server: ${reason.message}`);
+      // Any other failure is that of the connection.
+      throw /^(ERR|NOPERM)\b/.test(reason.message)
+        ? new UnusableValkeyError(`limits cannot use database ${db} of the server: ${reason.message}`)
+        : reason;
     });
   }
 }

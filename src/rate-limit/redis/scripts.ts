@@ -128,11 +128,19 @@ local next = string.format('%.0f %.0f', openedAt, counted)
 if next ~= known then redis.call('SET', KEYS[1], next, 'PX', openedAt + length - now) end
 return string.format('%.0f %s', now, known or '')`;
 
-/** The places of a key are a sorted set of stream names. The score is the time at which the place is free again. */
+/**
+ * The places of a key are a sorted set of stream names. The score is the time at which the place is free again. After
+ * Valkey's clock was set back, no place is taken for longer than one that is taken now.
+ */
 const takePlace = `
+local latest = now + ARGV[3]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. latest, '+inf')) do
+  redis.call('ZADD', KEYS[1], latest, name)
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('ZADD', KEYS[1], latest, ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;
 

@@ -55,6 +55,20 @@ describe.runIf(hasRedis)("the places for streams (skipped without redis-server)"
     expect(await take(other, id)).toBeUndefined();
   });
 
+  it("are not taken for longer than a lease, though Valkey's clock was set back", async () => {
+    const [server] = await openLimits(1);
+    const { id } = freshKey(1);
+    const name = `petstore:{${id}}:streams`;
+    const inAnHour = Date.now() + 3_600_000;
+    for (let index = 0; index < most; index += 1) {
+      await redis.client.zadd(name, inAnHour, `gone-${index}`);
+    }
+    expect(await take(server, id)).toBeUndefined();
+    const [, latest] = await redis.client.zrange(name, "-1", "-1", "WITHSCORES");
+    expect(Number(latest)).toBeLessThanOrEqual(Date.now() + longestLeaseMs);
+    expect(await redis.client.pttl(name)).toBeLessThanOrEqual(longestLeaseMs);
+  });
+
   it("of a server that was killed are free within 30 seconds", async () => {
     const [killed, other] = await openLimits(2);
     const { id } = freshKey(1);
