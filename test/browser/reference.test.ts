@@ -156,6 +156,14 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     );
   });
 
+  it("says so when a header cannot be sent", async () => {
+    const { page } = await visit(stage.reader, stage.docs);
+    await useKey(page, key);
+    await operation(page, "updateInventory").getByLabel("If-Match").fill("\u201c17\u201d");
+    await sendButton(page, "updateInventory").click();
+    await expect.poll(() => notice(page, "updateInventory")).toContain("Nothing was sent: a header has a character");
+  });
+
   it("can send again after a script of the page has failed", async () => {
     const { page, complaints } = await visit(stage.reader, stage.docs);
     await useKey(page, key);

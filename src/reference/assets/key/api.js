@@ -99,10 +99,20 @@ async function startRequest({ method, url, headers = [], body }, key, signal) {
   const authorization = key === undefined ? [] : [["Authorization", `Bearer ${key}`]];
   const mediaType = body === undefined ? [] : [["Content-Type", "application/json"]];
   const sent = [...headers, ...mediaType, ...authorization];
+  const request = createRequest(url, { method, headers: sent, body, signal, cache: "no-store", credentials: "omit" });
   try {
-    return await fetch(url, { method, headers: sent, body, signal, cache: "no-store", credentials: "omit" });
+    return await fetch(request);
   } catch {
     throw new NoAnswer(explainSilence(url));
+  }
+}
+
+/** Throws `NoAnswer` for a header with a character that HTTP has not. */
+function createRequest(url, options) {
+  try {
+    return new Request(url, options);
+  } catch {
+    throw new NoAnswer("Nothing was sent: a header has a character that HTTP does not allow, such as a curly quote.");
   }
 }
 
