@@ -1,6 +1,6 @@
 import type { RequestHead } from "../exchange.ts";
-import { headersTooLarge, spacedValue } from "../protocol-error.ts";
-import { isSameAuthority } from "../target.ts";
+import { headersTooLarge, type ProtocolError, spacedValue } from "../protocol-error.ts";
+import { authorityFault, isSameAuthority } from "../target.ts";
 import { type Field, FieldKind, fieldOverhead } from "./field.ts";
 
 /** The largest headers of a request, in bytes: their names and values. Source: docs/contract.md#http */
@@ -17,7 +17,7 @@ export interface Http2Head extends RequestHead {
 
 /**
  * Reads the fields of a request. Returns undefined if the request is malformed. `fault` reports what the answer can
- * name: spaces around a value, and headers that are too large.
+ * name: spaces around a value, a repeated `Host`, and headers that are too large.
  * Source: RFC 9113, sections 8.2 and 8.3.1
  */
 export function readRequestHead(fields: readonly Field[]): Http2Head | undefined {
@@ -25,7 +25,7 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
   /** The value of each field with a kind of its own, by `FieldKind`. */
   const values: (string | undefined)[] = [];
   let isRegular = false;
-  let isSpaced = false;
+  let fault: ProtocolError | undefined;
   let listBytes = 0;
   for (const { name, value, size, kind } of fields) {
     rawHeaders.push(name, value);
@@ -36,11 +36,14 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
     }
     isRegular = !isPseudo;
     if (kind === FieldKind.spaced) {
-      isSpaced = true;
+      fault ??= spacedValue();
     } else if (kind !== FieldKind.regular) {
       const before = values[kind];
       if (before !== undefined && (isPseudo || before !== value)) {
         return undefined;
+      }
+      if (kind === FieldKind.host && before !== undefined) {
+        fault ??= authorityFault(undefined);
       }
       values[kind] = value;
     }
@@ -64,7 +67,7 @@ export function readRequestHead(fields: readonly Field[]): Http2Head | undefined
     method,
     target: path ?? "",
     rawHeaders,
-    fault: isTooLarge(listBytes, fields.length) ? headersTooLarge() : isSpaced ? spacedValue() : undefined,
+    fault: isTooLarge(listBytes, fields.length) ? headersTooLarge() : fault,
     authority,
     contentLength: contentLength === undefined ? undefined : Number(contentLength),
   };

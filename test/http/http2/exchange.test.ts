@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/http/exchange.ts";
 import { HeaderList } from "../../../src/http/header-list.ts";
-import { endStream, frame, requestFrame } from "../../security/http2-frames.ts";
+import { endHeaders, endStream, frame, headerBlock, requestFrame } from "../../security/http2-frames.ts";
 import { until } from "../../support/deadline.ts";
 import { listenWith } from "../listening.ts";
 import { type BareClient, openBare, postFrame, resetFrame, windowFrame } from "./bare-client.ts";
+import { literal } from "./hpack-bytes.ts";
 
 let port: number;
 /** The exchanges that wait for their answers. */
@@ -22,6 +23,15 @@ async function ask(...request: readonly Buffer[]): Promise<[BareClient, Exchange
   await until(async () => waiting.length === 1, 1_000);
   return [client, waiting[0] as Exchange];
 }
+
+it("finds fault with a repeated Host, even of the same value", async () => {
+  const head = { ":method": "GET", ":scheme": "http", ":authority": "x", ":path": "/" };
+  const host = literal("host", "x");
+  const flags = endHeaders | endStream;
+  const payload = Buffer.concat([headerBlock(head), host, host]);
+  const [, exchange] = await ask(frame("headers", { stream: 1, flags, payload }));
+  expect(exchange.fault).toMatchObject({ kind: "malformed" });
+});
 
 describe("an answer that is larger than the client's window", () => {
   const body = Buffer.alloc(200_000, "x");
