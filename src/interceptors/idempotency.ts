@@ -51,11 +51,11 @@ const quoted = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255})"$/;
 
 /** The key that the lines of the header name. Throws `INVALID_REQUEST`. Source: docs/contract.md#idempotency */
 export function parseIdempotencyKey(lines: readonly string[]): string {
-  const [line = ""] = lines;
-  const key = bare.test(line) ? line : quoted.exec(line)?.[1]?.replace(/\\(.)/g, "$1");
-  if (lines.length > 1) {
+  const [line = "", ...others] = lines;
+  if (others.length > 0) {
     throw invalidKey("must be sent once");
   }
+  const key = bare.test(line) ? line : quoted.exec(line)?.[1]?.replace(/\\(.)/g, "$1");
   if (key === undefined) {
     throw invalidKey("must be 1 to 255 visible ASCII characters, bare or in quotes");
   }

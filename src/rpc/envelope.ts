@@ -56,14 +56,11 @@ export function openEnvelope(body: Uint8Array, maxBytes: number) {
   if (length > maxBytes) {
     throw bodyTooLarge(maxBytes);
   }
-  const available = body.length - envelopeHeadBytes;
-  if (length > available) {
+  const rest = body.length - envelopeHeadBytes - length;
+  if (rest < 0 || (rest > 0 && rest < envelopeHeadBytes)) {
     throw incomplete();
   }
-  if (length < available && available - length < envelopeHeadBytes) {
-    throw incomplete();
-  }
-  if (length < available) {
+  if (rest > 0) {
     throw new ProtocolError("cardinality", "The request holds more than one message. Send one message alone.");
   }
   const flags = view.getUint8(0);

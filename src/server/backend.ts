@@ -1,7 +1,6 @@
 import manifest from "../../package.json" with { type: "json" };
 import { maskCredentials } from "../domain/masking.ts";
-import type { KeyFinder, ReportProgress } from "../domain/store.ts";
-import { isPostgresUrl, type Store } from "../domain/store.ts";
+import { isPostgresUrl, type KeyFinder, type ReportProgress, type Store } from "../domain/store.ts";
 import type { RateLimiter } from "../interceptors/limits.ts";
 import type { StreamPlaces } from "../interceptors/streams.ts";
 import { createAnonymousRateLimiter, createKeyRateLimiter } from "../rate-limit/rate-limiters.ts";

@@ -3,7 +3,6 @@ import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { Store } from "../domain/store.ts";
 import { hostOf } from "../http/target.ts";
-
 import type { Observability } from "../observability/observability.ts";
 import { limitsAwayText, type Readiness, storeAwayText } from "../observability/status.ts";
 import type { Backend } from "./backend.ts";

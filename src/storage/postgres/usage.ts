@@ -52,12 +52,10 @@ export async function saveUsage(
   const rows = await connection.query<UsageRow>(`SELECT ${columns} FROM usage WHERE key_id = ANY ($1)`, keyIds);
   const stored = new Map(rows.map((row) => [row.key_id, keyUsageFromRows(row, [])]));
   if (isNew) {
-    const merged = usages.filter(({ keyId }) => knownIds.has(keyId)).map((counted) => mergeInto(stored, counted));
+    const ofKnownKeys = usages.filter(({ keyId }) => knownIds.has(keyId));
+    const merged = ofKnownKeys.map((counted) => mergeInto(stored, counted));
     await writeUsages(connection, merged);
-    await recordDeprecatedCalls(
-      connection,
-      usages.filter(({ keyId }) => knownIds.has(keyId)),
-    );
+    await recordDeprecatedCalls(connection, ofKnownKeys);
   }
   const differing = new Map<string, Usage>();
   for (const { keyId, usage } of usages) {
