@@ -100,5 +100,8 @@ export class HeaderList implements Headers {
 
 type HeadersIterator<T> = ReturnType<Headers["entries"]> extends Iterator<unknown> ? Generator<T, undefined> : never;
 
+/** A token, such as a method or the name of a field. Source: RFC 9110, 5.6.2 */
+export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
 /** A character that a field value must not contain. Source: RFC 9110, section 5.5 */
 export const badValue = /[^\t\x20-\x7e\x80-\xff]/;

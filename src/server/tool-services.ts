@@ -94,15 +94,32 @@ async function* callAtEnd<T>(items: AsyncIterable<T>, ended: () => void): AsyncG
   }
 }
 
-/** Yields what comes. Throws `unavailable` when the server stops, even if nothing comes any more. */
-async function* untilStopped<T>(items: AsyncIterable<T>, stopping: AbortSignal): AsyncGenerator<T> {
+/** Yields what comes. Throws `unavailable` when the server stops, even if nothing comes any more, and records that. */
+async function* untilStopped<T>(
+  items: AsyncIterable<T>,
+  stopping: AbortSignal,
+  record: CallRecord | undefined,
+): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
-  const next = () =>
-    abortable(() => iterator.next(), stopping).catch((reason: unknown) => {
-      throw stopping.aborted ? new ConnectError("The server stops. Open the stream again.", Code.Unavailable) : reason;
-    });
-  for (let item = await next(); item.done !== true; item = await next()) {
-    yield item.value;
+  try {
+    for (;;) {
+      const item = await abortable(() => iterator.next(), stopping);
+      if (item.done === true) {
+        return;
+      }
+      yield item.value;
+    }
+  } catch (reason) {
+    if (!stopping.aborted) {
+      throw reason;
+    }
+    if (record !== undefined) {
+      record.isStopped = true;
+    }
+    throw new ConnectError("The server stops. Open the stream again.", Code.Unavailable);
+  } finally {
+    // It ends once the item that is awaited has come, for which nobody waits.
+    iterator.return?.().catch(() => {});
   }
 }
 
@@ -152,7 +169,7 @@ function createHandlers(options: ConnectServicesOptions): ReadonlyMap<string, Un
     const reflect = reflectionService(reflected, details);
     const implementation: ServiceImpl<typeof ServerReflection> = {
       serverReflectionInfo: (requests, context) =>
-        reflect.serverReflectionInfo(untilStopped(requests, stopping), context),
+        reflect.serverReflectionInfo(untilStopped(requests, stopping, context.values.get(callKey)?.record), context),
     };
     router.service(ServerReflection, implementation);
     // The two versions differ in nothing but their names.

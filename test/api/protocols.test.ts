@@ -478,6 +478,8 @@ describe.skipIf(isSeveral)("SIGTERM", () => {
       { code: status.UNAVAILABLE, details: expect.stringContaining("server stops") },
     ]);
     expect(await ended).toBe(0);
+    // It is no failure of the service.
+    expect(ending.log).not.toContain('"level":40');
     channel.close();
   });
 

@@ -3,7 +3,7 @@ import { nextTick } from "node:process";
 import { TurnBatcher } from "../../scheduling/turn-batcher.ts";
 import { drainBody, type IncomingBody } from "../body.ts";
 import { type Answer, Exchange, type ExchangeOptions, inPieces, isStream } from "../exchange.ts";
-import { badValue } from "../header-list.ts";
+import { badValue, token } from "../header-list.ts";
 import { pieceBytes } from "../socket-output.ts";
 import type { Http1Connection } from "./connection.ts";
 import type { Http1Head } from "./request-head.ts";
@@ -192,8 +192,6 @@ export class Http1Exchange extends Exchange {
 
 /** Batches the answers that are ready at the same time, and writes them before the next turn of the event loop. */
 const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
-
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The header names that have been found valid. Answers use few names. */
 const validNames = new Set<string>();

@@ -1,4 +1,5 @@
 import type { RequestHead } from "../exchange.ts";
+import { token } from "../header-list.ts";
 import { headersTooLarge, type ProtocolError, spacedValue } from "../protocol-error.ts";
 import { authorityFault, isSameAuthority } from "../target.ts";
 import { type Field, FieldKind, fieldOverhead } from "./field.ts";
@@ -79,9 +80,6 @@ function isTooLarge(listBytes: number, count: number): boolean {
 
 /** A path as HTTP/1.1 takes it: without spaces. */
 const pathForm = /^\/[\x21-\x7e\x80-\xff]*$/;
-
-/** Source: RFC 9110, 5.6.2 */
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 function isPath(path: string | undefined, method: string | undefined): boolean {
   return path !== undefined && (pathForm.test(path) || (path === "*" && method === "OPTIONS"));

@@ -138,11 +138,10 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. latest, '+inf')) do
   redis.call('ZADD', KEYS[1], latest, name)
 end
+local isFree = redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[2])
+if isFree then redis.call('ZADD', KEYS[1], latest, ARGV[1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], latest, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1`;
+return isFree and 1 or 0`;
 
 const keepPlaces = `
 for argument = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[argument]) end
