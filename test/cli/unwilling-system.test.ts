@@ -1,27 +1,35 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { createPet } from "../storage/samples.ts";
 import { createFolder } from "../support/folder.ts";
 import { petstore } from "../support/petstore.ts";
 
-/** Creates a folder with a store of some 700 KB, and a backup of it. */
-async function createStore(): Promise<string> {
-  const cwd = createFolder();
-  const store = openSqliteStore(join(cwd, "data/petstore.db"));
-  await store.importAll(
-    {
-      pets: Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) })),
-    },
-    0,
-  );
-  await store.maintenance.backup(join(cwd, "backup.db"));
+/** A folder with a store of some 700 KB, and a backup of it. Each test has a copy. */
+const original = mkdtempSync(join(tmpdir(), "petstore-test-"));
+
+beforeAll(async () => {
+  const store = openSqliteStore(join(original, "data/petstore.db"));
+  const pets = Array.from({ length: 1_000 }, (_, n) => createPet({ id: BigInt(n), name: "x".repeat(600) }));
+  await store.importAll({ pets }, 0);
+  await store.maintenance.backup(join(original, "backup.db"));
   await store.close();
-  return cwd;
-}
+});
+
+afterAll(() => rmSync(original, { recursive: true }));
 
 /** A command that must fail, and its failure. */
 interface Failure {
@@ -41,7 +49,8 @@ type Row = readonly [what: string, args: string, line: string, prepare?: Prepare
 
 /** Expects that a command fails with one line, and leaves no part of a copy behind. */
 async function check({ args, line, prepare, by = [] }: Failure): Promise<void> {
-  const cwd = await createStore();
+  const cwd = createFolder();
+  cpSync(original, cwd, { recursive: true });
   prepare?.(cwd);
   const { code, stdout, stderr } = await petstore(args.split(" "), { cwd, by });
   for (const folder of readdirSync(cwd, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
