@@ -10,9 +10,10 @@ import {
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { AnySchema, hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonNumber, parseInteger } from "../exact-json/number.ts";
-import { parseJson } from "../exact-json/parse.ts";
+import { JsonFault, maxJsonValues, parseJson } from "../exact-json/parse.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import { joinJson, type Parts, type PreparedMessage, writeParts } from "./prepared-message.ts";
@@ -57,13 +58,54 @@ export async function encodePrepared(
 /** The protobuf wire format. Unknown fields are skipped: nothing reads them. */
 export const binaryCodec: Codec = {
   decode(desc, bytes) {
-    return decoding(desc, () => fromBinary(desc, bytes, { readUnknownFields: false }));
+    return decoding(desc, () => {
+      // A value has one byte at least.
+      if (bytes.length > maxValues) {
+        assertFewValues(desc, bytes);
+      }
+      return fromBinary(desc, bytes, { readUnknownFields: false });
+    });
   },
   encode: toBinary,
   /** Concatenated messages are merged. Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins */
   encodeParts: (desc, parts) => collect(writeParts(parts, (part) => toBinary(desc, part))),
   readyBytes: ({ binary }) => binary?.(),
 };
+
+/** How many values a message may hold, as in JSON. Each costs memory and time, and a compressed one next to no bytes. */
+const maxValues = maxJsonValues;
+
+/** Throws if a message holds more than `maxValues`. Each byte of packed numbers counts as one. */
+function assertFewValues(message: DescMessage, bytes: Uint8Array): void {
+  const reader = new BinaryReader(bytes);
+  let count = 0;
+  const countFields = (desc: DescMessage, end: number) => {
+    while (reader.pos < end) {
+      const [number, wireType] = reader.tag();
+      const field = desc.fields.find((each) => each.number === number);
+      count++;
+      if (field === undefined || wireType !== WireType.LengthDelimited) {
+        reader.skip(wireType, number);
+      } else {
+        const length = reader.uint32();
+        if (field.message !== undefined) {
+          countFields(field.message, reader.pos + length);
+        } else {
+          count += isNumeric(field) ? length : 0;
+          reader.pos += length;
+        }
+      }
+      if (count > maxValues) {
+        throw new ProtocolError("malformed", `The request must not hold more than ${maxValues} values.`);
+      }
+    }
+  };
+  countFields(message, bytes.length);
+}
+
+function isNumeric({ scalar }: DescField): boolean {
+  return scalar !== ScalarType.STRING && scalar !== ScalarType.BYTES;
+}
 
 /** ProtoJSON, as `fromProtoJson` reads it. The types in an `Any` are looked up in the registry. */
 export function createJsonCodec(registry: Registry): Codec {
@@ -91,11 +133,12 @@ function decoding<T>(desc: DescMessage, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    // The decoders' messages may quote the input, so they are kept as the cause and not shown.
-    const malformed = new ProtocolError(
-      "malformed",
-      `The request is not a valid ${desc.typeName}. Check its encoding.`,
-    );
+    if (error instanceof ProtocolError) {
+      throw error;
+    }
+    // The messages of other errors may quote the input, so they are kept as the cause and not shown.
+    const fault = error instanceof JsonFault ? error.reason : `is not a valid ${desc.typeName}. Check its encoding`;
+    const malformed = new ProtocolError("malformed", `The request ${fault}.`);
     malformed.cause = error;
     throw malformed;
   }

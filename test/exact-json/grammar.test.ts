@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { JsonNumber } from "../../src/exact-json/number.ts";
-import { maxJsonDepth, parseJson, parseWithSource, scanJson } from "../../src/exact-json/parse.ts";
+import { parseJson, parseWithSource } from "../../src/exact-json/parse.ts";
 
 const encoder = new TextEncoder();
 
-/** As `parseJson`, with the source of every number looked at. */
+/** As `parseJson`, by the parser of V8. */
 function parseAll(text: string): unknown {
   return parseWithSource(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined && String(value) !== source ? new JsonNumber(source) : value,
@@ -20,10 +20,13 @@ const exponent = fc.oneof(fc.constant(""), fc.stringMatching(/^[eE][+-]?[0-9]{1,
 const number = fc
   .tuple(fc.constantFrom("", "-"), digits, fc.oneof(fc.constant(""), fc.stringMatching(/^\.[0-9]{1,20}$/)), exponent)
   .map((parts) => parts.join(""));
-/** Full of what a scan could take for something else. */
+/** Full of what a parser could take for something else. */
 const parts = ['\\"', "[", "{", "]", "}", "1.5", "e", "-0", "9".repeat(20), "\\u0041", "é"];
 const string = fc.array(fc.constantFrom("\\\\", ...parts));
-/** Without a backslash, because V8 may take another name for it: see `parse.test.ts`. */
+/**
+ * Without a backslash: V8 takes a name with an escape for a former name that is the same before escapes are decoded,
+ * such as `quantit\\y` for `quantit\\u0079`. Seen with Node 24.21 and 26.10.
+ */
 const name = fc.array(fc.constantFrom(...parts));
 const blank = fc.constantFrom("", " ", "\n\t", "\r\n ");
 
@@ -47,7 +50,7 @@ const { json } = fc.letrec<{ json: string; member: string }>((tie) => ({
     .map((parts) => parts.join("")),
 }));
 
-it("leads to the same value as when every number is looked at", () => {
+it("is read as V8 reads it", () => {
   fc.assert(
     fc.property(json, (text) => {
       expect(parseJson(encoder.encode(text))).toEqual(parseAll(text));
@@ -56,7 +59,7 @@ it("leads to the same value as when every number is looked at", () => {
   );
 });
 
-it("leads to a refusal of whatever is not JSON", () => {
+it("is refused where V8 refuses it", () => {
   const damaged = fc.tuple(json, fc.nat(), fc.constantFrom("", '"', "[", "}", ",", "-", "0", ".", "e", "\\", "1"));
   fc.assert(
     fc.property(damaged, ([text, at, put]) => {
@@ -73,32 +76,4 @@ it("leads to a refusal of whatever is not JSON", () => {
     }),
     { numRuns: 5_000 },
   );
-});
-
-it.each([
-  ["1", true],
-  ["123456789012345", true],
-  ["-123456789012345", true],
-  ["0", true],
-  ["[0,10,100]", true],
-  ['{"a1.5":"2.5e3"}', true],
-  ["1234567890123456", false],
-  ["-0", false],
-  ["1.5", false],
-  ["1e5", false],
-  ["1E5", false],
-  ["[1,[2,[3.0]]]", false],
-])("tells whether a double gives back all numbers of %s: %s", (text, expected) => {
-  expect(scanJson(text, maxJsonDepth).hasPlainNumbers).toBe(expected);
-});
-
-it.each([
-  ["1", 0],
-  ["[]", 1],
-  ["[[],[[]]]", 3],
-  ['{"a":[{"b":1}]}', 3],
-  ['["[[[[","\\"[["]', 1],
-  ["[".repeat(1_000), maxJsonDepth + 1],
-])("tells how deep %.20s nests: %i", (text, depth) => {
-  expect(scanJson(text, maxJsonDepth).depth).toBe(depth);
 });
