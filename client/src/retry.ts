@@ -2,7 +2,7 @@ import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { isRetriable, nextDelayMs } from "./retry-decision.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry-policy.ts";
 import { setTimeoutOf, timeoutOf } from "./timeout.ts";
-import { systemTiming, type Timing } from "./timing.ts";
+import { elapsedMs, systemTiming, type Timing } from "./timing.ts";
 
 /**
  * Retries a failed unary call where that is safe and the policy allows it. The caller sees the error of the last
@@ -30,8 +30,8 @@ class Retries {
   readonly #request: UnaryRequest;
   readonly #policy: RetryPolicy;
   readonly #timing: Timing;
-  /** When the call must be done by, in Unix milliseconds. */
-  readonly #deadline: number;
+  /** The `elapsedMs` by which the call must be done. */
+  readonly #deadlineMs: number;
   #attempt = 1;
   #totalDelayMs = 0;
 
@@ -39,7 +39,7 @@ class Retries {
     this.#request = request;
     this.#policy = policy;
     this.#timing = timing;
-    this.#deadline = timing.now() + (timeoutOf(request.header) ?? Number.POSITIVE_INFINITY);
+    this.#deadlineMs = elapsedMs(timing) + (timeoutOf(request.header) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Resolves when it is time to retry. Throws the error when there is no retry. */
@@ -51,17 +51,21 @@ class Retries {
     await this.#timing.sleep(delayMs, this.#request.signal);
     this.#attempt++;
     this.#totalDelayMs += delayMs;
-    setTimeoutOf(this.#request.header, this.#deadline - this.#timing.now());
+    setTimeoutOf(this.#request.header, this.#leftMs());
   }
 
   #delayAfter(error: unknown): number | undefined {
     if (this.#request.signal.aborted || !isRetriable(error, this.#request)) {
       return undefined;
     }
-    const now = this.#timing.now();
-    const failed = { error, attempt: this.#attempt, now, random: this.#timing.random() };
+    const failed = { error, attempt: this.#attempt, now: this.#timing.now(), random: this.#timing.random() };
     const delayMs = nextDelayMs(this.#policy, failed) ?? Number.POSITIVE_INFINITY;
-    const isInTime = this.#totalDelayMs + delayMs <= this.#policy.maxTotalDelayMs && now + delayMs < this.#deadline;
+    const isInTime = this.#totalDelayMs + delayMs <= this.#policy.maxTotalDelayMs && delayMs < this.#leftMs();
     return isInTime ? delayMs : undefined;
+  }
+
+  /** What is left of the call's time, in milliseconds. */
+  #leftMs(): number {
+    return this.#deadlineMs - elapsedMs(this.#timing);
   }
 }

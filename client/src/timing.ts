@@ -2,6 +2,8 @@
 export interface Timing {
   /** Unix milliseconds. */
   now(): number;
+  /** Milliseconds since some fixed moment, whatever the clock is set to. Default: `now` */
+  elapsed?(): number;
   /** Resolves after this time, in milliseconds. Rejects with the signal's reason as soon as it aborts. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
   /** From 0 up to, but not including, 1. */
@@ -9,7 +11,17 @@ export interface Timing {
 }
 
 /** The system's clock, timers and randomness. */
-export const systemTiming: Timing = { now: Date.now, sleep, random: Math.random };
+export const systemTiming: Timing = {
+  now: Date.now,
+  elapsed: () => performance.now(),
+  sleep,
+  random: Math.random,
+};
+
+/** How much time has passed, for the difference of two readings: in milliseconds, whatever the clock is set to. */
+export function elapsedMs(timing: Timing): number {
+  return timing.elapsed?.() ?? timing.now();
+}
 
 function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -16,10 +16,14 @@ import { FakeTiming } from "./fake-timing.ts";
 const { Unavailable, Aborted, Canceled, ResourceExhausted, Internal, NotFound, DeadlineExceeded, Unauthenticated } =
   Code;
 
-/** A service that fails as it is told to, one call after the other, and answers from then on. */
-function failing(failures: readonly ConnectError[]) {
+/**
+ * A service that fails as it is told to, one call after the other, and answers from then on. `onCall` is called with
+ * each call.
+ */
+function failing(failures: readonly ConnectError[], onCall = () => {}) {
   const timeouts: (number | undefined)[] = [];
   const fail = (timeoutMs: number | undefined) => {
+    onCall();
     timeouts.push(timeoutMs);
     const next = failures[timeouts.length - 1];
     if (next !== undefined) {
@@ -41,12 +45,14 @@ interface Run {
   readonly failures: readonly ConnectError[];
   readonly policy?: Partial<RetryPolicy>;
   readonly timeoutMs?: number;
+  /** How far the clock is set forward during each attempt, in milliseconds. */
+  readonly clockSetMs?: number;
 }
 
 /** Updates a pet's stock by a client whose sleeps take no time. */
-async function update({ failures, policy = {}, timeoutMs }: Run) {
+async function update({ failures, policy = {}, timeoutMs, clockSetMs = 0 }: Run) {
   const timing = new FakeTiming();
-  const { routes, timeouts } = failing(failures);
+  const { routes, timeouts } = failing(failures, () => timing.setClock(clockSetMs));
   const client = createPetstoreClient({
     baseUrl: "https://in-memory",
     apiKey: "psk_x",
@@ -125,8 +131,12 @@ describe("a call that fails", () => {
     expect(await update(run)).toMatchObject({ delaysMs, code, attempts: delaysMs.length + 1 });
   });
 
-  it("tells the service what is left of its time", async () => {
-    const { timeouts } = await update({ failures: [overLimit(17)], timeoutMs: 60_000 });
+  it.each([
+    ["", 0],
+    [", also where the clock is set forward meanwhile", 3_600_000],
+    [", also where the clock is set back meanwhile", -3_600_000],
+  ])("tells the service what is left of its time%s", async (_title, clockSetMs) => {
+    const { timeouts } = await update({ failures: [overLimit(17)], timeoutMs: 60_000, clockSetMs });
     expect(timeouts[0]).toBeGreaterThan(59_000);
     expect(timeouts[1]).toBeGreaterThan(41_900);
     expect(timeouts[1]).toBeLessThanOrEqual(42_900);

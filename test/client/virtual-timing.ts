@@ -6,7 +6,7 @@ import type { Timing } from "../../client/src/timing.ts";
 const idleTurns = 10;
 
 interface Sleeper {
-  at: number;
+  readonly at: number;
   readonly delayMs: number;
   readonly wake: () => void;
 }
@@ -17,7 +17,8 @@ export class VirtualTiming implements Timing {
   readonly sleptMs: number[] = [];
   readonly #stopsAt: number;
   readonly #sleepers = new Set<Sleeper>();
-  #now = 0;
+  #elapsed = 0;
+  #behindMs = 0;
   #turns = 0;
   #isOver = false;
 
@@ -29,14 +30,15 @@ export class VirtualTiming implements Timing {
     void this.#run();
   }
 
-  readonly now = () => this.#now;
+  readonly now = () => this.#elapsed - this.#behindMs;
+  readonly elapsed = () => this.#elapsed;
   readonly random = () => 0.5;
 
   readonly sleep = async (delayMs: number, signal = new AbortController().signal): Promise<void> => {
     signal.throwIfAborted();
     this.#turns = 0;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const sleeper = { at: this.#now + delayMs, delayMs, wake: resolve };
+    const sleeper = { at: this.#elapsed + delayMs, delayMs, wake: resolve };
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     this.#sleepers.add(sleeper);
@@ -50,10 +52,7 @@ export class VirtualTiming implements Timing {
 
   /** Sets the clock back. Who sleeps does so for as long as before. */
   setBack(ms: number): void {
-    this.#now -= ms;
-    for (const sleeper of this.#sleepers) {
-      sleeper.at -= ms;
-    }
+    this.#behindMs += ms;
   }
 
   async #run(): Promise<void> {
@@ -70,7 +69,7 @@ export class VirtualTiming implements Timing {
     const [next] = [...this.#sleepers].sort((a, b) => a.at - b.at);
     if (next !== undefined && next.at <= this.#stopsAt) {
       this.#turns = 0;
-      this.#now = next.at;
+      this.#elapsed = next.at;
       this.#sleepers.delete(next);
       this.sleptMs.push(next.delayMs);
       next.wake();

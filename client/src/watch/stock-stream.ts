@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { InventoryClient, WatchStockChangesRequest, WatchStockChangesResponse } from "../gen/api.ts";
 import { linkSignal } from "../link-signal.ts";
-import type { Timing } from "../timing.ts";
+import { elapsedMs, type Timing } from "../timing.ts";
 import type { StockWatchOptions } from "./stock-watch.ts";
 
 /** How long a stream may be silent, in milliseconds: three of the service's heartbeats. */
@@ -15,8 +15,8 @@ export class StockStream {
   readonly #inventory: InventoryClient;
   readonly #timing: Timing;
   #isAnswered = false;
-  /** When the wait for the next message began, in Unix milliseconds; undefined while the reader has a message. */
-  #waitingSince: number | undefined;
+  /** The `elapsedMs` when the wait for the next message began; undefined while the reader has a message. */
+  #waitingSinceMs: number | undefined;
 
   constructor({ inventory, timing }: { readonly inventory: InventoryClient; readonly timing: Timing }) {
     this.#inventory = inventory;
@@ -46,7 +46,7 @@ export class StockStream {
       this.#endWhenStalled(connection);
       const options = { signal: connection.signal, headers, onHeader };
       for await (const message of this.#inventory.watchStockChanges(request, options)) {
-        this.#waitingSince = undefined;
+        this.#waitingSinceMs = undefined;
         yield message;
         this.#wait();
       }
@@ -59,7 +59,7 @@ export class StockStream {
   }
 
   #wait(): void {
-    this.#waitingSince = this.#timing.now();
+    this.#waitingSinceMs = elapsedMs(this.#timing);
   }
 
   /**
@@ -75,13 +75,8 @@ export class StockStream {
 
   /** How long the service may still be silent, in milliseconds. */
   #patienceMs(): number {
-    const now = this.#timing.now();
-    if (this.#waitingSince === undefined) {
-      return stallMs;
-    }
-    // The clock may have been set back since the wait began.
-    this.#waitingSince = Math.min(this.#waitingSince, now);
-    return stallMs - (now - this.#waitingSince);
+    const nowMs = elapsedMs(this.#timing);
+    return stallMs - (nowMs - (this.#waitingSinceMs ?? nowMs));
   }
 
   #endWhenStalled(connection: AbortController): void {
