@@ -100,23 +100,11 @@ export class KeyStreams implements CallInterceptor {
     if (caller?.key === undefined) {
       return await next(call);
     }
-    const { id } = caller.key;
-    const refusal = this.#refusalOf(id);
-    if (refusal !== undefined) {
-      return await this.#refuse(call, refusal, next);
+    const stream = { call, caller, scope: operationOf(call.method)?.scope ?? "" };
+    const leave = await this.#enter(stream, caller.key.id).catch((reason) => this.#refuse(call, reason));
+    if (leave === undefined) {
+      return await next(call);
     }
-    // The stream is counted here before the shared places are asked, so that many streams that open at once do not
-    // exceed the maximum.
-    const leaveHere = this.#enter({ call, caller, scope: operationOf(call.method)?.scope ?? "" }, id);
-    const place = await this.#takePlace(id);
-    if (place instanceof DomainError) {
-      leaveHere();
-      return await this.#refuse(call, place, next);
-    }
-    const leave = () => {
-      leaveHere();
-      place?.leave();
-    };
     try {
       return this.#leavingAtEnd((await next(call)) as StreamCallResponse, call.exchange, leave);
     } catch (reason) {
@@ -125,42 +113,62 @@ export class KeyStreams implements CallInterceptor {
     }
   }
 
-  async #refuse(call: Call, refusal: DomainError, next: CallHandler): Promise<CallResponse> {
+  /** Leaves the refusal with the call, whose answer it becomes. Throws what is no refusal. */
+  #refuse(call: Call, reason: unknown): undefined {
+    if (!(reason instanceof DomainError)) {
+      throw reason;
+    }
     this.#refused += 1;
-    call.contextValues.set(uncountedRefusal, refusal);
-    return await next(call);
+    call.contextValues.set(uncountedRefusal, reason);
   }
 
-  /** Resolves to the place, or to the error if there is none. Resolves to undefined if servers do not share places. */
-  async #takePlace(keyId: string): Promise<StreamPlace | DomainError | undefined> {
-    const { places } = this.#options;
-    if (places === undefined) {
-      return undefined;
-    }
+  /** Takes the places of a stream. Resolves to a function that gives them back. Rejects if there is none. */
+  async #enter(stream: OpenStream, keyId: string): Promise<() => void> {
+    this.#assertHasPlace(keyId);
+    // The stream is counted here before the shared places are asked, so that many streams that open at once do not
+    // exceed the maximum.
+    const leaveHere = this.#add(stream, keyId);
     try {
-      return (await places.take(keyId, maxStreamsOfKey)) ?? tooManyStreams(maxStreamsOfKey);
+      const place = await this.#takeSharedPlace(keyId);
+      this.#opened += 1;
+      return () => {
+        leaveHere();
+        place?.leave();
+      };
     } catch (reason) {
-      if (reason instanceof DomainError) {
-        return reason;
-      }
+      leaveHere();
       throw reason;
     }
   }
 
-  #refusalOf(keyId: string): DomainError | undefined {
+  /** Resolves to undefined if servers do not share places. Rejects if there is none. */
+  async #takeSharedPlace(keyId: string): Promise<StreamPlace | undefined> {
+    const { places } = this.#options;
+    if (places === undefined) {
+      return undefined;
+    }
+    const place = await places.take(keyId, maxStreamsOfKey);
+    if (place === undefined) {
+      throw tooManyStreams(maxStreamsOfKey);
+    }
+    return place;
+  }
+
+  #assertHasPlace(keyId: string): void {
     if (this.#options.stopping.aborted) {
-      return serverStopping();
+      throw serverStopping();
     }
     if ((this.#byKey.get(keyId) ?? 0) >= maxStreamsOfKey) {
-      return tooManyStreams(maxStreamsOfKey);
+      throw tooManyStreams(maxStreamsOfKey);
     }
-    return this.#open.size >= maxStreams ? tooManyStreamsInAll() : undefined;
+    if (this.#open.size >= maxStreams) {
+      throw tooManyStreamsInAll();
+    }
   }
 
   /** Adds a stream. Returns a function that removes it, and does nothing when it is called again. */
-  #enter(stream: OpenStream, keyId: string): () => void {
+  #add(stream: OpenStream, keyId: string): () => void {
     this.#open.add(stream);
-    this.#opened += 1;
     this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + 1);
     // Keys may have changed between the caller's look-up and now.
     void this.#identify(stream);

@@ -4,10 +4,11 @@ import { create } from "@bufbuild/protobuf";
 import { createMethodImplSpec } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InventoryService } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { storeUnavailable } from "../../src/domain/errors.ts";
 import { type FoundKey, mintSecret } from "../../src/domain/key.ts";
-import { authInterceptor, createIdentify } from "../../src/interceptors/auth.ts";
+import { authInterceptor, callerKey, createIdentify } from "../../src/interceptors/auth.ts";
 import { errorCodeOf, toConnectError } from "../../src/interceptors/errors.ts";
-import { KeyStreams } from "../../src/interceptors/streams.ts";
+import { KeyStreams, type KeyStreamsOptions, type StreamPlaces } from "../../src/interceptors/streams.ts";
 import { Call, type StreamCallResponse } from "../../src/rpc/call.ts";
 import { createEndpoint } from "../../src/rpc/endpoint.ts";
 import { createKeyCache } from "../../src/storage/key-cache.ts";
@@ -15,6 +16,38 @@ import { createExchange } from "../gateway/fixture.ts";
 import { createKey } from "../storage/samples.ts";
 
 const { watchStockChanges } = InventoryService.method;
+
+function createStreams(options: Pick<KeyStreamsOptions, "identify"> & Partial<KeyStreamsOptions>) {
+  const { signal: stopping } = new AbortController();
+  return new KeyStreams({ onKeysChanged: () => {}, clock: Date.now, stopping, places: undefined, ...options });
+}
+
+function createCall(): Call {
+  const header = { authorization: `Bearer ${mintSecret(randomBytes)}` };
+  const exchange = createExchange({ method: "POST", target: "/", header });
+  const read = async () => create(watchStockChanges.input);
+  return new Call(watchStockChanges as never, { exchange, protocolName: "none", timeoutMs: undefined, read });
+}
+
+it.each<[title: string, take: StreamPlaces["take"], counts: object]>([
+  ["with a place counts as opened", async () => ({ leave() {} }), { opened: 1, refused: 0 }],
+  ["that finds all places taken counts as refused", async () => undefined, { opened: 0, refused: 1 }],
+  [
+    "whose places nobody knows counts as refused",
+    () => Promise.reject(storeUnavailable(undefined)),
+    { opened: 0, refused: 1 },
+  ],
+  ["whose place fails counts as neither", () => Promise.reject(new TypeError()), { opened: 0, refused: 0 }],
+])("a stream %s, and leaves", async (_title, take, counts) => {
+  const caller = { key: createKey({ id: "key_a" }), endsAtMs: Infinity };
+  const streams = createStreams({ identify: async () => caller, places: { take } });
+  const handle = streams.wrap(async () => ({ message: [] }) as never, watchStockChanges);
+  const call = createCall();
+  call.contextValues.set(callerKey, caller);
+  const response = await handle(call).catch(() => undefined);
+  await Array.fromAsync((response as StreamCallResponse | undefined)?.message ?? []);
+  expect(streams.counts).toMatchObject({ ...counts, open: 0 });
+});
 
 it("a stream ends whose key was revoked while the store looked it up", async () => {
   const lookUp = Promise.withResolvers<FoundKey>();
@@ -27,13 +60,7 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
     { subscribe: (_topic, listener) => listeners.push(listener), silenceMs: () => 0 },
   );
   const identify = createIdentify(keys, Date.now);
-  const streams = new KeyStreams({
-    identify,
-    onKeysChanged: (listener) => listeners.push(listener),
-    clock: Date.now,
-    stopping: new AbortController().signal,
-    places: undefined,
-  });
+  const streams = createStreams({ identify, onKeysChanged: (listener) => listeners.push(listener) });
   async function* messages(signal: AbortSignal) {
     if (!signal.aborted) {
       await once(signal, "abort");
@@ -47,15 +74,8 @@ it("a stream ends whose key was revoked while the store looked it up", async () 
   );
   const callInterceptors = [authInterceptor(identify), streams];
   const endpoint = createEndpoint(spec, { callInterceptors, messageInterceptors: [] });
-  const exchange = createExchange({
-    method: "POST",
-    target: "/",
-    header: { authorization: `Bearer ${mintSecret(randomBytes)}` },
-  });
-  const read = async () => create(watchStockChanges.input);
-  const call = new Call(watchStockChanges as never, { exchange, protocolName: "none", timeoutMs: undefined, read });
 
-  const opening = endpoint.handle(call);
+  const opening = endpoint.handle(createCall());
   changeKeys();
   lookUp.resolve({ key: createKey({ id: "key_a" }), endsAtMs: Infinity });
   const { message } = (await opening) as StreamCallResponse;
