@@ -4,6 +4,7 @@ import { keptSinceMs, type StockChange } from "../domain/history.ts";
 import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";
 import { changeToMessage } from "../services/messages.ts";
+import { deletionMarginMs } from "../storage/housekeeping.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { sendPost } from "../webhooks/post.ts";
 import { SecretCipher } from "../webhooks/secret-cipher.ts";
@@ -13,6 +14,12 @@ import type { ServerConfig } from "./config.ts";
 import { restJson } from "./rest-json.ts";
 import type { ServerLife } from "./server-life.ts";
 import type { Telemetry } from "./telemetry.ts";
+
+/**
+ * For how long webhooks find changes that are no longer listed, in milliseconds: for longer than another server needs
+ * to take over those of a killed one, so that no retention is too short for that.
+ */
+const takeoverMs = deletionMarginMs / 2;
 
 /** Starts to deliver changes of the stock to the webhooks. The deliveries end when the server is told to stop. */
 export function startWebhooks(
@@ -45,7 +52,7 @@ export function startWebhooks(
     allowPrivate: config.allowPrivateWebhooks,
     clock,
     write: createChangeWriter(),
-    keptSinceMs: () => keptSinceMs(config.historyRetentionMs, clock()),
+    keptSinceMs: () => keptSinceMs(config.historyRetentionMs, clock() - takeoverMs),
     observer,
     onStockChanged: (listener) => externalChanges.subscribe("stock", listener),
     onWebhooksChanged: (listener) => externalChanges.subscribe("webhooks", listener),

@@ -15,7 +15,7 @@ const leastPauseMs = 10;
  * How much longer rows are kept than they are shown, in milliseconds. So no row is deleted while a request still needs
  * it, such as a list that takes a while to send.
  */
-const marginMs = 60_000;
+export const deletionMarginMs = 60_000;
 
 /** What housekeeping needs. */
 export interface HousekeepingOptions {
@@ -41,7 +41,7 @@ export function startHousekeeping({ store, historyRetentionMs, clock, report }: 
   async function step(): Promise<boolean> {
     const nowMs = clock();
     try {
-      return await store.deleteOutdated(keptSinceMs(historyRetentionMs, nowMs - marginMs), nowMs);
+      return await store.deleteOutdated(keptSinceMs(historyRetentionMs, nowMs - deletionMarginMs), nowMs);
     } catch (reason) {
       report(reason);
       return false;

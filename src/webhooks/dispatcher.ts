@@ -151,11 +151,10 @@ export class WebhookDispatcher {
   }
 
   #startOrReload(webhook: Webhook, mayHaveChanged: boolean): WebhookWorker {
-    const worker = this.#workers.get(webhook.id);
-    if (worker === undefined) {
-      return new WebhookWorker(webhook, this.#delivery);
-    }
-    if (mayHaveChanged) {
+    const former = this.#workers.get(webhook.id);
+    const worker = former ?? new WebhookWorker(webhook, this.#delivery);
+    // A new worker has what the claim has read. That is outdated only by what was changed since the claim began.
+    if (former === undefined ? this.#mayHaveChanged : mayHaveChanged) {
       worker.reload();
     }
     return worker;

@@ -430,19 +430,22 @@ describe("a webhook", () => {
 
   it("that is paused during a claim, which answers with its former state, is not delivered to", async () => {
     await store.createWebhook(createWebhook({ id: "whk_a", progress: newProgress(2n) }));
+    await change(1);
     const claim = store.claimWebhooks.bind(store);
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const [first, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const answers = [first.promise, next.promise];
     store.claimWebhooks = async () => {
       const webhooks = await claim();
-      await answered;
+      await answers.shift();
       return webhooks;
     };
     start();
     await time.settle();
     await store.pauseWebhook("whk_a", "operator", startMs);
     reload();
-    answer();
+    first.resolve();
     await time.settle();
+    next.resolve();
     await change(1);
     await time.settle();
     expect(received).toEqual([]);

@@ -9,7 +9,7 @@ import { widthOf } from "../../../src/cli/print/terminal.ts";
 import { formatAttempts, formatWebhooks } from "../../../src/cli/print/webhooks.ts";
 import { newProgress } from "../../../src/domain/webhook.ts";
 import { openSqliteStore, type SqliteStore } from "../../../src/storage/sqlite/store.ts";
-import { createWebhook } from "../../storage/samples.ts";
+import { createPet, createWebhook } from "../../storage/samples.ts";
 import { until } from "../../support/deadline.ts";
 import { importFixture } from "../../support/fixture.ts";
 import { createFolder } from "../../support/folder.ts";
@@ -351,6 +351,19 @@ describe("webhooks test", () => {
     expect((await petstore(["webhooks", "test", id, "--db", db, "--allow-private"], { env })).code).toBe(0);
     expect([requests, proxied]).toEqual([1, 0]);
   });
+});
+
+it("a webhook is not paused at a start for changes that it does not want, and that were listed until just now", async () => {
+  const store = new TestStore();
+  await withStore(store.db, async (file) => {
+    await file.importAll({ pets: [createPet({ id: 7n })] }, Date.now() - 2_000);
+    await file.createWebhook(createWebhook({ id: unknown, filter: { petIds: [], crossing: 5n } }));
+  });
+  const server = await serve(store, { flags: ["--history-retention", "1s"] });
+  onTestFinished(() => server.stop());
+  const list = async () => JSON.parse(await store.run("webhooks", "list", "--json"))[0];
+  await until(async () => (await list()).paused !== null || (await list()).behind === 0, 20_000);
+  expect(await list()).toMatchObject({ paused: null, behind: 0 });
 });
 
 describe("webhooks deliveries", () => {
