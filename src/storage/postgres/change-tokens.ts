@@ -23,7 +23,7 @@ export const notifyIntervalMs = 20;
  * How long after a notification the listener calls back once more, in milliseconds: for later changes that had no
  * notification.
  */
-const followUpMs = 2 * notifyIntervalMs;
+export const followUpMs = 2 * notifyIntervalMs;
 
 /** Counts changes of a topic, in the transaction that makes them. */
 export async function countChanges(
@@ -44,6 +44,11 @@ export async function countChanges(
     BigInt(count),
     notifies,
   );
+}
+
+/** Sends a notification of changes that were committed without one. */
+export async function notifyOthers(connection: Queryable, writer: string): Promise<void> {
+  await connection.query(`SELECT pg_notify('${changesChannel}', $1)`, writer);
 }
 
 /** How often other writers than this one have changed each topic. */

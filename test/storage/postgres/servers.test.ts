@@ -3,6 +3,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RegistrationOptions } from "../../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
 import { notifyIntervalMs } from "../../../src/storage/postgres/change-tokens.ts";
+import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
+import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import type { Pool } from "../../../src/storage/postgres/connection/pool.ts";
 import { registerServer } from "../../../src/storage/postgres/servers.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/storage/postgres/store.ts";
@@ -211,6 +213,33 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     }
     await expect.poll(() => known, { timeout: 8 * notifyIntervalMs, interval: 5 }).toBe(stock + 40);
   });
+
+  it.each([1, 2])(
+    "hear soon of a group that waits for the head's lock right after one that was told: %s changes",
+    async (count) => {
+      const { database, stores } = await openStores(2);
+      const [writing, hearing] = stores as [PostgresStore, PostgresStore];
+      const locking = await Connection.open(parseDatabaseUrl(database.url));
+      onTestFinished(() => locking.close());
+      await writing.importAll({ pets: [createPet({ id: 1n })] }, 0);
+      await setStock(writing, 1n, 1n);
+      const { stock } = await hearing.changeTokens();
+      let known: Promise<number> | undefined;
+      hearing.onOthersChange(() => {
+        known = hearing.changeTokens().then((tokens) => tokens.stock);
+      });
+      await expect.poll(() => known).toBe(stock);
+      await setTimeout(3 * notifyIntervalMs);
+      await setStock(writing, 1n, 2n);
+      await locking.script("BEGIN; SELECT FROM head FOR UPDATE");
+      // Several changes of one pet take two round trips.
+      const changes = Array.from({ length: count }, () => setStock(writing, 1n, 3n));
+      await setTimeout(4 * notifyIntervalMs);
+      await locking.script("ROLLBACK");
+      await Promise.all(changes);
+      await expect.poll(() => known, { timeout: 8 * notifyIntervalMs, interval: 5 }).toBe(stock + 1 + count);
+    },
+  );
 
   it("share the webhooks: each is claimed by one, and by another when that one leaves", async () => {
     const { stores } = await openStores(2);

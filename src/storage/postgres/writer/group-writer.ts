@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DomainError, storeUnavailable } from "../../../domain/errors.ts";
 import type { CommittedChanges, CommittedGroup, Written } from "../../../domain/store.ts";
-import { type ChangeCount, notifyIntervalMs } from "../change-tokens.ts";
+import { type ChangeCount, followUpMs, notifyIntervalMs, notifyOthers } from "../change-tokens.ts";
 import { Connection, connectTimeoutMs } from "../connection/connection.ts";
 import type { DatabaseAddress } from "../connection/database-url.ts";
 import { isConflict, isDatabaseFailure, LostConnectionError } from "../connection/errors.ts";
@@ -228,6 +228,10 @@ export class GroupWriter {
       (await this.#write(connection, group, attempt, count));
     if (count.notifies && set.changes.length > 0) {
       this.#notifiedAtMs = begunAtMs;
+    } else if (set.changes.length > 0 && performance.now() - this.#notifiedAtMs >= followUpMs) {
+      // It took so long, such as for a lock, that those who were told of a group before may have asked too early.
+      this.#notifiedAtMs = performance.now();
+      notifyOthers(connection, count.writer).catch(() => {});
     }
     if (syncMs !== undefined) {
       this.#options.committed?.({ size: group.waiters.length, syncMs });
