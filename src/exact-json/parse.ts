@@ -22,15 +22,26 @@ export class JsonFault extends Error {
 
 /**
  * Parses a JSON text in UTF-8. A byte order mark is ignored, as RFC 8259, 8.1 allows. A number that a double would
- * change becomes a `JsonNumber`. The last value of a repeated key counts.
+ * change becomes a `JsonNumber`. The last value of a repeated name counts.
  *
  * `JSON.parse` could do the same with a reviver, which sees the source of numbers. But it takes ten times as long.
  *
  * Throws `JsonFault` for invalid UTF-8 or JSON, for nesting beyond `maxJsonDepth`, for more than `maxJsonValues`, and
- * for strings and keys with an unpaired surrogate, which no protobuf string can hold.
+ * for strings and names with an unpaired surrogate, which no protobuf string can hold.
  */
 export function parseJson(bytes: Uint8Array): unknown {
-  return new Parser(decodeUtf8(bytes)).parse();
+  return parseJsonText(decodeUtf8(bytes), { allowsRepeatedNames: true });
+}
+
+/** How a text is parsed. */
+export interface JsonTextOptions {
+  /** Whether the last value of a repeated name counts. Otherwise a repeated name is a fault. */
+  readonly allowsRepeatedNames: boolean;
+}
+
+/** Parses a JSON text, as `parseJson`. The text is well-formed Unicode. */
+export function parseJsonText(text: string, options: JsonTextOptions): unknown {
+  return new Parser(text, options).parse();
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -49,9 +60,11 @@ class Parser {
   /** Where the next character is. */
   #index = 0;
   #values = 0;
+  readonly #allowsRepeatedNames: boolean;
 
-  constructor(text: string) {
+  constructor(text: string, { allowsRepeatedNames }: JsonTextOptions) {
     this.#text = text;
+    this.#allowsRepeatedNames = allowsRepeatedNames;
   }
 
   /** The only value of the text. */
@@ -108,16 +121,19 @@ class Parser {
       if (this.#peek() !== quote) {
         throw notJson();
       }
-      const key = this.#parseString();
+      const name = this.#parseString();
+      if (!this.#allowsRepeatedNames && Object.hasOwn(object, name)) {
+        throw new JsonFault(`must not have a name twice: ${JSON.stringify(name.slice(0, 40))}`);
+      }
       if (this.#peek() !== colon) {
         throw notJson();
       }
       this.#index++;
       const value = this.#parseValue(depth);
-      if (key === "__proto__") {
-        Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+      if (name === "__proto__") {
+        Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
       } else {
-        object[key] = value;
+        object[name] = value;
       }
     } while (this.#goesOn(closeBrace));
     return object;
@@ -270,16 +286,8 @@ const lowerT = 0x74;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Replaces a parsed value. Primitives come with their source text. */
-export type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-/*
- * JSON.parse with source text access: V8 has it, TypeScript's library lacks it.
- * Source: https://tc39.es/proposal-json-parse-with-source/
+/**
+ * Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. V8 has
+ * it, TypeScript's library lacks it. Source: https://tc39.es/proposal-json-parse-with-source/
  */
-
-/** `JSON.parse`, whose reviver sees the source text. Throws `SyntaxError`. */
-export const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
-
-/** Creates a value that `JSON.stringify` writes as this text. Throws `SyntaxError` unless it is a JSON primitive. */
 export const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

@@ -1,11 +1,12 @@
 import { isInt64, maxInt64, maxTimestampMs, minInt64, minTimestampMs } from "../domain/ranges.ts";
+import { JsonNumber, parseInteger } from "../exact-json/number.ts";
 import { describeJson, FieldError, quote } from "./record-error.ts";
 
 /** How a type of value is written in a CSV cell and in JSON. Both parsers throw `FieldError`. */
 export interface FieldFormat<V> {
   parseCell(cell: string): V;
   formatCell(value: V): string;
-  /** Reads a value from a JSON file, whose integers are bigints. */
+  /** Reads a value from a JSON file, as `parseJsonText` returns it. */
   parseJson(value: unknown): V;
   /** Returns a value for `formatJsonLine`. */
   formatJson(value: V): unknown;
@@ -23,9 +24,12 @@ export const int64: FieldFormat<bigint> = {
     return value;
   },
   formatCell: String,
+  /** `3.0` and `30e-1` are integers, too. */
   parseJson: (value) => {
-    if (typeof value === "bigint" && isInt64(value)) {
-      return value;
+    const source = value instanceof JsonNumber ? value.source : typeof value === "number" ? String(value) : "";
+    const integer = parseInteger(source);
+    if (integer !== undefined && isInt64(integer)) {
+      return integer;
     }
     throw new FieldError(`${int64Range}, not ${describeJson(value)}`);
   },

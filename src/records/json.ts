@@ -1,6 +1,5 @@
-import { parseInteger } from "../exact-json/number.ts";
-import { parseWithSource, rawJson } from "../exact-json/parse.ts";
-import { type Located, maxRecordLength, RecordError } from "./record-error.ts";
+import { JsonFault, parseJsonText, rawJson } from "../exact-json/parse.ts";
+import { escapeInvisible, type Located, maxRecordLength, RecordError } from "./record-error.ts";
 import { countNewlines } from "./utf8.ts";
 
 /** Reads JSON Lines, one value a line. Blank lines are skipped. Throws `RecordError`. */
@@ -28,18 +27,12 @@ export function formatJsonLine(value: unknown): string {
   return `${JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? rawJson(String(part)) : part))}\n`;
 }
 
-/**
- * Parses the JSON text of one record. Integers become exact bigints, however they are written (`3`, `3.0`, `30e-1`).
- * Other numbers, and those of more than 20 digits, stay as JSON.parse reads them. Throws `RecordError` with the given
- * line.
- */
+/** Parses the JSON text of one record. Throws `RecordError` with the given line. */
 function parseJsonRecord(text: string, line: number): unknown {
   try {
-    return parseWithSource(text, (_key, value, { source }) =>
-      typeof value === "number" && source !== undefined ? (parseInteger(source) ?? value) : value,
-    );
-  } catch {
-    throw new RecordError(line, "this is not valid JSON");
+    return parseJsonText(text, { allowsRepeatedNames: false });
+  } catch (error) {
+    throw error instanceof JsonFault ? new RecordError(line, escapeInvisible(`the record ${error.reason}`)) : error;
   }
 }
 
@@ -63,7 +56,7 @@ const delimiter = /\\[\s\S]?|["[\]{},]/g;
 const blank = /^[ \t\n\r]*$/;
 const leadingBlank = /^[ \t\n\r]*/;
 
-/** Finds the ends of elements from strings and brackets alone. JSON.parse checks what is inside an element. */
+/** Finds the ends of elements from strings and brackets alone. The parser checks what is inside an element. */
 class ArraySplitter {
   /** The text since the last cut, and the line on which it starts. */
   #pending = "";

@@ -1,3 +1,5 @@
+import { JsonNumber } from "../exact-json/number.ts";
+
 /** A value that a record must not hold. The message says what is expected and quotes what was found. */
 export class FieldError extends Error {
   override readonly name = "FieldError";
@@ -34,8 +36,11 @@ export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Quotes untrusted text for a message, on one line. Invisible characters become escapes. Long text is cut. */
 export function quote(text: string): string {
-  const cut = text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
-  return escapeInvisible(JSON.stringify(cut));
+  return escapeInvisible(JSON.stringify(cut(text)));
+}
+
+function cut(text: string): string {
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
 }
 
 /** Escapes what `JSON.stringify` leaves invisible, except for one character. */
@@ -56,6 +61,9 @@ export function describeJson(value: unknown): string {
   }
   if (Array.isArray(value)) {
     return "an array";
+  }
+  if (value instanceof JsonNumber) {
+    return cut(value.source);
   }
   if (typeof value === "object" && value !== null) {
     return "an object";

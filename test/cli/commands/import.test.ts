@@ -136,7 +136,7 @@ describe("a bad row", () => {
   it.for<[string, string, string]>([
     ["is named by its line", `${JSON.stringify(pet)}\n{"name":"a"}\n`, "stdin:2: id: is missing"],
     ["may be the first", `{"name":"a"}\n${JSON.stringify(pet)}\n`, `stdin:1: id: is missing${formatHint}`],
-    ["may be the header of a CSV file", pets, `stdin:1: this is not valid JSON${formatHint}`],
+    ["may be the header of a CSV file", pets, `stdin:1: the record must be valid JSON${formatHint}`],
     ["may begin a JSON array", JSON.stringify([pet]), `stdin:1: must be an object, not an array${formatHint}`],
   ])("on stdin %s, and makes no store", async ([, input, line]) => {
     const cwd = createFiles({});
