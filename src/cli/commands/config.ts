@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { mask } from "../../domain/masking.ts";
 import { formatTable, printableJson } from "../print/terminal.ts";
 import { addServerSettings, type Source, settingKeys, settingValue, sourceOf } from "../settings/resolve.ts";
 import { nameOf, type Setting, type SettingKey, settings } from "../settings/settings.ts";
@@ -34,12 +33,11 @@ interface ShownSetting {
 }
 
 function show(command: Command, key: SettingKey): ShownSetting {
-  const { type, isSecret } = settings[key] as Setting<unknown>;
+  const { type } = settings[key] as Setting<unknown>;
   const value = settingValue(command, key);
-  const written = value === undefined ? undefined : type.write(value);
   return {
     name: nameOf(key),
-    value: isSecret && written !== undefined ? mask : written,
+    value: value === undefined ? undefined : type.write(value),
     source: sourceOf(command, key),
   };
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
 import type { Command } from "commander";
@@ -24,9 +25,25 @@ export function addServe(program: Command, signals: ServerSignals): void {
     .action(async (_options, command: Command) => {
       const values = settingValues(command);
       const config = readServerConfig(values, command);
+      await tryPorts(config);
       await (values.demo ? serveDemo(config, signals) : serveStore(config, signals));
     });
   addServerSettings(serve);
+}
+
+/** Listens on both ports for a moment, so that a server that cannot do so is refused before it changes the store. */
+async function tryPorts({ host, port, opsHost, opsPort }: ServerConfig): Promise<void> {
+  await using servers = new AsyncDisposableStack();
+  try {
+    for (const address of [
+      { host, port },
+      { host: opsHost, port: opsPort },
+    ]) {
+      await once(servers.use(createServer((socket) => socket.destroy())).listen(address), "listening");
+    }
+  } catch (error) {
+    throw listenFailure(error) ?? error;
+  }
 }
 
 async function serveStore(config: ServerConfig, signals: ServerSignals): Promise<void> {

@@ -9,6 +9,7 @@ import {
   fileName,
   grace,
   hostName,
+  keyFile,
   limitsUrl,
   networks,
   origins,
@@ -27,7 +28,7 @@ export interface Setting<V> {
   /** What it decides, for the help and for the table in `docs/operations.md`. */
   readonly description: string;
   readonly defaultValue: V;
-  /** Whether its value must not be shown. */
+  /** Whether no message may repeat a value that is wrong. */
   readonly isSecret: boolean;
 }
 
@@ -47,7 +48,7 @@ export const settings = {
   opsHost: required<string>(hostName, "the address of the operator's port", "127.0.0.1"),
   opsPort: required<number>(port, "the port of health, metrics and status, 0 for a free one", "9090"),
   tlsCert: optional<string>(fileName, "speak TLS, with this certificate chain in PEM"),
-  tlsKey: secret(optional<string>(fileName, "the certificate's private key in PEM")),
+  tlsKey: secret(optional<string>(keyFile, "the certificate's private key in PEM")),
   baseUrl: optional<string>(baseUrl, "the URL of the API in the reference, ending in /v1"),
   stagingBaseUrl: optional<string>(baseUrl, "the URL of the staging API in the reference, ending in /v1"),
   corsOrigin: several(origins, "an origin whose pages may call the API"),
@@ -99,7 +100,7 @@ function toggle(description: string): Setting<boolean> {
   return { type: booleanSwitch, description, defaultValue: false, isSecret: false };
 }
 
-/** The same setting, with a value that must not be shown. */
+/** The same setting, whose wrong values may be secrets, too. */
 function secret<V>(setting: Setting<V>): Setting<V> {
   return { ...setting, isSecret: true };
 }

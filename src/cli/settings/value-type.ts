@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { maskCredentials } from "../../domain/masking.ts";
+import { mask, maskCredentials } from "../../domain/masking.ts";
 import {
   argument,
   durationForm,
@@ -26,7 +26,7 @@ export interface ValueType<V> {
   readonly placeholder: string | undefined;
   /** Reads a value, or adds one to `former`, the values read before. Throws `InvalidArgumentError`. */
   readonly parse: (text: string, former: V | undefined) => V;
-  /** Writes a value as it is written in the configuration file. */
+  /** Writes a value as it is written in the configuration file, or a mask for what must not be shown. */
   readonly write: (value: V) => FileValue;
   /** The YAML types that it can have in that file. For a list, those of its elements. */
   readonly fileTypes: readonly FileType[];
@@ -71,14 +71,25 @@ export const nameOfRealFile: ValueType<string> = {
   },
 };
 
-/** The bytes of a key for AES-256, written in base64. */
+/** The file of a secret key. A key in its place would be shown with the name. */
+export const keyFile: ValueType<string> = {
+  ...fileName,
+  parse: (given, former) => {
+    if (given.includes("-----BEGIN")) {
+      throw new InvalidArgumentError("It must be the name of a file, and not the key itself.");
+    }
+    return fileName.parse(given, former);
+  },
+};
+
+/** The bytes of a key for AES-256, given in base64. */
 export const secretKey: ValueType<Uint8Array> = {
   placeholder: "<key>",
   parse: argument((given) => {
     const bytes = Buffer.from(given, "base64");
     return /^[A-Za-z0-9+/]{43}=$/.test(given) && bytes.length === 32 ? bytes : undefined;
   }, "32 bytes in base64, such as `openssl rand -base64 32` prints"),
-  write: (value) => Buffer.from(value).toString("base64"),
+  write: () => mask,
   fileTypes: ["text"],
 };
 

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +30,7 @@ async function shown({ file = "", env = {}, flags = [] }: Given, name: string): 
 }
 
 describe.concurrent("a setting", () => {
+  const secretKey = `secret-key: ${randomBytes(32).toString("base64")}`;
   const file = "# ours\nport: 81\nno-reflection: true\n";
 
   it.for<[what: string, given: Given, name: string, value: unknown, source: string, place: string | null]>([
@@ -94,7 +96,8 @@ describe.concurrent("a setting", () => {
       "petstore.yaml:1",
     ],
     ["counts as unset when the file gives it no value", { file: "host:" }, "host", "127.0.0.1", "default", null],
-    ["is masked when it is secret", { file: "tls-key: a.pem" }, "tls-key", "********", "file", "petstore.yaml:1"],
+    ["is masked when it is secret", { file: secretKey }, "secret-key", "********", "file", "petstore.yaml:1"],
+    ["is shown when it is where a secret is", { file: "tls-key: a" }, "tls-key", "a", "file", "petstore.yaml:1"],
     ["may be absent", {}, "tls-key", null, "default", null],
     ["is the store's file too", { file: "db: my.db" }, "db", "my.db", "file", "petstore.yaml:1"],
   ])("%s", async ([, given, name, value, source, place]) => {
@@ -104,16 +107,16 @@ describe.concurrent("a setting", () => {
   it("is shown to people in a table", async () => {
     using folder = createFolder();
     const cwd = folder.path;
-    writeFileSync(join(cwd, "petstore.yaml"), "tls-key: a.pem");
+    writeFileSync(join(cwd, "petstore.yaml"), secretKey);
     const { stdout } = await petstore(["config", "--log-level", "warn"], {
       cwd,
       env: { PETSTORE_CONFIG: "petstore.yaml" },
     });
     expect(stdout).toMatch(/^SETTING +FROM +VALUE\ndb +default +data\/petstore\.db\n/);
-    expect(stdout).toMatch(/^tls-key +petstore\.yaml:1 +\*{8}$/m);
+    expect(stdout).toMatch(/^secret-key +petstore\.yaml:1 +\*{8}$/m);
     expect(stdout).toMatch(/^log-level +--log-level +warn$/m);
     expect(stdout.trim().split("\n").length).toBe(settingKeys.length);
-    expect(stdout).not.toContain("a.pem");
+    expect(stdout).not.toContain(secretKey.slice(-20));
   });
 });
 
@@ -169,6 +172,10 @@ describe.concurrent("a configuration file that is wrong", () => {
       `1: value '${word}' of 'demo' is invalid. It must be true or false, or 1 or 0.`,
     ]),
     ['db: "a\\0b"', "1: value 'a�b' of 'db' is invalid. It must be the name of a file."],
+    [
+      'tls-key: "-----BEGIN PRIVATE KEY-----"',
+      "1: value '********' of 'tls-key' is invalid. It must be the name of a file, and not the key itself.",
+    ],
     ["port: [1]", "1: 'port' takes one plain value"],
     ["port: {a: 1}", "1: 'port' takes one plain value"],
     ["cors-origin: [[]]", "1: 'cors-origin' takes plain values"],

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -72,14 +72,22 @@ it("refuses a store that another server uses, and names its process", async () =
   }
 });
 
-it("refuses a port that is in use", async () => {
+it("refuses a port that is in use, and changes nothing", async () => {
   const server = startServe([], { cwd: createFolder() });
   const port = portOf(await server.nextLine());
-  expect(await petstore(["serve", ...freePorts, "--port", port], { cwd: createFolder() })).toEqual({
-    code: 1,
-    stdout: "",
-    stderr: `petstore: cannot listen on 127.0.0.1 port ${port}: address already in use\n`,
-  });
+  for (const flags of [
+    ["--port", port],
+    ["--port", port, "--demo"],
+    ["--ops-port", port],
+  ]) {
+    const cwd = createFolder();
+    expect(await petstore(["serve", ...freePorts, ...flags], { cwd })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `petstore: cannot listen on 127.0.0.1 port ${port}: address already in use\n`,
+    });
+    expect(readdirSync(cwd)).toEqual([]);
+  }
 });
 
 it("refuses a foreign address, whatever the port", async () => {
