@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   type ColumnType,
@@ -121,7 +121,7 @@ export class SqliteTarget implements CopyTarget {
     const file = this.shown;
     try {
       const wasThere = existsSync(file);
-      const lock = lockUnserved(file, "; end that server first");
+      const lock = lockTarget(file, wasThere);
       const path = realpathSync(file);
       this.#held.defer(() => {
         if (!wasThere && !this.#isCommitted) {
@@ -200,6 +200,19 @@ export class SqliteTarget implements CopyTarget {
     } catch (error) {
       throw toCopyError(error, this.shown);
     }
+  }
+}
+
+/** Takes the lock of a target, whose file is made if it is missing. Leaves no file that it has made if it fails. */
+function lockTarget(file: string, wasThere: boolean): ServerLock {
+  try {
+    return lockUnserved(file, "; end that server first");
+  } catch (error) {
+    // The file of a server that has begun meanwhile is not empty.
+    if (!wasThere && statSync(file, { throwIfNoEntry: false })?.size === 0) {
+      rmSync(file);
+    }
+    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isPostgresUrl } from "../../../src/domain/store.ts";
@@ -155,6 +155,13 @@ describe("petstore copy refuses, in one line", () => {
     const by = ["sh", "-c", `ulimit -f 1000; exec "$0" "$@"`];
     const full = await petstore(["copy", "--from", toUrl(from), "--to", toUrl(to)], { by });
     expectRefused(full, /b\.db: (database or disk is full|disk I\/O error)/);
+    expect(readdirSync(folder)).toEqual(["b.db.lock", "b.db.start.lock"]);
+  });
+
+  it("a target whose lock cannot be made, as on a disk that is full from the start, and leaves no file", async () => {
+    const [from, folder] = [await createFile(), createFolder()];
+    mkdirSync(join(folder, "b.db.lock"));
+    expectRefused(await copy(from, join(folder, "b.db")), /b\.db\.lock: not a file/);
     expect(readdirSync(folder)).toEqual(["b.db.lock", "b.db.start.lock"]);
   });
 });
