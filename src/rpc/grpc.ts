@@ -121,9 +121,14 @@ function openEnveloped(
         header.set(acceptHeader, accepted);
       }
       header.set("content-type", codec === undefined ? withoutCodec(contentType) : contentType);
-      return { status: 200, header };
+      return { status: isMethodNotAllowed(error) ? 405 : 200, header };
     },
   };
+}
+
+/** Whether the request was no POST, and so no call of gRPC. grpc-go and Connect answer it with 405, too. */
+function isMethodNotAllowed(error: ConnectError): boolean {
+  return error instanceof ProtocolError && error.kind === "method_not_allowed";
 }
 
 /**

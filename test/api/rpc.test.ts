@@ -112,9 +112,10 @@ describe("GET of an RPC", () => {
     ["application/grpc+proto", readGrpcOutcome],
     ["application/grpc-web", readGrpcWebOutcome],
     ["application/grpc-web+proto", readGrpcWebOutcome],
-  ])("is METHOD_NOT_ALLOWED as %s", async (type, read) => {
+  ])("is 405 as %s, with what is allowed", async (type, read) => {
     for (const http of [tested.http1, tested.http2]) {
       const answer = await get(http, type);
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
       expect(read(answer).failure?.code).toBe("METHOD_NOT_ALLOWED");
       expect(read(answer).failure?.canonical).toBe("unimplemented");
       expectLimits(answer.headers);
