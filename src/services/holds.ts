@@ -35,7 +35,7 @@ export function holdService({ store, write, clock }: HoldServiceOptions): Servic
       return { hold: holdToMessage(await store.getHold(holdId, clock())) };
     },
 
-    async listHolds({ pageSize, pageToken, petId, state }) {
+    async listHolds({ pageSize, pageToken, petId, state }, call) {
       const nowMs = clock();
       const states = state.map(holdStateFromMessage);
       const holds = {
@@ -46,7 +46,7 @@ export function holdService({ store, write, clock }: HoldServiceOptions): Servic
         toMessage: (items: readonly Hold[], nextPageToken: string) =>
           create(ListHoldsResponseSchema, { holds: items.map(holdToMessage), nextPageToken }),
       };
-      return await answerList(holds, { pageSize, pageToken: pageToken || undefined });
+      return await answerList(holds, { pageSize, pageToken: pageToken || undefined }, call);
     },
 
     async commitHold({ holdId, reason, reference }, call) {

@@ -31,7 +31,7 @@ export interface InventoryListOptions {
  */
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
   let last: PreparedMessage<ListInventoryResponse> | undefined;
-  return async (request) => {
+  return async (request, call) => {
     const { pageSize, pageToken, status } = request;
     const isPage = pageSize !== undefined;
     const { lineage, revision } = await stock.caughtUp();
@@ -50,7 +50,7 @@ export function listInventory({ store, stock }: InventoryListOptions): ListInven
         create(ListInventoryResponseSchema, { items: items.map(inventoryItemToMessage), nextPageToken, cursor }),
       fields: { cursor },
     };
-    const response = await answerList(inventory, { pageSize, pageToken: pageToken || undefined });
+    const response = await answerList(inventory, { pageSize, pageToken: pageToken || undefined }, call);
     if (response instanceof PreparedMessage || !isWhole(request)) {
       return response;
     }

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message } from "@bufbuild/protobuf";
 import { type PagedList, type PageRequest, pageStart, readPage } from "../domain/page.ts";
+import type { Call } from "../rpc/call.ts";
 import { PreparedMessage } from "../rpc/prepared-message.ts";
 
 /** A list, and how its entries become a message. */
@@ -15,11 +16,12 @@ const partLength = 512;
 
 /**
  * The answer to a request for a page, or for all that remains. A long list comes in parts, and other calls go on
- * between the parts. Throws `INVALID_PAGE_TOKEN`, and what the list throws.
+ * between the parts. Reading ends with the call. Throws `INVALID_PAGE_TOKEN`, and what the list throws.
  */
 export async function answerList<Item, M extends Message>(
   list: MessageList<Item, M>,
   request: PageRequest,
+  call: Pick<Call, "signal">,
 ): Promise<M | PreparedMessage<M>> {
   const { pageSize, pageToken } = request;
   if (pageSize !== undefined) {
@@ -36,6 +38,7 @@ export async function answerList<Item, M extends Message>(
     while (items.length > 0) {
       yield items;
       await setImmediate();
+      call.signal.throwIfAborted();
       const last = items.at(-1);
       const isEnd = last === undefined || items.length < partLength;
       items = isEnd ? [] : await list.read(list.positionOf(last), partLength);

@@ -10,7 +10,7 @@ import { orderStatusFromMessage, orderStatusMessages } from "./messages.ts";
 /** The RPCs of the store's orders. */
 export function storeService(store: OrderStore): ServiceMethods<typeof StoreService> {
   return {
-    async listOrders({ pageSize, pageToken, status }) {
+    async listOrders({ pageSize, pageToken, status }, call) {
       const statuses = status.map(orderStatusFromMessage);
       const orders = {
         name: "orders",
@@ -20,7 +20,7 @@ export function storeService(store: OrderStore): ServiceMethods<typeof StoreServ
         toMessage: (items: readonly Order[], nextPageToken: string) =>
           create(ListOrdersResponseSchema, { orders: items.map(orderToMessage), nextPageToken }),
       };
-      return await answerList(orders, { pageSize, pageToken: pageToken || undefined });
+      return await answerList(orders, { pageSize, pageToken: pageToken || undefined }, call);
     },
   };
 }

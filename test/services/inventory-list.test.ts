@@ -13,6 +13,9 @@ import { listInventory } from "../../src/services/inventory-list.ts";
 /** A list of so many pets behind the RPC, with the reads of the store. */
 class ListedStock {
   reads = 0;
+  /** The read within which the call ends. */
+  lastRead = Number.POSITIVE_INFINITY;
+  readonly #call = new AbortController();
   revision = 0n;
   readonly items: InventoryItem[];
   readonly #list;
@@ -25,6 +28,9 @@ class ListedStock {
       store: {
         listInventory: async ({ after = -1n, limit }) => {
           this.reads += 1;
+          if (this.reads === this.lastRead) {
+            this.#call.abort();
+          }
           return this.items.filter(({ petId }) => petId > after).slice(0, limit);
         },
       },
@@ -44,7 +50,7 @@ class ListedStock {
   }
 
   answer(request: MessageInitShape<typeof ListInventoryRequestSchema> = {}) {
-    return this.#list(create(ListInventoryRequestSchema, request), {} as Call);
+    return this.#list(create(ListInventoryRequestSchema, request), this.#call as Pick<Call, "signal"> as Call);
   }
 }
 
@@ -92,4 +98,14 @@ it("keeps no long list", async () => {
   const { reads } = stock;
   await stock.list();
   expect(stock.reads).toBe(2 * reads);
+});
+
+it.each<[form: string, read: (list: PreparedMessage) => Promise<unknown>]>([
+  ["as a whole", (list) => list.whole()],
+  ["in parts", (list) => Array.fromAsync(list.parts?.() ?? [])],
+])("reads no more of a long list for a call that has ended: %s", async (_form, read) => {
+  const stock = new ListedStock(5_000);
+  stock.lastRead = 3;
+  await expect(read((await stock.answer()) as PreparedMessage)).rejects.toThrow("aborted");
+  expect(stock.reads).toBe(3);
 });
