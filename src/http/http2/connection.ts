@@ -45,7 +45,7 @@ const idleMs = 65_000;
  */
 const stalledSeconds = 60;
 
-/** How long the last bytes of a connection may take to be sent, in milliseconds. */
+/** How long the last bytes of a connection that has to be ended may take to be sent, in milliseconds. */
 const lingerMs = 1_000;
 
 /** Receives the events of a connection. */
@@ -159,9 +159,14 @@ export class Http2Connection {
     }
   }
 
+  /**
+   * Ends our side of a closing connection that has no streams. It is read on: were the socket closed, the next bytes of
+   * a client that reads slowly would reset it, and the client would lose the end of its last answer.
+   */
   #endIfClosed(): void {
     if (this.#isClosing && this.#streams.openCount === 0) {
-      this.end();
+      this.#output.flushAll();
+      this.#socket.end();
     }
   }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ErrorCode } from "../../../src/http/http2/frames.ts";
 import { endHeaders, endStream, frame, preface, requestFrame } from "../../security/http2-frames.ts";
 import {
@@ -127,6 +127,37 @@ describe("a connection that its client closes", () => {
     }
     expect(aborted).toEqual([true, true]);
     expect(served.openCount()).toBe(0);
+  });
+});
+
+describe.each<[side: string, close: (client: BareClient, served: Served) => void]>([
+  ["its client", (client) => client.send(goAwayFrame())],
+  ["the server", (_client, served) => served.connections[0]?.close()],
+])("a connection that %s closes, and whose client reads slowly", (_side, close) => {
+  it("gives its last answer to the end", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const body = Buffer.alloc(20_000_000);
+    const served = await serve((stream) => {
+      stream.respond(200, [], false);
+      stream.endWith(body, body.length);
+    });
+    const client = await openBare(served, settingsFrame([4, 2 ** 30]), windowFrame(2 ** 30), get());
+    await client.find({ type: "headers" });
+    client.socket.pause();
+    close(client, served);
+    while (served.openCount() > 0) {
+      client.socket.read();
+      await setImmediate();
+    }
+    vi.advanceTimersByTime(30_000);
+    await pause(20);
+    // It tells that there is more room, as clients do when they have read.
+    client.send(windowFrame(1));
+    await pause(20);
+    client.socket.resume();
+    await client.closed;
+    expect(client.bodyOf(1).length).toBe(body.length);
   });
 });
 
