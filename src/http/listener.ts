@@ -123,11 +123,11 @@ class Connections {
     if (this.#isEncrypted) {
       server.on("secureConnection", (socket: TLSSocket) => {
         this.#keep(socket);
-        this.#serve(socket, socket.alpnProtocol === "h2");
+        this.#serve(socket, socket.alpnProtocol === "h2", 0);
       });
     } else {
       server.on("connection", (socket: Socket) => {
-        detectHttp2(socket, options.requestTimeoutMs, (isHttp2) => this.#serve(socket, isHttp2));
+        detectHttp2(socket, options.requestTimeoutMs, (isHttp2, waitedMs) => this.#serve(socket, isHttp2, waitedMs));
       });
     }
   }
@@ -140,10 +140,11 @@ class Connections {
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  #serve(socket: Socket, isHttp2: boolean): void {
+  /** Serves a connection, whose client has had `waitedMs` of its time for the first head. */
+  #serve(socket: Socket, isHttp2: boolean, waitedMs: number): void {
     const connection = isHttp2
-      ? new Http2Connection(socket, this.#http2, this.#http1.requestTimeoutMs)
-      : new Http1Connection(socket, this.#http1);
+      ? new Http2Connection(socket, this.#http2, this.#http1.requestTimeoutMs, waitedMs)
+      : new Http1Connection(socket, this.#http1, waitedMs);
     this.#connections.add(connection);
     socket.once("close", () => this.#connections.delete(connection));
     if (this.#isClosing) {
@@ -210,23 +211,33 @@ const prefaceStart = Buffer.from("PRI ");
 
 /**
  * Tells from the first bytes of a connection whether the client speaks HTTP/2. Puts the bytes back, and then calls
- * `found`. Closes a connection that sends too few bytes within `timeoutMs`. Does not call `found` if the connection
- * ends first.
+ * `found` with the time that they took. A client that sends too few bytes within `timeoutMs` does not speak it. Closes a
+ * connection that sends none. Does not call `found` if the connection ends first.
  */
-function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean) => void): void {
+function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean, waitedMs: number) => void): void {
+  const startedAtMs = performance.now();
   let seen: Buffer = Buffer.alloc(0);
 
   function onData(chunk: Buffer): void {
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, prefaceStart.length);
     const isStart = seen.compare(prefaceStart, 0, length, 0, length) === 0;
-    if (isStart && length < prefaceStart.length) {
-      return;
+    if (!isStart || length === prefaceStart.length) {
+      decide(isStart);
     }
+  }
+  function decide(isHttp2: boolean): void {
     stop();
     socket.pause();
     socket.unshift(seen);
-    found(isStart);
+    found(isHttp2, performance.now() - startedAtMs);
+  }
+  function onTimeout(): void {
+    if (seen.length === 0) {
+      giveUp();
+    } else {
+      decide(false);
+    }
   }
   function giveUp(): void {
     stop();
@@ -237,7 +248,7 @@ function detectHttp2(socket: Socket, timeoutMs: number, found: (isHttp2: boolean
     socket.off("data", onData).off("end", giveUp).off("close", stop);
   }
 
-  const timer = setTimeout(giveUp, timeoutMs);
+  const timer = setTimeout(onTimeout, timeoutMs);
   // `close` clears the timer, which would otherwise keep a stopping server from ending.
   socket.on("data", onData).on("end", giveUp).on("close", stop);
 }

@@ -5,7 +5,7 @@ import type { Exchange } from "../../src/http/exchange.ts";
 import { HeaderList } from "../../src/http/header-list.ts";
 import type { Listener } from "../../src/http/listener.ts";
 import { until } from "../support/deadline.ts";
-import { listenWith, openTo } from "./listening.ts";
+import { type Client, listenWith, openTo } from "./listening.ts";
 
 let listener: Listener;
 let answered: number;
@@ -99,6 +99,95 @@ it("a client that begins its first head a byte at a time is cut off in time", as
   const dripping = setInterval(() => socket.write("\r\n"), 100);
   onTestFinished(() => clearInterval(dripping));
   await until(async () => socket.destroyed, 4_000);
+});
+
+/** Makes the clock stand still, but for `vi.advanceTimersByTime`, and listens. A head has 30 seconds. */
+async function listenAtRest(): Promise<void> {
+  const toFake = ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] as const;
+  vi.useFakeTimers({ toFake: [...toFake] });
+  onTestFinished(() => void vi.useRealTimers());
+  listener = await listenWith({
+    handle: (exchange) => handle(exchange),
+    handleFault: (fault, socket) => void socket.end(`HTTP/1.1 ${fault}`),
+    requestTimeoutMs: 30_000,
+  });
+}
+
+/** Resolves when the server has what was sent before: it has answered a later request of another client. */
+async function settle(): Promise<void> {
+  const { socket, received } = await open();
+  socket.write(request);
+  await until(async () => received().length > 100_000, 1_000);
+}
+
+describe("a client that is silent for too long between its requests", () => {
+  /** Sends these bytes, 40 seconds after an answer. */
+  async function sendLate(...pieces: readonly string[]): Promise<Client> {
+    await listenAtRest();
+    const client = await open();
+    client.socket.write(request);
+    await until(async () => client.received().length > 100_000, 1_000);
+    vi.advanceTimersByTime(40_000);
+    for (const piece of pieces) {
+      client.socket.write(piece);
+      await settle();
+    }
+    return client;
+  }
+
+  it.each([
+    ["nothing", []],
+    ["empty lines", ["\r\n", "\r\n\r\n"]],
+    ["an empty line in two pieces", ["\r", "\n"]],
+    ["half of an empty line", ["\r"]],
+  ])("is cut off, if it sends %s meanwhile", async (_what, pieces) => {
+    const client = await sendLate(...pieces);
+    vi.advanceTimersByTime(30_000);
+    await client.closed;
+    expect(client.received().match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+  });
+
+  it("may begin a request, with empty lines before it", async () => {
+    const client = await sendLate("\r", "\n\r", `\n${request.slice(0, 10)}`);
+    vi.advanceTimersByTime(1_000);
+    client.socket.write(request.slice(10));
+    await until(async () => client.received().length > 200_000, 1_000);
+  });
+});
+
+describe("a client whose first bytes may be those of HTTP/2", () => {
+  it.each([
+    ["nothing more comes", ["P"]],
+    ["the others come late", ["P", "OST / HTTP/1.1\r\nHost: "]],
+    ["they come one by one", ["P", "R", "O", "P"]],
+  ])("has as much time for its first head as any other: %s", async (_when, pieces) => {
+    await listenAtRest();
+    const client = await open();
+    for (const piece of pieces) {
+      client.socket.write(piece);
+      await settle();
+      await vi.advanceTimersByTimeAsync(28_000 / pieces.length);
+    }
+    expect(client.socket.destroyed).toBe(false);
+    // Seconds begin at any time.
+    await vi.advanceTimersByTimeAsync(2_000);
+    await settle();
+    await vi.advanceTimersByTimeAsync(2_000);
+    await client.closed;
+    expect(client.received()).toBe("HTTP/1.1 timeout");
+  });
+
+  it("has no more time for the rest of the preface", async () => {
+    await listenAtRest();
+    const client = await open();
+    client.socket.write("PRI");
+    await settle();
+    await vi.advanceTimersByTimeAsync(28_000);
+    client.socket.write(" * HTTP/2.0\r\n");
+    await settle();
+    await vi.advanceTimersByTimeAsync(2_000);
+    await client.closed;
+  });
 });
 
 it("100 Continue waits for the answers that are owed before", async () => {

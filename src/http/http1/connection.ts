@@ -87,11 +87,13 @@ export class Http1Connection {
   #isClosed = false;
   #hasAsked = false;
   /** How many seconds the connection has waited for the rest of a head, for a request, or for its client to read. */
-  #waitedSeconds = 0;
+  #waitedSeconds: number;
   #bytesWritten = 0;
   #onDrained: (() => void) | undefined;
 
-  constructor(socket: Socket, options: Http1Options) {
+  /** The client has had `waitedMs` of its time for the first head. */
+  constructor(socket: Socket, options: Http1Options, waitedMs: number) {
+    this.#waitedSeconds = Math.floor(waitedMs / 1_000);
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
     this.output = new SocketOutput(socket);
@@ -226,15 +228,20 @@ export class Http1Connection {
   // Reading
 
   readonly #read = (bytes: Buffer): void => {
-    const isBetween = this.#rest === undefined && this.#hasAsked;
+    const isBetween = !this.#isWithinHead && this.#hasAsked;
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#parse();
     if (this.#rest !== undefined) {
       this.#rest = withoutRest(this.#rest);
       // The time limit for a head starts with its first bytes. For the first head it starts with the connection.
-      this.#waitedSeconds = isBetween ? 0 : this.#waitedSeconds;
+      this.#waitedSeconds = isBetween && this.#isWithinHead ? 0 : this.#waitedSeconds;
     }
   };
+
+  /** Whether a head has begun to arrive. A CR alone may be half of an empty line before it. */
+  get #isWithinHead(): boolean {
+    return this.#rest !== undefined && (this.#rest.length > 1 || this.#rest[0] !== 13);
+  }
 
   #resume(): void {
     if (this.#isClosed || this.#isParsing) {
@@ -446,7 +453,7 @@ export class Http1Connection {
   }
 
   #tickIdle(): void {
-    if (this.#rest !== undefined && this.#waitedSeconds > this.#options.requestTimeoutMs / 1_000) {
+    if (this.#isWithinHead && this.#waitedSeconds > this.#options.requestTimeoutMs / 1_000) {
       this.#fail("timeout");
     } else if (this.#waitedSeconds > (this.#hasAsked ? idleSeconds : this.#options.requestTimeoutMs / 1_000)) {
       this.#socket.destroySoon();

@@ -93,8 +93,11 @@ export class Http2Connection {
   /** Ends a connection whose client does not complete its preface: the fixed bytes and SETTINGS. */
   readonly #prefaceTimer: NodeJS.Timeout;
 
-  /** The client has `headTimeoutMs` to send the preface and its settings, and the same for each head of a request. */
-  constructor(socket: Socket, handlers: ConnectionHandlers, headTimeoutMs: number) {
+  /**
+   * The client has `headTimeoutMs` to send the preface and its settings, of which `waitedMs` have passed. It has the
+   * same for each head of a request.
+   */
+  constructor(socket: Socket, handlers: ConnectionHandlers, headTimeoutMs: number, waitedMs: number) {
     this.#headTimeoutSeconds = headTimeoutMs / 1_000;
     this.peerAddress = socket.remoteAddress ?? "";
     this.isEncrypted = (socket as TLSSocket).encrypted === true;
@@ -105,7 +108,7 @@ export class Http2Connection {
     socket.on("close", () => this.#abandon());
     socket.on("drain", () => this.#sendWaiting());
     socket.setTimeout(idleMs, () => this.#onSilence());
-    this.#prefaceTimer = setTimeout(() => this.end(), headTimeoutMs);
+    this.#prefaceTimer = setTimeout(() => this.end(), headTimeoutMs - waitedMs);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#writeSettings();
   }

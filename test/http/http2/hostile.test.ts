@@ -26,7 +26,7 @@ beforeEach(async () => {
       onStreamClosed: () => {},
       onBurst: () => {},
     };
-    new Http2Connection(socket, handlers, 1_000);
+    new Http2Connection(socket, handlers, 1_000, 0);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

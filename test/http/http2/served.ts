@@ -41,7 +41,7 @@ export async function serve(
     // A client may break off.
     socket.on("error", () => {});
     sockets.push(socket);
-    connections.push(new Http2Connection(socket, handlers, headTimeoutMs));
+    connections.push(new Http2Connection(socket, handlers, headTimeoutMs, 0));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(async () => {
