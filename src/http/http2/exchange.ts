@@ -56,11 +56,11 @@ export class Http2Exchange extends Exchange {
     const wholeTrailer = isStreamed ? undefined : fieldsOf(trailer);
     stream.connection.assertValid(wholeTrailer ?? []);
     if (body === undefined || this.method === "HEAD") {
-      this.#respondWithoutBody(status, raw, trailer);
+      this.#respondWithoutBody(status, raw, wholeTrailer);
     } else {
       stream.respond(status, raw, false);
       if (isStreamed || bytes > pieceBytes) {
-        await this.#sendInPieces(body, trailer);
+        await this.#sendInPieces(body, () => wholeTrailer ?? fieldsOf(trailer));
       } else {
         stream.endWith(body, bytes, wholeTrailer);
         this.#noteSent(bytes, stream.isAnswerEnded);
@@ -74,11 +74,11 @@ export class Http2Exchange extends Exchange {
     }
   }
 
-  #respondWithoutBody(status: number, raw: readonly string[], trailer: Headers | undefined): void {
+  #respondWithoutBody(status: number, raw: readonly string[], trailer: readonly string[] | undefined): void {
     const stream = this.#stream;
     stream.respond(status, raw, trailer === undefined);
     if (trailer !== undefined) {
-      stream.end(fieldsOf(trailer));
+      stream.end(trailer);
     }
     this.#noteSent(0, true);
     // After an answer without a body, a client may forget the stream and never end its request: grpc-go does so.
@@ -87,7 +87,7 @@ export class Http2Exchange extends Exchange {
     }
   }
 
-  async #sendInPieces(body: Answer["body"], trailer: Headers | undefined): Promise<void> {
+  async #sendInPieces(body: Answer["body"], makeTrailer: () => readonly string[] | undefined): Promise<void> {
     const stream = this.#stream;
     let bytes = 0;
     try {
@@ -99,7 +99,7 @@ export class Http2Exchange extends Exchange {
         stream.write(piece);
         await stream.drained();
       }
-      stream.end(fieldsOf(trailer));
+      stream.end(makeTrailer());
     } catch {
       stream.reset(ErrorCode.internalError);
     }
