@@ -80,17 +80,15 @@ interface Heartbeat {
 export async function registerServer(
   pool: Pool,
   { id, shown }: { readonly id: string; readonly shown: string },
-  options: RegistrationOptions,
+  registration: RegistrationOptions,
 ): Promise<ServerRegistration> {
-  const clock = new DatabaseClock();
+  const options = { ...registration, clock: new DatabaseClock() };
   /** The last heartbeats of the rivals, by their ids. */
   const heartbeats = new Map<string, Heartbeat>();
   for (;;) {
-    const rivals = await pool.transaction((connection) =>
-      tryToRegister(connection, id, { ...options, clock }, heartbeats),
-    );
+    const rivals = await pool.transaction((connection) => tryToRegister(connection, id, options, heartbeats));
     if (rivals.length === 0) {
-      return keepAlive(pool, id, { ...options, clock });
+      return keepAlive(pool, id, options);
     }
     for (const rival of rivals) {
       const known = heartbeats.get(rival.id);
