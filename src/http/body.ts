@@ -332,7 +332,7 @@ const drainMs = 1_000;
  */
 export function drainBody(body: Readable, giveUp: () => void): void {
   let size = 0;
-  const timer = setTimeout(giveUp, drainMs);
+  const timer = setTimeout(giveUp, drainMs).unref();
   const take = (chunk: Buffer) => {
     size += chunk.length;
     if (size > drainMaxBytes) {

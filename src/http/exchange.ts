@@ -15,6 +15,7 @@ export interface ExchangeOptions {
 
 /** The head of a request over either version of HTTP. */
 export interface RequestHead {
+  /** Empty for what could not be read as a request. */
   readonly method: string;
   readonly target: string;
   /** Names and values in turn. Names are in lower case. Values have no spaces around them, unless there is a fault. */
@@ -114,7 +115,7 @@ export class CallRecord {
  */
 export abstract class Exchange {
   abstract readonly httpVersion: "1.1" | "2";
-  /** The request method, as sent. */
+  /** The request method, as sent. Empty for what could not be read as a request: `fault` says why. */
   readonly method: string;
   /** The request path, exactly as sent: not decoded, not normalised, without the query. */
   readonly path: string;
@@ -287,7 +288,7 @@ let dateText = "";
 let dateMs = 0;
 
 /** The time in the format of HTTP. The text is made once a second. Source: RFC 9110, section 5.6.7 */
-export function httpDate(): string {
+function httpDate(): string {
   const nowMs = Date.now();
   if (nowMs - dateMs >= 1_000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1_000);

@@ -19,10 +19,8 @@ export interface ListenerOptions extends ExchangeOptions {
   readonly port: number;
   /** PEM texts. Undefined for cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  /** Answers a request. It must not reject. */
+  /** Answers a request, or refuses what could not be read as one: its method is empty. It must not reject. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  /** Answers a fault of an HTTP/1.1 connection. */
-  readonly handleFault: Http1Options["handleFault"];
   /** Is called when a connection cannot be accepted, such as for lack of file descriptors. */
   readonly reportAcceptError: (reason: Error) => void;
   /** Is called with the address of a peer whose connection is ended because it begins too many calls at once. */

@@ -8,8 +8,8 @@ import { failureReportMs, throttleAndCount } from "../scheduling/timing.ts";
 export interface EndedCall {
   readonly record: CallRecord;
   readonly requestId: string;
-  /** The path as the client sent it, without its query; undefined if it was no HTTP. Show it by `shownPath`. */
-  readonly path: string | undefined;
+  /** The path as the client sent it, without its query; `*` if it was no HTTP. Show it by `shownPath`. */
+  readonly path: string;
   readonly clientAddress: string;
 }
 
@@ -95,7 +95,7 @@ export function createCallLog(logger: Logger, traceId: () => string | undefined)
     if (logger.isLevelEnabled(level)) {
       const { requestId, clientAddress, path } = call;
       const { protocol, method, status, keyId, requestBytes, responseBytes } = call.record;
-      const shown = isRpc(method) || path === undefined ? undefined : shownPath(path);
+      const shown = isRpc(method) ? undefined : shownPath(path);
       const who = { keyId, clientAddress };
       const what = { requestId, traceId: traceId(), protocol, method, path: shown, code, status, ...who };
       const line = { ...what, durationMs: round(durationMs), requestBytes, responseBytes };

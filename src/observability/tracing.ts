@@ -4,7 +4,6 @@ import type { EndedCall } from "./call-observer.ts";
 /** A call whose headers may name the trace that it belongs to. */
 export interface TracedCall extends EndedCall {
   readonly method: string;
-  readonly path: string;
   /** A request header, by its lower-case name. */
   header(name: string): string | undefined;
 }

@@ -11,7 +11,7 @@ import { apiServices, createApi } from "./api.ts";
 import type { Backend } from "./backend.ts";
 import type { ServerConfig } from "./config.ts";
 import { createCors } from "./cors.ts";
-import { createRouter, respondToFault } from "./router.ts";
+import { createRouter } from "./router.ts";
 import type { ServerLife } from "./server-life.ts";
 import { portUrl, type Telemetry } from "./telemetry.ts";
 import { createConnectServices, createHealthCalls } from "./tool-services.ts";
@@ -68,7 +68,6 @@ export async function openApiPort(
     ...config,
     ...heads,
     handle: traced(tracing, router),
-    handleFault: (fault, socket, broken) => respondToFault(fault, socket, { broken, limiter, observer }),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>
       logger.warn({ peerAddress }, "a connection was closed: it opened too many streams at once"),

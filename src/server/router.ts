@@ -1,14 +1,10 @@
-import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { DomainError } from "../domain/errors.ts";
 import type { RateLimitDecision } from "../domain/limits.ts";
 import { shownPath } from "../domain/masking.ts";
-import { type Answer, CallRecord, type Exchange, httpDate } from "../http/exchange.ts";
+import type { Answer, Exchange } from "../http/exchange.ts";
 import { HeaderList } from "../http/header-list.ts";
-import type { ParseFault } from "../http/http1/connection.ts";
-import { headersTooLarge, malformedRequest, ProtocolError, requestTimeout } from "../http/protocol-error.ts";
-import { makeRequestId, requestIdHeader } from "../http/request-id.ts";
+import { ProtocolError } from "../http/protocol-error.ts";
 import { errorToRest, toConnectError } from "../interceptors/errors.ts";
 import { appendLimits, limitError, type RateLimiter } from "../interceptors/limits.ts";
 import { referenceMethod } from "../observability/call-metrics.ts";
@@ -58,10 +54,10 @@ export function createRouter(options: RouterOptions): (exchange: Exchange) => Pr
 
 function answer(exchange: Exchange, options: RouterOptions): Promise<Answer> {
   const { api, health, connectServices, site, cors, limiter } = options;
-  const { path, fault } = exchange;
-  if (fault?.kind === "headers_too_large") {
-    // The key may be among the headers that were not read.
-    return countAnonymous(exchange, limiter, () => refuse(exchange, headersTooLarge()));
+  const { method, path, fault } = exchange;
+  if (method === "" || fault?.kind === "headers_too_large") {
+    // The key may be in what was not read.
+    return countAnonymous(exchange, limiter, () => refuse(exchange, fault));
   }
   if (path === "/v1" || path.startsWith("/v1/")) {
     return (cors && answerPreflight(exchange, cors, limiter)) ?? api.rest(exchange);
@@ -144,79 +140,12 @@ async function countAddress({ anonymous }: RateLimiter, address: string): Promis
   }
 }
 
-/** Refuses a request outside of any call, and notes the code on the record. */
-function refuse(exchange: Exchange, reason: unknown): RefusalResponse {
-  const refusal = refusalAnswer(reason);
-  exchange.record.code = refusal.code;
-  return refusal;
-}
-
-/** The answer to a request that is refused outside of any call. */
-interface RefusalResponse extends Answer {
-  readonly body: Buffer;
-  /** The code in the body. */
-  readonly code: string;
-}
-
-/** The answer that refuses a request, with the Error body of REST. */
-function refusalAnswer(reason: unknown): RefusalResponse {
+/** Refuses a request outside of any call with the Error body of REST, and notes the code on the record. */
+function refuse({ record }: Exchange, reason: unknown): Answer {
   const error = toConnectError(reason);
   const { status, body } = errorToRest(error);
-  const header = new HeaderList();
-  header.appendAll(error.metadata);
+  const header = HeaderList.of(error.metadata);
   header.set("content-type", "application/json");
-  return { status, header, body: Buffer.from(JSON.stringify(body)), code: body.code };
-}
-
-/** What counts and records refused requests. */
-interface FaultOptions {
-  /** The request that the fault is in, if its head was complete. */
-  readonly broken: Exchange | undefined;
-  readonly limiter: RateLimiter;
-  readonly observer: CallObserver;
-}
-
-/**
- * Answers bytes that are no request of HTTP/1.1, on the bare socket, and closes the socket: no handler sees them. They
- * count as a request of the client's address. A request whose head was complete keeps its id.
- */
-export function respondToFault(fault: ParseFault, socket: Socket, { broken, limiter, observer }: FaultOptions): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const clientAddress = broken?.clientAddress ?? socket.remoteAddress ?? "";
-  void countAddress(limiter, clientAddress).then((decision) => {
-    const isCounted = !(decision instanceof DomainError);
-    const refusal = isCounted ? limitError(decision) : decision;
-    const { status, header, body, code } = refusalAnswer(refusal ?? toProtocolError(fault));
-    const requestId = broken?.requestId ?? makeRequestId();
-    if (isCounted) {
-      appendLimits(header, decision);
-    }
-    header.set("content-length", String(body.length));
-    header.set("connection", "close");
-    header.set(requestIdHeader, requestId);
-    header.set("date", httpDate());
-    const fields = [...header].map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${body.toString()}`);
-    const record = Object.assign(new CallRecord(), { code, status, responseBytes: body.length, isWhole: true });
-    observer.ended({ record, requestId, clientAddress, path: undefined });
-    setTimeout(() => socket.destroy(), closeMs).unref();
-  });
-}
-
-/** How long a client may take to read its answer and close the connection, in milliseconds. */
-const closeMs = 1_000;
-
-/** Why the request is refused, if its address is within its limit. */
-function toProtocolError(fault: ParseFault): ProtocolError {
-  switch (fault) {
-    case "headers too large":
-      return headersTooLarge();
-    case "timeout":
-      return requestTimeout();
-    case "malformed":
-      return malformedRequest();
-  }
+  record.code = body.code;
+  return { status, header, body: JSON.stringify(body) };
 }

@@ -55,9 +55,9 @@ it("a request whose body is broken keeps its id and its address", async () => {
   const broken: (readonly [id: string, address: string])[] = [];
   const faulty = await listenWith({
     handle: async () => {},
-    handleFault(_fault, socket, exchange) {
-      broken.push([exchange?.requestId ?? "", exchange?.clientAddress ?? ""]);
-      socket.end();
+    async handleFault(exchange) {
+      broken.push([exchange.requestId, exchange.clientAddress]);
+      await exchange.respond({ status: 400, header: new HeaderList() });
     },
     clientAddress: createClientAddress(["127.0.0.1"]),
   });
@@ -71,7 +71,7 @@ it("a request whose body is broken keeps its id and its address", async () => {
   }
   expect(broken).toEqual([
     ["mine", "192.0.2.7"],
-    ["", ""],
+    [expect.any(String), "127.0.0.1"],
   ]);
 });
 
@@ -108,7 +108,10 @@ async function listenAtRest(): Promise<void> {
   onTestFinished(() => void vi.useRealTimers());
   listener = await listenWith({
     handle: (exchange) => handle(exchange),
-    handleFault: (fault, socket) => void socket.end(`HTTP/1.1 ${fault}`),
+    handleFault: (exchange) => {
+      const body = exchange.fault?.kind ?? "";
+      return exchange.respond({ status: 408, header: new HeaderList(), body });
+    },
     requestTimeoutMs: 30_000,
   });
 }
@@ -174,7 +177,7 @@ describe("a client whose first bytes may be those of HTTP/2", () => {
     await settle();
     await vi.advanceTimersByTimeAsync(2_000);
     await client.closed;
-    expect(client.received()).toBe("HTTP/1.1 timeout");
+    expect(client.received()).toMatch(/^HTTP\/1.1 408 .*\r\n\r\nrequest_timeout$/s);
   });
 
   it("has no more time for the rest of the preface", async () => {

@@ -2,13 +2,23 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
+import { HeaderList } from "../../src/http/header-list.ts";
 import { type Listener, type ListenerOptions, listen } from "../../src/http/listener.ts";
 import { createRequestIdReader } from "../../src/http/request-id.ts";
 
+/** How a test's listener differs from others. */
+export interface TestListenerOptions extends Partial<ListenerOptions> {
+  readonly handle: ListenerOptions["handle"];
+  /** Answers what could not be read as a request. */
+  readonly handleFault?: ListenerOptions["handle"];
+}
+
 /** Listens until the test has finished. A request has a second to arrive. */
-export async function listenWith(
-  options: Pick<ListenerOptions, "handle"> & Partial<ListenerOptions>,
-): Promise<Listener> {
+export async function listenWith({
+  handle,
+  handleFault = (exchange) => exchange.respond({ status: 400, header: new HeaderList() }),
+  ...options
+}: TestListenerOptions): Promise<Listener> {
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
@@ -16,9 +26,9 @@ export async function listenWith(
     requestTimeoutMs: 1_000,
     clientAddress: createClientAddress([]),
     readRequestId: createRequestIdReader(() => false),
-    handleFault: (_fault, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
     reportAcceptError: () => {},
     reportBurst: () => {},
+    handle: (exchange) => (exchange.method === "" ? handleFault : handle)(exchange),
     ...options,
   });
   onTestFinished(() => listener.close(0));

@@ -2,10 +2,11 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { IncomingBody, withoutRest } from "../body.ts";
 import type { Exchange, ExchangeOptions } from "../exchange.ts";
+import { headersTooLarge, malformedRequest, type ProtocolError, requestTimeout } from "../protocol-error.ts";
 import { SocketOutput } from "../socket-output.ts";
 import { BodyDecoder, BodyFault } from "./body-decoder.ts";
 import { Http1Exchange } from "./exchange.ts";
-import { parseHead } from "./request-head.ts";
+import { type Http1Head, parseHead } from "./request-head.ts";
 
 /**
  * How many requests of one connection are handled at the same time, so that other connections get their turn. A request
@@ -33,23 +34,18 @@ const idleSeconds = 65;
  */
 const stalledSeconds = 120;
 
-/** Why a connection cannot be read any further. */
-export type ParseFault = "malformed" | "headers too large" | "timeout";
-
 /** How a server answers the requests of its connections. */
 export interface Http1Options extends ExchangeOptions {
-  /** Is called with each request when its turn has come. */
+  /**
+   * Is called with each request when its turn has come. The last one stands for what could not be read, if its method
+   * is empty: its fault says why.
+   */
   readonly handleExchange: (exchange: Exchange) => void;
   /**
    * Is called once for each of these requests, when its answer is complete or given up. Before that, the next requests
    * that were held back have begun.
    */
   readonly onRequestEnded: () => void;
-  /**
-   * Answers a fault on the bare socket, and closes the socket. The connection owes no other answer then. `broken` is the
-   * request that the fault is in, if its head was complete.
-   */
-  readonly handleFault: (fault: ParseFault, socket: Socket, broken: Exchange | undefined) => void;
 }
 
 /**
@@ -77,10 +73,6 @@ export class Http1Connection {
   #isParsing = false;
   /** Whether no further request is taken. */
   #isReadEnded = false;
-  /** Why nothing more is read. It is answered behind the owed answers. */
-  #fault: ParseFault | undefined;
-  /** The request that the fault is in, if its head was complete. */
-  #broken: Http1Exchange | undefined;
   /** Whether the client has ended its side of the connection. */
   #isClientEnded = false;
   #isEnding = false;
@@ -115,7 +107,7 @@ export class Http1Connection {
 
   /** Whether this is the last request: none waits behind it, and no further one is taken. */
   isLast(exchange: Http1Exchange): boolean {
-    return (this.#isEnding || this.#isReadEnded) && this.#fault === undefined && this.#owed.at(-1) === exchange;
+    return (this.#isEnding || this.#isReadEnded) && this.#owed.at(-1) === exchange;
   }
 
   /**
@@ -182,10 +174,7 @@ export class Http1Connection {
     this.#owed.shift();
     this.#begunCount -= 1;
     this.#waitedSeconds = 0;
-    const isNoneOwed = this.#owed.length === 0;
-    if (isNoneOwed && this.#fault !== undefined && !isLast) {
-      this.#answerFault(this.#fault);
-    } else if (isLast || (isNoneOwed && (this.#isReadEnded || this.#isEnding))) {
+    if (isLast || (this.#owed.length === 0 && (this.#isReadEnded || this.#isEnding))) {
       this.#isReadEnded = true;
       this.#closeBehind(exchange);
     } else {
@@ -202,6 +191,9 @@ export class Http1Connection {
     this.#giveUp(0);
     if (incoming.isEnded) {
       this.#socket.destroySoon();
+    } else if (this.#receiving === undefined) {
+      // Behind a fault, what comes is ignored. If nobody received it, it would reset the connection, and the answer.
+      this.#socket.end();
     } else {
       incoming.stream.once("end", () => this.#socket.destroySoon());
     }
@@ -277,7 +269,7 @@ export class Http1Connection {
       if (!(error instanceof BodyFault)) {
         throw error;
       }
-      this.#fail(error.isTooLarge ? "headers too large" : "malformed");
+      this.#fail(error.isTooLarge ? headersTooLarge() : malformedRequest());
     } finally {
       this.#isParsing = false;
     }
@@ -308,11 +300,11 @@ export class Http1Connection {
     const start = afterEmptyLines(bytes);
     const end = bytes.indexOf(headEnd, start);
     if (end < 0 && isNoMethod(bytes[start])) {
-      this.#fail("malformed");
+      this.#fail(malformedRequest());
       return false;
     }
     if ((end < 0 ? bytes.length : end) - start > maxHeadBytes) {
-      this.#fail("headers too large");
+      this.#fail(headersTooLarge());
       return false;
     }
     if (end < 0) {
@@ -322,7 +314,7 @@ export class Http1Connection {
     }
     const head = parseHead(bytes.toString("latin1", start, end));
     if (head === undefined) {
-      this.#fail("malformed");
+      this.#fail(malformedRequest());
       return false;
     }
     const bodyStart = end + headEnd.length;
@@ -397,16 +389,16 @@ export class Http1Connection {
   /** Takes note that the client has sent its last request, and that all complete ones are parsed. */
   #endRequests(): void {
     if (this.#receiving !== undefined || (this.#rest !== undefined && !this.#isReadEnded)) {
-      this.#fail("malformed");
+      this.#fail(malformedRequest());
     }
     this.#isReadEnded = true;
-    if (this.#owed.length === 0 && this.#fault === undefined) {
+    if (this.#owed.length === 0) {
       this.#socket.destroySoon();
     }
   }
 
   /** Reads no further. The fault is answered behind the complete requests that wait for their answers. */
-  #fail(fault: ParseFault): void {
+  #fail(fault: ProtocolError): void {
     this.#isReadEnded = true;
     this.#rest = undefined;
     const broken = this.#receiving;
@@ -415,22 +407,17 @@ export class Http1Connection {
       this.#socket.destroy();
       return;
     }
-    this.#fault = fault;
-    this.#broken = broken;
     if (broken !== undefined) {
       // The broken request is the last one.
       this.#giveUp(this.#owed.length - 1);
     }
     if (this.#owed.length === 0) {
-      this.#answerFault(fault);
+      // The answer to the broken request waits no more.
+      this.#tellDrained();
     }
-  }
-
-  /** Answers a fault, once the client has taken the answers before it. The answer to the broken request waits no more. */
-  #answerFault(fault: ParseFault): void {
-    this.#tellDrained();
-    this.output.flushAll();
-    void this.drained().then(() => this.#options.handleFault(fault, this.#socket, this.#broken));
+    const head = { ...noRequest, rawHeaders: broken?.head.rawHeaders ?? [], fault };
+    this.#owed.push(new Http1Exchange(this, head, new IncomingBody(this), this.#options));
+    this.#beginHeld();
   }
 
   /** Is called once a second. */
@@ -454,12 +441,23 @@ export class Http1Connection {
 
   #tickIdle(): void {
     if (this.#isWithinHead && this.#waitedSeconds > this.#options.requestTimeoutMs / 1_000) {
-      this.#fail("timeout");
+      this.#fail(requestTimeout());
     } else if (this.#waitedSeconds > (this.#hasAsked ? idleSeconds : this.#options.requestTimeoutMs / 1_000)) {
       this.#socket.destroySoon();
     }
   }
 }
+
+/** The head of what could not be read. */
+const noRequest: Http1Head = {
+  method: "",
+  target: "*",
+  version: "1.1",
+  rawHeaders: [],
+  contentLength: undefined,
+  isExpectant: false,
+  isKeptAlive: false,
+};
 
 const headEnd = Buffer.from("\r\n\r\n");
 

@@ -12,8 +12,8 @@ import type { Http1Head } from "./request-head.ts";
 export class Http1Exchange extends Exchange {
   readonly httpVersion = "1.1";
   isAbandoned = false;
+  readonly head: Http1Head;
   readonly #connection: Http1Connection;
-  readonly #head: Http1Head;
   /** Whether the client still waits for `100 Continue`. */
   #isContinueAwaited: boolean;
   #isContinueDue = false;
@@ -26,7 +26,7 @@ export class Http1Exchange extends Exchange {
   constructor(connection: Http1Connection, head: Http1Head, incoming: IncomingBody, options: ExchangeOptions) {
     super(head, connection, incoming, options);
     this.#connection = connection;
-    this.#head = head;
+    this.head = head;
     this.#isContinueAwaited = head.isExpectant;
   }
 
@@ -107,7 +107,7 @@ export class Http1Exchange extends Exchange {
 
   /** Makes the head. Throws if a header is invalid. `bodyBytes` is undefined for a body of unknown length. */
   #beginAnswer(status: number, header: readonly string[], bodyBytes: number | undefined): string {
-    const { version, method, isKeptAlive } = this.#head;
+    const { version, method, isKeptAlive } = this.head;
     const hasBody = status !== 204 && status !== 304;
     let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${fieldLines(header)}`;
     this.#isAnswerBegun = true;
