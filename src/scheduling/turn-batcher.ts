@@ -42,18 +42,13 @@ export class TurnBatcher<Item> {
 const itemsPerTurn = 16;
 
 /**
- * Calls `work` with each item and its index, `perTurn` of them in each turn of the event loop. The first ones are done
- * before it returns. `work` must not throw.
+ * Calls `work` with each item, `perTurn` of them in each turn of the event loop. The first ones are done before it
+ * returns. `work` must not throw.
  */
-export function runInTurns<Item>(
-  items: readonly Item[],
-  perTurn: number,
-  work: (item: Item, index: number) => void,
-  start = 0,
-): void {
+export function runInTurns<Item>(items: readonly Item[], perTurn: number, work: (item: Item) => void, start = 0): void {
   const end = Math.min(start + perTurn, items.length);
   for (let index = start; index < end; index++) {
-    work(items[index] as Item, index);
+    work(items[index] as Item);
   }
   if (end < items.length) {
     setImmediate(() => runInTurns(items, perTurn, work, end));

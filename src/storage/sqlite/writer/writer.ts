@@ -36,6 +36,12 @@ interface CommandWaiter extends Waiter<Written<StockEntry>> {
   readonly petId: bigint;
 }
 
+/** A command that the thread has answered. */
+interface AnsweredCommand {
+  readonly waiter: CommandWaiter;
+  readonly outcome: BatchOutcome | Outcome;
+}
+
 /** How a writer writes. */
 export interface WriterOptions extends ConnectionOptions {
   /**
@@ -85,18 +91,17 @@ export class Writer implements StoreWriter {
   }
 
   changeStock(command: StockCommand, context: WriteContext): Promise<Written<StockEntry>> {
-    return new Promise((resolve, reject) => {
-      if (!this.#queue.put(command, context)) {
-        this.#changeAside(command, context).then(resolve, reject);
-        return;
-      }
-      this.#commands.push({ petId: command.petId, resolve, reject });
-      if (!this.#willWake) {
-        // Commands of the same turn share the first group.
-        this.#willWake = true;
-        process.nextTick(this.#wake);
-      }
-    });
+    if (!this.#queue.put(command, context)) {
+      return this.#changeAside(command, context);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Written<StockEntry>>();
+    this.#commands.push({ petId: command.petId, resolve, reject });
+    if (!this.#willWake) {
+      // Commands of the same turn share the first group.
+      this.#willWake = true;
+      process.nextTick(this.#wake);
+    }
+    return promise;
   }
 
   /** A command that finds no room in the queue is sent as a message. Long texts fill the queue before many commands do. */
@@ -207,14 +212,14 @@ export class Writer implements StoreWriter {
     const { commandCount, lineage, others = noOthers, revision, syncMs } = group;
     const commands = this.#commands.splice(0, commandCount);
     const tasks = this.#tasks.splice(0, others.tasks.length);
-    const outcomes: (BatchOutcome | Outcome)[] = [];
+    const answered: AnsweredCommand[] = [];
     const changedPetIds: bigint[] = [];
     let next = 0;
-    for (const { petId } of commands) {
-      const outcome = outcomeFromAnswer(petId, lineage, this.#queue.readAnswer());
-      outcomes.push(outcome ?? (others.commandOutcomes[next++] as Outcome));
+    for (const waiter of commands) {
+      const outcome = outcomeFromAnswer(waiter.petId, lineage, this.#queue.readAnswer());
+      answered.push({ waiter, outcome: outcome ?? (others.commandOutcomes[next++] as Outcome) });
       if (outcome?.outcome === "done") {
-        changedPetIds.push(petId);
+        changedPetIds.push(waiter.petId);
       }
     }
     changedPetIds.push(...others.petIds);
@@ -228,7 +233,7 @@ export class Writer implements StoreWriter {
     }
     // Many callers wait for a slow disk. To settle all of them at once, and take their next requests, would delay reads.
     const perTurn = syncMs < slowSyncMs ? commandCount : Math.ceil(commandCount / spreadTurns);
-    runInTurns(commands, perTurn, (waiter, index) => settleCommand(waiter, outcomes[index] as BatchOutcome | Outcome));
+    runInTurns(answered, perTurn, settleCommand);
     tasks.forEach((waiter, index) => {
       settleTask(waiter, others.tasks[index] as Outcome);
     });
@@ -260,7 +265,7 @@ const slowSyncMs = 10;
 /** The callers that have waited for a slow sync are answered over this many turns of the event loop at most. */
 const spreadTurns = 64;
 
-function settleCommand(waiter: CommandWaiter, outcome: BatchOutcome | Outcome): void {
+function settleCommand({ waiter, outcome }: AnsweredCommand): void {
   if (!("outcome" in outcome)) {
     settleTask(waiter, outcome);
   } else if (outcome.outcome === "done") {
