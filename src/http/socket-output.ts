@@ -81,17 +81,6 @@ export class SocketOutput {
     }
   }
 
-  /** Writes a message and schedules it: a head in Latin-1, and a body of `byteLength` bytes. */
-  writeMessage(head: string, body: string | Uint8Array | undefined, byteLength: number): void {
-    this.writeLatin1(head);
-    if (typeof body === "string") {
-      this.writeUtf8(body, byteLength);
-    } else if (body !== undefined) {
-      this.writeBytes(body);
-    }
-    this.schedule();
-  }
-
   /** Writes a text in UTF-8, in which it has `byteLength` bytes. */
   writeUtf8(text: string, byteLength: number): void {
     this.ensure(byteLength);

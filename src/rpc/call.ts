@@ -89,10 +89,12 @@ export async function answerCall(endpoint: Endpoint, protocol: ProtocolCall, toE
     header = response.header;
     exchange.record.isStream = response.stream;
     // The answer gets a new list, because an interceptor may give the same headers to several calls.
-    const answering = () => protocol.answer(response, HeaderList.of(header, call.answerHeader));
-    // The rest of a list is read only now, and the deadline counts for that, too.
+    const answerHeader = HeaderList.of(header, call.answerHeader);
     const isList = !response.stream && response.message instanceof PreparedMessage;
-    const answer = await (isList ? abortable(answering, call.deadline?.signal) : answering());
+    // The rest of a list is read only now, and the deadline counts for that, too.
+    const answer = isList
+      ? await abortable(() => protocol.answer(response, answerHeader), call.deadline?.signal)
+      : await protocol.answer(response, answerHeader);
     if (!response.stream) {
       call.deadline?.end();
     }

@@ -77,13 +77,15 @@ test("what waits for a slow client takes at most twice its size, and arrives in 
     ["a few bytes", 11],
     [" and a few more", 26],
   ] as const) {
-    output.writeMessage(text, undefined, 0);
+    output.writeLatin1(text);
+    output.schedule();
     await nextTick();
     expect(output.capacity).toBeLessThanOrEqual(2 * size);
   }
   // The buffer that the first bytes were written to belongs to another connection now.
   const other = connected();
-  other.output.writeMessage("bytes of another", undefined, 0);
+  other.output.writeLatin1("bytes of another");
+  other.output.schedule();
   await nextTick();
   client.isFast = true;
   client.take();

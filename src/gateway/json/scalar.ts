@@ -75,9 +75,7 @@ export type TextReader = (text: string) => unknown;
 export function createTextReader(scalar: ScalarType, longAsString: boolean, bounds?: Bounds): TextReader {
   const integer = integerTypeOf(scalar);
   if (integer !== undefined) {
-    const reason = `must be ${describeInteger(integer, bounds)}, in plain decimal`;
-    const convert = integerConverter(integer, longAsString);
-    return (text) => convert(parseDecimal(text, integer, reason));
+    return createDecimalReader(integer, longAsString, bounds);
   }
   return textReaders[scalar] ?? ((text) => text);
 }
@@ -92,13 +90,16 @@ const textReaders: Partial<Record<ScalarType, TextReader>> = {
 
 const decimal = /^(?:0|-?[1-9][0-9]{0,19})$/;
 
-/** Reads an integer in plain decimal. Throws `ContentFault`. */
-function parseDecimal(text: string, type: IntegerType, reason: string): bigint {
-  const value = decimal.test(text) ? BigInt(text) : undefined;
-  if (value === undefined || value < type.min || value > type.max) {
-    throw new ContentFault(reason);
-  }
-  return value;
+function createDecimalReader(type: IntegerType, longAsString: boolean, bounds?: Bounds): TextReader {
+  const reason = `must be ${describeInteger(type, bounds)}, in plain decimal`;
+  const convert = integerConverter(type, longAsString);
+  return (text) => {
+    const value = decimal.test(text) ? BigInt(text) : undefined;
+    if (value === undefined || value < type.min || value > type.max) {
+      throw new ContentFault(reason);
+    }
+    return convert(value);
+  };
 }
 
 /** Reads `true` or `false`. Throws `ContentFault`. */

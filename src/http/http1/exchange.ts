@@ -134,7 +134,14 @@ export class Http1Exchange extends Exchange {
   }
 
   #writeWhole(head: string, body: string | Uint8Array | undefined, bytes: number): void {
-    this.#connection.output.writeMessage(head, body, bytes);
+    const { output } = this.#connection;
+    output.writeLatin1(head);
+    if (typeof body === "string") {
+      output.writeUtf8(body, bytes);
+    } else if (body !== undefined) {
+      output.writeBytes(body);
+    }
+    output.schedule();
     this.record.responseBytes = bytes;
     this.record.isWhole = true;
     this.#connection.endExchange(this, this.#isLast);
@@ -143,7 +150,8 @@ export class Http1Exchange extends Exchange {
   /** Pulls the body no faster than the client reads. */
   async #sendInPieces(head: string, body: Answer["body"], makeTrailer: () => string): Promise<void> {
     // The head is sent before the first piece is ready.
-    this.#connection.output.writeMessage(head, undefined, 0);
+    this.#connection.output.writeLatin1(head);
+    this.#connection.output.schedule();
     let bytes = 0;
     try {
       for await (const piece of inPieces(body, () => this.#connection.output.pieceBytes)) {
