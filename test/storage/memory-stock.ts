@@ -192,8 +192,9 @@ export class MemoryStock implements StockStore {
 
   async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
     const data = this.#data;
-    const { oldest, head } = await this.historyBounds(keptSinceMs);
-    data.history = data.history.filter(({ revision }) => revision >= oldest || revision === head);
+    const kept = data.history.findIndex(({ occurredAtMs: atMs }) => atMs >= keptSinceMs && atMs <= nowMs);
+    const former = data.history.slice(0, kept === -1 ? -1 : kept);
+    data.history = data.history.slice(former.findLastIndex(({ occurredAtMs }) => occurredAtMs < keptSinceMs) + 1);
     data.holds = data.holds
       .map((hold) => holdAt(hold, nowMs) as ListedHold)
       .filter(

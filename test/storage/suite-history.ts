@@ -192,6 +192,39 @@ export function describeHistory(open: OpenStore): void {
       }),
     );
 
+    const [day, now] = [86_400_000, Date.UTC(2026, 0, 1)];
+    const since = now - 90 * day;
+    for (const [clock, wrongMs] of [
+      ["behind", day],
+      ["ahead", now + 3_650 * day],
+    ] as const) {
+      it(
+        `is told by the changes around those of a moment in which the clock was years ${clock}`,
+        withStore(open, async ({ store }) => {
+          await store.importAll({ pets: [createPet({ id: 1n })] }, since - 2);
+          const change = async (nowMs: number, count: number) => {
+            const context = createContext({ nowMs });
+            const writes = Array.from({ length: count }, () =>
+              store.changeStock({ kind: "set", petId: 1n, quantity: 1n }, context),
+            );
+            await Promise.all(writes);
+          };
+          // 1 + 9 outdated changes; 100 that are kept; 3 of the moment, in the middle; 107 that are kept.
+          await change(wrongMs, 3);
+          await change(since - 1, 6);
+          await change(since, 100);
+          await change(wrongMs, 3);
+          await change(now, 107);
+          await deleteAll(store, since, now);
+          const { changes } = await store.listChanges(all);
+          expect(changes.map(({ revision }) => revision)).toEqual(
+            Array.from({ length: 210 }, (_, n) => BigInt(n + 11)),
+          );
+          expect((await store.historyBounds(since)).oldest).toBe(11n);
+        }),
+      );
+    }
+
     it(
       "is deleted but for the newest change, from which the next ones are counted",
       withStore(open, async ({ store, reopen }) => {

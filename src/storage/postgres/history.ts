@@ -1,7 +1,7 @@
 import { petNotFound } from "../../domain/errors.ts";
 import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../domain/history.ts";
 import { idempotencyMs } from "../../domain/idempotency.ts";
-import { lesserOf, maxInt64, minInt64 } from "../../domain/ranges.ts";
+import { maxInt64, minInt64 } from "../../domain/ranges.ts";
 import { type Connection, housekeepingLock, type Queryable } from "./connection/connection.ts";
 import { lockHead } from "./writer/round-trips.ts";
 
@@ -30,20 +30,20 @@ function firstKeptMs(keptSinceMs: number): bigint {
 
 /**
  * How far the history goes. Changes before `keptSinceMs` are no longer part of it. The first change that was made at
- * this time or after it is found by bisection. If clocks were set back, changes may not be in the order of time: the
- * result is then one of several such changes.
+ * this time or after it is found in growing steps from the oldest change on, and then by bisection. If clocks were set
+ * back, changes may not be in the order of time: the result is then one of several such changes.
  */
 export async function historyBounds(connection: Queryable, keptSinceMs: number): Promise<HistoryBounds> {
   const [row] = await connection.query<HistoryBounds>(
-    `WITH RECURSIVE search (low, high) AS (
-       SELECT coalesce((SELECT min(changes.revision) FROM changes), 1), head.revision + 1 FROM head
+    `WITH RECURSIVE search (low, high, width) AS (
+       SELECT coalesce((SELECT min(changes.revision) FROM changes), 1), head.revision + 1, 0::bigint FROM head
        UNION ALL
-       SELECT CASE WHEN is_before THEN middle + 1 ELSE low END, CASE WHEN is_before THEN high ELSE middle END
-       FROM (
-         SELECT low, high, (low + high) / 2 AS middle,
-           coalesce((SELECT occurred_at_ms FROM changes WHERE revision = (low + high) / 2) < $1, true) AS is_before
-         FROM search WHERE low < high
-       ) AS probe
+       SELECT CASE WHEN is_before THEN probe + 1 ELSE low END, CASE WHEN is_before THEN high ELSE probe END,
+         CASE WHEN is_before THEN 2 * (probe - low) + 1 ELSE width END
+       FROM (SELECT low, high, width, least(low + width, (low + high) / 2) AS probe FROM search WHERE low < high) AS next
+       CROSS JOIN LATERAL (
+         SELECT coalesce((SELECT occurred_at_ms FROM changes WHERE revision = probe) < $1, true) AS is_before
+       ) AS judged
      )
      SELECT lineage, revision AS head, (SELECT low FROM search WHERE low >= high) AS oldest FROM head`,
     firstKeptMs(keptSinceMs),
@@ -157,16 +157,15 @@ const rowsPerStep = 2_000n;
 
 /** Whether `deleteOutdated` has anything to do. */
 export async function hasOutdated(connection: Queryable, keptSinceMs: number, nowMs: number): Promise<boolean> {
-  const [row] = await connection.query<{ found: boolean; kept_oldest: bigint }>(
+  const [row] = await connection.query<{ found: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM holds WHERE state = 'held' AND expires_at_ms <= $1)
        OR EXISTS (SELECT 1 FROM holds WHERE ended_at_ms < $2)
-       OR EXISTS (SELECT 1 FROM idempotency_records WHERE created_at_ms <= $3) AS found,
-       coalesce((SELECT min(revision) FROM changes), 1) AS kept_oldest`,
+       OR EXISTS (SELECT 1 FROM idempotency_records WHERE created_at_ms <= $3) AS found`,
     BigInt(nowMs),
     firstKeptMs(keptSinceMs),
     BigInt(nowMs - idempotencyMs),
   );
-  return row?.found === true || (await firstToKeep(connection, keptSinceMs)) > (row?.kept_oldest ?? 1n);
+  return row?.found === true || (await lastOutdated(connection, keptSinceMs, nowMs)) !== undefined;
 }
 
 /**
@@ -196,10 +195,8 @@ export async function deleteOutdated(connection: Connection, keptSinceMs: number
     rowsPerStep,
   );
   await connection.query(
-    `DELETE FROM changes WHERE revision < $1
-       AND revision < coalesce((SELECT min(revision) FROM changes), 1) + $2`,
-    await firstToKeep(connection, keptSinceMs),
-    rowsPerStep,
+    `DELETE FROM changes WHERE revision <= $1`,
+    (await lastOutdated(connection, keptSinceMs, nowMs)) ?? 0n,
   );
   return hasOutdated(connection, keptSinceMs, nowMs);
 }
@@ -220,8 +217,21 @@ async function noteExpired(connection: Queryable, nowMs: number): Promise<void> 
   );
 }
 
-/** The newest change is kept for ever, as in every backend. */
-async function firstToKeep(connection: Queryable, keptSinceMs: number): Promise<bigint> {
-  const { oldest, head } = await historyBounds(connection, keptSinceMs);
-  return lesserOf(oldest, head);
+/** The last of the changes that the next step deletes: see the same function for a file. */
+async function lastOutdated(connection: Queryable, keptSinceMs: number, nowMs: number): Promise<bigint | undefined> {
+  const [row] = await connection.query<{ last: bigint }>(
+    `WITH step AS (
+       SELECT least((SELECT min(changes.revision) FROM changes) + $3, head.revision) AS "end" FROM head
+     ), kept AS (
+       SELECT min(revision) AS first FROM changes
+       WHERE revision < (SELECT "end" FROM step) AND occurred_at_ms BETWEEN $1 AND $2
+     )
+     SELECT revision AS last FROM changes
+     WHERE occurred_at_ms < $1 AND revision < coalesce((SELECT first FROM kept), (SELECT "end" FROM step))
+     ORDER BY revision DESC LIMIT 1`,
+    firstKeptMs(keptSinceMs),
+    BigInt(nowMs),
+    rowsPerStep,
+  );
+  return row?.last;
 }

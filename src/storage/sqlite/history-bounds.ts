@@ -1,4 +1,5 @@
 import type { HistoryBounds } from "../../domain/history.ts";
+import { lesserOf } from "../../domain/ranges.ts";
 import type { Connection } from "./connection.ts";
 
 const lineages = new WeakMap<Connection, string>();
@@ -36,20 +37,22 @@ export function historyBounds(connection: Connection, keptSinceMs: number): Hist
 }
 
 /**
- * Finds the revision of the first change that was made at a time or after it, by bisection. If clocks were set back,
- * changes may not be in the order of time: the result is then one of several such changes. To be called in a
- * transaction.
+ * Finds the revision of the first change that was made at a time or after it: in growing steps from the oldest change on,
+ * and then by bisection. If clocks were set back, changes may not be in the order of time: the result is then one of
+ * several such changes. To be called in a transaction.
  */
-export function findOldest(connection: Connection, keptSinceMs: number): bigint {
+function findOldest(connection: Connection, keptSinceMs: number): bigint {
   let low = oldestRevision(connection);
   let high = headOf(connection) + 1n;
+  let width = 0n;
   while (low < high) {
-    const middle = (low + high) / 2n;
-    const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, middle);
+    const probe = lesserOf(low + width, (low + high) / 2n);
+    const row = connection.get<{ at: bigint }>(`SELECT occurred_at_ms AS at FROM changes WHERE revision = ?`, probe);
     if (row === undefined || Number(row.at) < keptSinceMs) {
-      low = middle + 1n;
+      width = 2n * (probe - low) + 1n;
+      low = probe + 1n;
     } else {
-      high = middle;
+      high = probe;
     }
   }
   return low;

@@ -3,7 +3,7 @@ import { type ChangePage, type ChangeQuery, changeKinds, type StockChange } from
 import { idempotencyMs } from "../../domain/idempotency.ts";
 import { greaterOf, lesserOf } from "../../domain/ranges.ts";
 import { type Connection, readEnumText, readInteger, type Value } from "./connection.ts";
-import { appliedRevision, findOldest, headOf, oldestRevision } from "./history-bounds.ts";
+import { appliedRevision, headOf, oldestRevision } from "./history-bounds.ts";
 import { noteExpired } from "./holds.ts";
 import { applyAll, changesPerMark, findStock } from "./stock.ts";
 
@@ -275,7 +275,7 @@ export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: 
     keptSinceMs,
     nowMs - idempotencyMs,
   );
-  return row?.found === 1n || oldestWanted(connection, keptSinceMs) > oldestRevision(connection);
+  return row?.found === 1n || lastOutdated(connection, keptSinceMs, nowMs) !== undefined;
 }
 
 /**
@@ -297,25 +297,42 @@ export function deleteOutdated(connection: Connection, keptSinceMs: number, nowM
       nowMs - idempotencyMs,
       rowsPerStep,
     );
-    deleteChanges(connection, keptSinceMs);
+    deleteChanges(connection, keptSinceMs, nowMs);
     return hasOutdated(connection, keptSinceMs, nowMs);
   });
 }
 
-function deleteChanges(connection: Connection, keptSinceMs: number): void {
-  const oldest = oldestRevision(connection);
-  const end = lesserOf(oldestWanted(connection, keptSinceMs), oldest + rowsPerStep);
-  if (end > oldest && end > appliedRevision(connection)) {
+function deleteChanges(connection: Connection, keptSinceMs: number, nowMs: number): void {
+  const last = lastOutdated(connection, keptSinceMs, nowMs);
+  if (last === undefined) {
+    return;
+  }
+  if (last > appliedRevision(connection)) {
     applyAll(connection);
   }
   connection.run(
-    `DELETE FROM change_marks WHERE (pet_id, revision) IN (SELECT pet_id, revision FROM changes WHERE revision < ?)`,
-    end,
+    `DELETE FROM change_marks WHERE (pet_id, revision) IN (SELECT pet_id, revision FROM changes WHERE revision <= ?)`,
+    last,
   );
-  connection.run(`DELETE FROM changes WHERE revision < ?`, end);
+  connection.run(`DELETE FROM changes WHERE revision <= ?`, last);
 }
 
-/** The first revision to keep. The newest change is kept for ever: the next revision is counted from it. */
-function oldestWanted(connection: Connection, keptSinceMs: number): bigint {
-  return lesserOf(findOldest(connection, keptSinceMs), headOf(connection));
+/**
+ * The last of the changes that the next step deletes. They are all before the first change that is to be kept: a clock
+ * that was behind for a moment makes no change outdated but those of this moment. The time of a clock that was ahead
+ * tells nothing, so such a change is deleted with an outdated one after it. The newest change is kept for ever: the next
+ * revision is counted from it.
+ */
+function lastOutdated(connection: Connection, keptSinceMs: number, nowMs: number): bigint | undefined {
+  const end = lesserOf(oldestRevision(connection) + rowsPerStep, headOf(connection));
+  const row = connection.get<{ last: bigint | null }>(
+    `SELECT max(revision) AS last FROM changes WHERE occurred_at_ms < ? AND revision < ifnull(
+       (SELECT min(revision) FROM changes WHERE revision < ? AND occurred_at_ms >= ? AND occurred_at_ms <= ?), ?)`,
+    keptSinceMs,
+    end,
+    keptSinceMs,
+    nowMs,
+    end,
+  );
+  return row?.last ?? undefined;
 }
