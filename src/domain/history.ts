@@ -75,6 +75,11 @@ export interface ChangePage {
   readonly searchedTo: bigint | undefined;
 }
 
+/** Whether the change that follows a revision is still kept, or comes later. */
+export function isNextKept(revision: bigint, { oldest }: Pick<HistoryBounds, "oldest">): boolean {
+  return revision + 1n >= oldest;
+}
+
 /*
  * cursor = base64url( version:1 check:4 lineage:6 revision:8 ), the numbers big-endian
  * check  = the CRC-32 of what follows it
@@ -99,7 +104,7 @@ export function issueCursor(lineage: string, revision: bigint): string {
  * Returns the revision of a cursor. Throws `INVALID_REQUEST` for a text that is not exactly what `issueCursor` makes.
  * Throws `CURSOR_EXPIRED` for a cursor of another history, and for one whose next change is no longer kept.
  */
-export function parseCursor(cursor: string, { lineage, head, oldest }: HistoryBounds): bigint {
+export function parseCursor(cursor: string, bounds: HistoryBounds): bigint {
   const bytes = Buffer.from(cursor, "base64url");
   const revision = bytes.length === byteLength ? bytes.readBigInt64BE(revisionStart) : -1n;
   const issuedBy = bytes.toString("hex", lineageStart, revisionStart);
@@ -107,7 +112,7 @@ export function parseCursor(cursor: string, { lineage, head, oldest }: HistoryBo
     const description = "must be a cursor as it was answered";
     throw invalidRequest(`after: ${description}.`, [{ field: "after", description }]);
   }
-  if (issuedBy !== lineage || revision > head || revision + 1n < oldest) {
+  if (issuedBy !== bounds.lineage || revision > bounds.head || !isNextKept(revision, bounds)) {
     throw cursorExpired();
   }
   return revision;

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { cursorExpired, invalidPageToken } from "./errors.ts";
-import { type ChangeQuery, type HistoryBounds, parseCursor, type StockChange } from "./history.ts";
+import { type ChangeQuery, type HistoryBounds, isNextKept, parseCursor, type StockChange } from "./history.ts";
 import type { StockStore } from "./store.ts";
 
 /** The largest page. A larger page size is cut to this. Source: docs/contract.md#lists */
@@ -119,7 +119,7 @@ function queryOf(
   if (!isLaterPage) {
     return { ...filter, after: lowest, before: start };
   }
-  if (start + 1n < bounds.oldest) {
+  if (!isNextKept(start, bounds)) {
     throw cursorExpired();
   }
   return { ...filter, after: start };

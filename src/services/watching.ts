@@ -7,6 +7,7 @@ import { cursorExpired } from "../domain/errors.ts";
 import {
   type ChangeQuery,
   heartbeatMs,
+  isNextKept,
   issueCursor,
   parseCursor,
   type StockChange,
@@ -91,16 +92,19 @@ class Bell {
   }
 }
 
-/** Throws `INVALID_REQUEST`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`. */
+/**
+ * The position is judged here by the history's retention, and never again: what was part of the history when the stream
+ * began is sent as long as the store has it. Throws `INVALID_REQUEST`, `CURSOR_EXPIRED` and `PET_NOT_FOUND`.
+ */
 async function openReader(request: WatchStockChangesRequest, { store, keptSinceMs }: WatchOptions) {
   const { after, petId: petIds, crossing } = request;
   const bounds = await store.historyBounds(keptSinceMs());
   const position = after === undefined ? bounds.oldest - 1n : parseCursor(after, bounds);
   await Promise.all(petIds.map((id) => store.getEntry(id)));
-  return new ChangeReader({ store, keptSinceMs, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
+  return new ChangeReader({ store, filter: { petIds, crossing }, lineage: bounds.lineage }, position);
 }
 
-interface ReaderOptions extends Omit<WatchOptions, "feed"> {
+interface ReaderOptions extends Pick<WatchOptions, "store"> {
   readonly filter: Pick<ChangeQuery, "petIds" | "crossing">;
   /** The lineage of the history, which cursors contain. */
   readonly lineage: string;
@@ -144,18 +148,18 @@ class ChangeReader {
     return new MessageGroup(group.messages.filter((_, index) => isFor(changes[index] as StockChange)));
   }
 
-  /** Throws `CURSOR_EXPIRED` where the next changes are no longer kept. */
+  /** Throws `CURSOR_EXPIRED` where the next changes are deleted. */
   async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
-    const { store, keptSinceMs, filter, lineage } = this.#options;
-    const { head, oldest } = await store.historyBounds(keptSinceMs());
-    if (this.#position + 1n < oldest) {
+    const { store, filter, lineage } = this.#options;
+    const bounds = await store.historyBounds(0);
+    if (!isNextKept(this.#position, bounds)) {
       throw cursorExpired();
     }
     const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };
     const { changes, searchedTo } = await store.listChanges(query);
     const isEnd = searchedTo === undefined && changes.length < batchSize;
     const last = changes.at(-1)?.revision ?? this.#position;
-    this.#position = searchedTo ?? (isEnd && head > last ? head : last);
+    this.#position = searchedTo ?? (isEnd && bounds.head > last ? bounds.head : last);
     return new MessageGroup(changes.map((change) => changeToWatchResponse(change, lineage)));
   }
 }

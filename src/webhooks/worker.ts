@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { ChangePage, HistoryBounds, StockChange } from "../domain/history.ts";
+import { type ChangePage, type HistoryBounds, isNextKept, type StockChange } from "../domain/history.ts";
 import type { StockStore, WebhookStore } from "../domain/store.ts";
 import {
   type DeliveryAttempt,
@@ -196,7 +196,7 @@ export class WebhookWorker {
   async #readNextPage(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
     const { store, keptSinceMs } = this.#options;
     const bounds = await store.historyBounds(keptSinceMs());
-    return this.#searchedTo + 1n < bounds.oldest ? { bounds } : { bounds, page: await this.#readChanges() };
+    return isNextKept(this.#searchedTo, bounds) ? { bounds, page: await this.#readChanges() } : { bounds };
   }
 
   /** Reads the changes of the delivery that was begun, or else the next changes. */

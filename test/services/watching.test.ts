@@ -37,16 +37,21 @@ function count(): void {
   counting = setImmediate(count);
 }
 
-/** Reads all changes as fast as they come. */
-async function readAll(feed: StockFeed): Promise<void> {
-  const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs: () => 0 });
+function createFeed(): StockFeed {
+  const listener = { changed: () => {}, allChanged: () => {} };
+  return new StockFeed(opened.store, new StockRevision(opened.store, listener), () => {});
+}
+
+/** Reads changes as fast as they come, until there have been so many. */
+async function read(feed: StockFeed, count = changeCount, keptSinceMs = () => 0): Promise<void> {
+  const watch = watchStockChanges({ store: opened.store, feed, keptSinceMs });
   const messages = await watch(create(WatchStockChangesRequestSchema), {
     signal: new AbortController().signal,
   } as Call);
   let read = 0;
   for await (const item of messages) {
     read += item instanceof MessageGroup ? item.messages.length : 0;
-    if (read === changeCount) {
+    if (read === count) {
       return;
     }
   }
@@ -54,11 +59,21 @@ async function readAll(feed: StockFeed): Promise<void> {
 
 describe("streams that catch up", () => {
   it.each([1, 5])("let other calls go on: %i of them", async (streams) => {
-    const listener = { changed: () => {}, allChanged: () => {} };
-    const feed = new StockFeed(opened.store, new StockRevision(opened.store, listener), () => {});
+    const feed = createFeed();
     const before = turns;
-    await Promise.all(Array.from({ length: streams }, () => readAll(feed)));
+    await Promise.all(Array.from({ length: streams }, () => read(feed)));
     // No two batches share a turn, whichever streams they are for.
     expect(turns - before).toBeGreaterThanOrEqual((streams * changeCount) / batchSize);
+  });
+
+  it("miss none of the changes that were part of the history when they began, while their time ends", async () => {
+    for (const nowMs of [1, 2, 3]) {
+      await opened.store.importAll({ pets: [createPet({ id: 1n })] }, nowMs);
+    }
+    let keptSinceMs = 0;
+    await read(createFeed(), 3, () => {
+      keptSinceMs += 1;
+      return keptSinceMs;
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type HistoryBounds, keptSinceMs } from "../../domain/history.ts";
+import { type HistoryBounds, isNextKept, keptSinceMs } from "../../domain/history.ts";
 import type { Store } from "../../domain/store.ts";
 import {
   formerSecretMs,
@@ -289,9 +289,9 @@ function addWebhooksResume(webhooks: Command): void {
     settings: ["historyRetention"],
     async run(store, id, { historyRetention }) {
       const { progress, paused } = requireWebhook(await store.getWebhook(id), id);
-      const { head, oldest } = await readBounds(store, historyRetention);
-      const isBehind = progress.position + 1n < oldest;
-      await store.resumeWebhook(id, isBehind ? head : undefined);
+      const bounds = await readBounds(store, historyRetention);
+      const isBehind = !isNextKept(progress.position, bounds);
+      await store.resumeWebhook(id, isBehind ? bounds.head : undefined);
       if (isBehind) {
         return `resumed ${id} with the next change; others are no longer kept: list the inventory anew`;
       }
