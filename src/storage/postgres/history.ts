@@ -107,12 +107,14 @@ async function search(
   const order = newestFirst ? "DESC" : "ASC";
   const mostOfEach = Math.floor(maxSearched / Math.max(1, petIds.length));
   const most = crossing === undefined ? Math.min(limit, mostOfEach) : mostOfEach;
-  const next = (ofPet: string) =>
-    `SELECT ${columns} FROM changes WHERE ${ofPet} revision > $1 AND revision < $2 ORDER BY revision ${order} LIMIT $3`;
-  const nextOfPets = `SELECT each.* FROM unnest($6::bigint[]) AS pet (wanted) CROSS JOIN LATERAL (${next("pet_id = wanted AND")})
-    AS each ORDER BY revision ${order} LIMIT $3`;
+  const next = `SELECT ${columns} FROM changes WHERE revision > $1 AND revision < $2 ORDER BY revision ${order} LIMIT $3`;
+  // Only the index of a pet's changes has this order: with another one, PostgreSQL may go through those of all pets.
+  const nextOfPets = `SELECT each.* FROM unnest($6::bigint[]) AS pet (wanted) CROSS JOIN LATERAL (
+      SELECT ${columns} FROM changes WHERE (pet_id, revision) > (wanted, $1) AND (pet_id, revision) < (wanted, $2)
+      ORDER BY pet_id ${order}, revision ${order} LIMIT $3
+    ) AS each ORDER BY revision ${order} LIMIT $3`;
   const rows = await connection.query<SearchRow & Partial<ChangeRow>>(
-    `WITH next AS MATERIALIZED (${petIds.length === 0 ? next("") : nextOfPets})
+    `WITH next AS MATERIALIZED (${petIds.length === 0 ? next : nextOfPets})
      SELECT * FROM (SELECT count(*) AS searched, ${newestFirst ? "min" : "max"}(revision) AS reached FROM next) AS search
      LEFT JOIN LATERAL (
        SELECT * FROM next WHERE $4::bigint IS NULL OR (before > $4 AND after <= $4) ORDER BY revision ${order} LIMIT $5

@@ -36,7 +36,7 @@ import type { DeliveryAttempt, PauseReason, Webhook } from "../../domain/webhook
 import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
 import { anyWriter, ChangeListener, countChanges, readChangeTokens, retireWriter } from "./change-tokens.ts";
-import type { Connection } from "./connection/connection.ts";
+import type { Connection, Queryable } from "./connection/connection.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./connection/database-url.ts";
 import { sqlStateOf, uniqueViolation } from "./connection/errors.ts";
 import { Pool } from "./connection/pool.ts";
@@ -109,8 +109,14 @@ const maxWaitingChanges = 100_000;
 /** How many other writes wait at most. */
 const maxWaitingWrites = 1_000;
 
-/** How many keys are looked up at once, and how many wait for that. */
-const [keyReadsAtOnce, maxWaitingKeyReads] = [3, 1_000];
+/**
+ * How many connections of the pool's eight the reads for users have at most, and the look-ups of keys: change tokens,
+ * heartbeats and the other writes never wait for either.
+ */
+const [readConnections, keyReadConnections] = [5, 2];
+
+/** How many look-ups of keys wait at most. */
+const maxWaitingKeyReads = 1_000;
 
 /** A store in a PostgreSQL database, which several servers may share. */
 export class PostgresStore implements Store {
@@ -119,6 +125,10 @@ export class PostgresStore implements Store {
   readonly gauges: readonly StoreGauge[] = [];
   readonly #address: DatabaseAddress;
   readonly #pool: Pool;
+  /** For what users ask: a single call may take long. */
+  readonly #reads: Queryable;
+  /** For the secrets that clients send, also made-up ones. */
+  readonly #keyReads: Queryable;
   readonly #groups: GroupWriter;
   #listener: ChangeListener | undefined;
   /** The database's clock, once a server is registered. */
@@ -130,15 +140,6 @@ export class PostgresStore implements Store {
     bound: {
       maxWaiting: maxWaitingChanges,
       refusal: () => storeUnavailable(new Error("too many batches wait for the database")),
-    },
-  });
-
-  /** Made-up keys are looked up, too: they must not keep all connections busy. */
-  readonly #keyReads = new Lane({
-    width: keyReadsAtOnce,
-    bound: {
-      maxWaiting: maxWaitingKeyReads,
-      refusal: () => storeUnavailable(new Error("too many keys wait to be looked up")),
     },
   });
 
@@ -155,15 +156,17 @@ export class PostgresStore implements Store {
   constructor(address: DatabaseAddress, { committed }: PostgresStoreOptions) {
     this.#address = address;
     this.#pool = new Pool(address);
+    this.#reads = this.#pool.narrowed(readConnections);
+    this.#keyReads = this.#pool.narrowed(keyReadConnections, maxWaitingKeyReads);
     this.#groups = new GroupWriter(address, { writer: this.#writer, committed, clock: () => this.#clock?.() ?? 0 });
   }
 
   listInventory(query: InventoryQuery): Promise<InventoryItem[]> {
-    return listInventory(this.#pool, query);
+    return listInventory(this.#reads, query);
   }
 
   async getEntry(petId: bigint): Promise<StockEntry> {
-    const entry = await findEntry(this.#pool, petId);
+    const entry = await findEntry(this.#reads, petId);
     if (entry === undefined) {
       throw petNotFound(petId);
     }
@@ -171,7 +174,7 @@ export class PostgresStore implements Store {
   }
 
   async getAvailability(petId: bigint, nowMs: number): Promise<Availability> {
-    const availability = await findAvailability(this.#pool, petId, nowMs);
+    const availability = await findAvailability(this.#reads, petId, nowMs);
     if (availability === undefined) {
       throw petNotFound(petId);
     }
@@ -196,11 +199,11 @@ export class PostgresStore implements Store {
   }
 
   getHold(id: string, nowMs: number): Promise<Hold> {
-    return getHold(this.#pool, id, nowMs);
+    return getHold(this.#reads, id, nowMs);
   }
 
   listHolds(query: HoldQuery, nowMs: number): Promise<ListedHold[]> {
-    return listHolds(this.#pool, query, nowMs);
+    return listHolds(this.#reads, query, nowMs);
   }
 
   commitHold(ending: HoldEnding, context: WriteContext): Promise<Written<Hold>> {
@@ -212,11 +215,11 @@ export class PostgresStore implements Store {
   }
 
   historyBounds(keptSinceMs: number): Promise<HistoryBounds> {
-    return historyBounds(this.#pool, keptSinceMs);
+    return historyBounds(this.#reads, keptSinceMs);
   }
 
   listChanges(query: ChangeQuery): Promise<ChangePage> {
-    return listChanges(this.#pool, query);
+    return listChanges(this.#reads, query);
   }
 
   onChanges(listener: (changes: CommittedChanges) => void): void {
@@ -232,7 +235,7 @@ export class PostgresStore implements Store {
   }
 
   async getPet(id: bigint): Promise<Pet> {
-    const pet = await getPet(this.#pool, id);
+    const pet = await getPet(this.#reads, id);
     if (pet === undefined) {
       throw petNotFound(id);
     }
@@ -248,7 +251,7 @@ export class PostgresStore implements Store {
   }
 
   listOrders(query: ListQuery<OrderStatus>): Promise<Order[]> {
-    return listOrders(this.#pool, query);
+    return listOrders(this.#reads, query);
   }
 
   exportOrders(): AsyncIterable<Order> {
@@ -275,7 +278,7 @@ export class PostgresStore implements Store {
   }
 
   findKey(secretHash: Uint8Array): Promise<FoundKey | undefined> {
-    return this.#keyReads.run(1, () => findKey(this.#pool, secretHash));
+    return findKey(this.#keyReads, secretHash);
   }
 
   getKey(id: string): Promise<Key | undefined> {

@@ -2,25 +2,28 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
 import { listChanges } from "../../../src/storage/postgres/history.ts";
+import { listInventory } from "../../../src/storage/postgres/lists.ts";
 import { openPostgresStore } from "../../../src/storage/postgres/store.ts";
 import { readWorkingSet } from "../../../src/storage/postgres/writer/round-trips.ts";
 import { createHold } from "../../../src/storage/postgres/writer/stock-writes.ts";
 import { borrowDatabase, runSql } from "../../support/postgres/databases.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
-import { createContext, createPet } from "../samples.ts";
+import { createContext, createPet, hashOf } from "../samples.ts";
 
 /** A node of a plan that PostgreSQL has run. */
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
   readonly Plans?: readonly PlanNode[];
 }
 
 /** How many rows the scans of tables have read. */
 function rowsRead({ Plans = [], ...node }: PlanNode): number {
   const isOfTable = /^(Index|Seq|Bitmap Heap)/.test(node["Node Type"]);
-  const own = isOfTable ? node["Actual Rows"] * node["Actual Loops"] : 0;
+  const rows = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0);
+  const own = isOfTable ? rows * node["Actual Loops"] : 0;
   return own + Plans.reduce((sum, plan) => sum + rowsRead(plan), 0);
 }
 
@@ -50,6 +53,9 @@ async function openCounted() {
 
 const petIds = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
 
+/** A search for the changes of a pet that changes once in 30,000 changes. */
+const ofRarePet = { after: 0n, petIds: [100n], limit: 100 };
+
 describe.skipIf(postgresPrograms === undefined)("over PostgreSQL", () => {
   it.each([
     ["that cross a count", 5n, 100],
@@ -69,6 +75,29 @@ describe.skipIf(postgresPrograms === undefined)("over PostgreSQL", () => {
     expect(counted.rowsRead()).toBeLessThan(12_000);
   });
 
+  it.each<[string, (connection: Connection) => Promise<unknown>]>([
+    ["the oldest changes", (connection) => listChanges(connection, { ...ofRarePet, newestFirst: false })],
+    ["the newest changes", (connection) => listChanges(connection, { ...ofRarePet, newestFirst: true })],
+    [
+      "the stock at a revision",
+      (connection) => listInventory(connection, { statuses: [], after: 99n, limit: 1, asOf: 30_000n }),
+    ],
+  ])("a search for %s of a pet that seldom changes reads no changes of other pets", async (_name, search) => {
+    const counted = await openCounted();
+    await runSql(
+      counted.url,
+      `INSERT INTO changes (revision, pet_id, before, after, kind, reference, occurred_at_ms)
+       SELECT number, CASE WHEN number % 30000 = 0 THEN 100 ELSE number % 19 + 1 END, 9, 8, 'set', repeat('r', 100), 1
+       FROM generate_series(101, 60000) AS number`,
+      `DELETE FROM changes WHERE revision BETWEEN 20 AND 99`,
+      `UPDATE stock SET revision = 60000 WHERE pet_id = 100`,
+      `UPDATE head SET revision = 60000`,
+      `ANALYZE changes`,
+    );
+    await search(counted.connection);
+    expect(counted.rowsRead()).toBeLessThan(500);
+  });
+
   it("a write adds up a pet's expired holds once", async () => {
     const counted = await openCounted();
     await runSql(
@@ -82,5 +111,25 @@ describe.skipIf(postgresPrograms === undefined)("over PostgreSQL", () => {
     const set = await readWorkingSet(counted.connection, [createHold(request, createContext())], 3_000);
     expect(set.overdueOf(1n)).toMatchObject({ rest: 1_500n });
     expect(counted.rowsRead()).toBeLessThan(5_000);
+  });
+
+  it("reads for users that wait keep neither change tokens nor look-ups of keys waiting", async () => {
+    const database = await borrowDatabase();
+    const store = await openPostgresStore(database.url);
+    const other = await Connection.open(parseDatabaseUrl(database.url));
+    onTestFinished(async () => {
+      await other.close();
+      await store.close();
+      await database.remove();
+    });
+    await other.script("BEGIN; LOCK TABLE stock");
+    let answered = 0;
+    const reads = petIds.map((id) => store.getEntry(id).catch(() => (answered += 1)));
+    expect(await store.changeTokens()).toMatchObject({ stock: 0 });
+    expect(await store.findKey(hashOf("made up"))).toBeUndefined();
+    expect(answered).toBe(0);
+    await other.script("ROLLBACK");
+    await Promise.all(reads);
+    expect(answered).toBe(petIds.length);
   });
 });

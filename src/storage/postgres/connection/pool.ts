@@ -1,6 +1,7 @@
+import { storeUnavailable } from "../../../domain/errors.ts";
 import { Connection, connectTimeoutMs, type Queryable } from "./connection.ts";
 import type { DatabaseAddress } from "./database-url.ts";
-import { fromDriverError, LostConnectionError } from "./errors.ts";
+import { fromDriverError } from "./errors.ts";
 import type { Value } from "./values.ts";
 
 /** How many connections are open at most. */
@@ -26,9 +27,8 @@ interface IdleConnection {
  */
 export class Pool implements Queryable {
   readonly #address: DatabaseAddress;
+  readonly #turns = new Turns(maxConnections);
   readonly #idle: IdleConnection[] = [];
-  #waiting: ((isLetIn: boolean) => void)[] = [];
-  #count = 0;
   #isClosed = false;
 
   constructor(address: DatabaseAddress) {
@@ -45,93 +45,129 @@ export class Pool implements Queryable {
   }
 
   /** Lends a connection to some work. Rejects with `UNAVAILABLE`. */
-  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    try {
-      return await this.#useBy(performance.now() + deadlineMs, work);
-    } catch (error) {
-      throw fromDriverError(error);
-    }
+  use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#useBy(performance.now() + deadlineMs, work);
+  }
+
+  /**
+   * The same connections for statements that must not keep all of them busy: they have `width` connections at most. So
+   * many of them may wait; the others are refused at once.
+   */
+  narrowed(width: number, maxWaiting = Number.POSITIVE_INFINITY): Queryable {
+    const turns = new Turns(width, maxWaiting);
+    return {
+      query: <Row>(sql: string, ...values: Value[]) => {
+        const deadline = performance.now() + deadlineMs;
+        return turns.run(deadline, () => this.#useBy(deadline, (connection) => connection.query<Row>(sql, ...values)));
+      },
+    };
   }
 
   /** Closes the connections, once nobody uses them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#idle.splice(0).map(({ connection, timer }) => this.#end(connection, timer)));
+    await Promise.all(this.#idle.splice(0).map((idle) => end(idle)));
   }
 
-  async #useBy<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#acquire(deadline);
-    try {
-      return await connection.within(deadline, () => work(connection));
-    } finally {
-      this.#release(connection);
-    }
+  #useBy<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#turns.run(deadline, async () => {
+      try {
+        const connection = await this.#acquire(deadline);
+        try {
+          return await connection.within(deadline, () => work(connection));
+        } finally {
+          this.#release(connection);
+        }
+      } catch (error) {
+        throw fromDriverError(error);
+      }
+    });
   }
 
-  async #acquire(deadline: number): Promise<Connection> {
+  #acquire(deadline: number): Connection | Promise<Connection> {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       clearTimeout(idle.timer);
       if (!idle.connection.isLost) {
         return idle.connection;
       }
-      this.#count -= 1;
     }
-    if (this.#count >= maxConnections) {
-      await this.#turn(deadline);
-      return this.#acquire(deadline);
-    }
-    this.#count += 1;
-    try {
-      return await Connection.open(this.#address, {
-        timeoutMs: Math.max(1, Math.min(connectTimeoutMs, deadline - performance.now())),
-      });
-    } catch (error) {
-      this.#leave();
-      throw error;
-    }
-  }
-
-  /** Waits until a connection is free, or may be opened. */
-  async #turn(deadline: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.push(resolve);
-    const timer = setTimeout(() => resolve(false), Math.max(0, deadline - performance.now()));
-    const isLetIn = await promise;
-    clearTimeout(timer);
-    if (!isLetIn) {
-      this.#waiting = this.#waiting.filter((waiter) => waiter !== resolve);
-      throw new LostConnectionError("all connections to the database are busy");
-    }
+    const timeoutMs = Math.max(1, Math.min(connectTimeoutMs, deadline - performance.now()));
+    return Connection.open(this.#address, { timeoutMs });
   }
 
   #release(connection: Connection): void {
-    if (connection.isLost) {
-      this.#leave();
-    } else if (this.#isClosed) {
-      void this.#end(connection);
+    if (this.#isClosed) {
+      void connection.close();
+    } else if (!connection.isLost) {
+      const idle = { connection, timer: setTimeout(() => this.#retire(idle), idleMs).unref() };
+      this.#idle.push(idle);
+    }
+  }
+
+  #retire(idle: IdleConnection): void {
+    this.#idle.splice(this.#idle.indexOf(idle), 1);
+    void end(idle);
+  }
+}
+
+async function end({ connection, timer }: IdleConnection): Promise<void> {
+  clearTimeout(timer);
+  await connection.close();
+}
+
+/** Lets some work run at once, so many pieces of it at most. Others wait, in the order of their arrival. */
+class Turns {
+  readonly #maxWaiting: number;
+  readonly #waiting = new Set<(isLetIn: boolean) => void>();
+  #free: number;
+
+  constructor(width: number, maxWaiting = Number.POSITIVE_INFINITY) {
+    this.#free = width;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Rejects with `UNAVAILABLE` where the turn has not come by a deadline of `performance.now()`. */
+  async run<T>(deadline: number, work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) {
+      this.#free -= 1;
     } else {
-      const timer = setTimeout(() => this.#retire(connection), idleMs).unref();
-      this.#idle.push({ connection, timer });
-      this.#waiting.shift()?.(true);
+      await this.#wait(deadline);
+    }
+    try {
+      return await work();
+    } finally {
+      this.#pass();
     }
   }
 
-  #retire(connection: Connection): void {
-    const index = this.#idle.findIndex((idle) => idle.connection === connection);
-    if (index >= 0) {
-      this.#idle.splice(index, 1);
-      void this.#end(connection);
+  async #wait(deadline: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    if (this.#waiting.size >= this.#maxWaiting) {
+      throw storeUnavailable(new Error("too many statements wait for a connection to the database"));
     }
-  }
-
-  async #end(connection: Connection, timer?: NodeJS.Timeout): Promise<void> {
+    this.#waiting.add(resolve);
+    const timer = setTimeout(
+      () => {
+        this.#waiting.delete(resolve);
+        resolve(false);
+      },
+      Math.max(0, deadline - performance.now()),
+    );
+    const isLetIn = await promise;
     clearTimeout(timer);
-    this.#leave();
-    await connection.close();
+    if (!isLetIn) {
+      throw storeUnavailable(new Error("all connections to the database are busy"));
+    }
   }
 
-  #leave(): void {
-    this.#count -= 1;
-    this.#waiting.shift()?.(true);
+  /** Passes the turn on to the first that waits. */
+  #pass(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free += 1;
+    } else {
+      this.#waiting.delete(next);
+      next(true);
+    }
   }
 }
