@@ -56,6 +56,39 @@ const cases: readonly Case[] = [
   },
   { alert: "PetstoreDown", when: "one scrape fails", series: { [`up{${instance}}`]: "1 0 1 1 1" }, at: "2m" },
   {
+    alert: "PetstoreGone",
+    when: "its only server is no longer a target",
+    series: { [`up{${instance}}`]: "1x3 stale", 'up{job="prometheus",instance="shop:9091"}': "1x20" },
+    at: "7m",
+    description:
+      "Prometheus has had no server of the job `petstore` to scrape for a minute. All have ended, or its configuration no longer finds them.",
+  },
+  {
+    alert: "PetstoreGone",
+    when: "a server is there and does not answer",
+    series: { [`up{${instance}}`]: "0x20" },
+    at: "7m",
+  },
+  {
+    alert: "PetstoreRestarts",
+    when: "it crashes every two minutes",
+    series: { [`process_start_time_seconds{${instance}}`]: "0+120x20" },
+    at: "10m",
+    description: "shop:9090 has started 10 times in 15 minutes. Its logs say why it ended.",
+  },
+  {
+    alert: "PetstoreRestarts",
+    when: "an operator restarts it twice",
+    series: { [`process_start_time_seconds{${instance}}`]: "0x3 240x3 420x20" },
+    at: "10m",
+  },
+  {
+    alert: "PetstoreRestarts",
+    when: "another job's process crashes",
+    series: { 'process_start_time_seconds{job="shop",instance="shop:80"}': "0+120x20" },
+    at: "10m",
+  },
+  {
     alert: "PetstoreCallsFail",
     when: "one call in fifty fails",
     series: {
@@ -317,8 +350,11 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** What `sum by (instance)` leaves of the labels, and what the other alerts keep. */
+/** What `sum by (instance)` and `absent` leave of the labels, and what the other alerts keep. */
 function labelsOf({ expr, labels }: ReturnType<typeof ruleOf>): Readonly<Record<string, string>> {
+  if (expr.startsWith("absent(")) {
+    return { ...labels, job: "petstore" };
+  }
   const isSummed = /by \(instance/.test(expr);
   const ofWebhook = /by \(instance, webhook\)/.test(expr) && { webhook: "whk_a" };
   return { ...labels, instance: "shop:9090", ...(!isSummed && { job: "petstore" }), ...ofWebhook };

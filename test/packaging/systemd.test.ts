@@ -18,6 +18,16 @@ describe("the systemd unit", () => {
     expect(seconds * 1000).toBeGreaterThan(settings.shutdownGrace.defaultValue);
   });
 
+  it("starts a server again for as long as its database is away, and not one whose settings are wrong", () => {
+    const settingsOfRestart = unit.match(/^(?:StartLimit|Restart)\w*=.*$/gm);
+    expect(settingsOfRestart).toEqual([
+      "StartLimitIntervalSec=0",
+      "Restart=on-failure",
+      "RestartSec=5",
+      "RestartPreventExitStatus=2",
+    ]);
+  });
+
   describe.skipIf(!isInstalled("systemd-analyze"))("(skipped without systemd-analyze)", () => {
     it("passes the check of systemd", async () => {
       const { stdout, stderr } = await verify(unit);
