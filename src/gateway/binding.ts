@@ -1,11 +1,12 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
+import { createSetter, type Fields } from "../proto-json/fields.ts";
+import type { JsonPolicy } from "../proto-json/json-policy.ts";
+import type { JsonReaders } from "../proto-json/json-reader.ts";
+import type { JsonWriters } from "../proto-json/json-writer.ts";
+import type { JsonReader, JsonWriter, TextReader } from "../proto-json/scalar.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { createSetter, type Fields, type PathSetter, requireField, resolveFieldPath } from "./fields.ts";
-import type { JsonPolicy } from "./json/json-policy.ts";
-import type { JsonReaders } from "./json/json-reader.ts";
-import type { JsonWriters } from "./json/json-writer.ts";
-import type { JsonReader, JsonWriter, TextReader } from "./json/scalar.ts";
+import { type PathSetter, requireField, resolveFieldPath } from "./field-path.ts";
 import type { QueryFieldSets, QueryFields } from "./query.ts";
 import { type HttpRule, RouteError } from "./routes/http-rule.ts";
 import {

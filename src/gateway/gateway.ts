@@ -1,12 +1,12 @@
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import type { JsonPolicy } from "../proto-json/json-policy.ts";
+import { JsonReaders } from "../proto-json/json-reader.ts";
+import { JsonWriters } from "../proto-json/json-writer.ts";
 import { answerCall, type ProtocolCall } from "../rpc/call.ts";
 import { type Endpoint, readNotFound, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
 import { type Binding, type Compilers, createBinding, type HeaderOf, type LocationOf } from "./binding.ts";
-import type { JsonPolicy } from "./json/json-policy.ts";
-import { JsonReaders } from "./json/json-reader.ts";
-import { JsonWriters } from "./json/json-writer.ts";
 import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";

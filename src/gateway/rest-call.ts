@@ -4,10 +4,11 @@ import { JsonFault, parseJson } from "../exact-json/parse.ts";
 import { type Answer, type Exchange, isStream } from "../http/exchange.ts";
 import type { HeaderList } from "../http/header-list.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
+import { ContentFault, faultWithin } from "../proto-json/content-fault.ts";
+import type { Fields } from "../proto-json/fields.ts";
 import type { CallResponse, ProtocolCall, ToError, UnaryCallResponse } from "../rpc/call.ts";
 import { joinJson, PreparedMessage, writeParts } from "../rpc/prepared-message.ts";
 import type { Binding, BodyBinding, BoundVariable, QueryBinding } from "./binding.ts";
-import { ContentFault, type Fields, faultWithin, toProtocolError } from "./fields.ts";
 import { answerConditionally, codeAnswer, isUtf8Json } from "./negotiation.ts";
 import { readQuery } from "./query.ts";
 import { chooseFormat, streamAnswer } from "./stream.ts";
@@ -172,6 +173,15 @@ function readQueryFields(exchange: Exchange, query: QueryBinding, message: Field
   } catch (error) {
     throw toProtocolError(error, "The query");
   }
+}
+
+/** Converts a fault to the error that clients see. `whole` names the subject of a fault without a path. */
+function toProtocolError(error: unknown, whole: string): unknown {
+  if (!(error instanceof ContentFault)) {
+    return error;
+  }
+  const subject = error.path === "" ? whole : `${error.path}:`;
+  return new ProtocolError("malformed", `${subject} ${error.reason}.`);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { ContentFault, type ValueShape, valueShape } from "./fields.ts";
-import { createEnumNames, type JsonPolicy } from "./json/json-policy.ts";
-import { type Bounds, createTextReader, type TextReader } from "./json/scalar.ts";
-import { wellKnownTextReader } from "./json/well-known-types.ts";
+import { ContentFault } from "../proto-json/content-fault.ts";
+import { type ValueShape, valueShape } from "../proto-json/fields.ts";
+import { createEnumNames, type JsonPolicy } from "../proto-json/json-policy.ts";
+import { type Bounds, createTextReader, type TextReader } from "../proto-json/scalar.ts";
+import { wellKnownTextReader } from "../proto-json/well-known-types.ts";
 
 /**
  * The reader of a field's value in a path or a query. Undefined for maps, and for messages except wrappers and the

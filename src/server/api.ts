@@ -12,7 +12,6 @@ import { keptSinceMs } from "../domain/history.ts";
 import type { InventoryItem } from "../domain/pet.ts";
 import type { KeyFinder, Store } from "../domain/store.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
-import { JsonWriters } from "../gateway/json/json-writer.ts";
 import { authInterceptor, callerKey, createIdentify, scopesInterceptor } from "../interceptors/auth.ts";
 import { deprecationInterceptor, sunsetInterceptor } from "../interceptors/deprecation.ts";
 import { createErrorReporter, errorStatuses, errorToRest, type Failure } from "../interceptors/errors.ts";
@@ -21,6 +20,7 @@ import { limitsInterceptor, limitsKey, type RateLimiter } from "../interceptors/
 import { eventsOf, headerOf, locationOf, successStatus } from "../interceptors/operation.ts";
 import { KeyStreams, type StreamPlaces } from "../interceptors/streams.ts";
 import { createValidation } from "../interceptors/validation.ts";
+import { JsonWriters } from "../proto-json/json-writer.ts";
 import type { ToError } from "../rpc/call.ts";
 import { createEndpoints, createNotFoundEndpoint, type EndpointOptions } from "../rpc/endpoint.ts";
 import { createRpcHandler, type RpcHandler } from "../rpc/rpc-handler.ts";

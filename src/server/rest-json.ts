@@ -1,7 +1,7 @@
 import { type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { JsonPolicy } from "../gateway/json/json-policy.ts";
-import type { Bounds } from "../gateway/json/scalar.ts";
+import type { JsonPolicy } from "../proto-json/json-policy.ts";
+import type { Bounds } from "../proto-json/scalar.ts";
 
 /**
  * The JSON of REST: exact numbers, short enum names in lower case, every field present. Source: docs/contract.md#rest

@@ -22,6 +22,7 @@ const list = rpcPath("listInventory");
 const orders = rpcPath("listOrders");
 const update = rpcPath("updateInventory");
 const pet = rpcPath("getPet");
+const hold = rpcPath("createHold");
 
 describe("Connect's JSON", () => {
   const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
@@ -43,6 +44,17 @@ describe("Connect's JSON", () => {
       '{"petId":7,"update":{"quantity":3.0000000000000000001}}',
     ],
     ["a status that a double would round to one", list, '{"status":[3.0000000000000000001]}'],
+    ...["", " ", "\\n", "0x10", "0b11", "0o17", "+5", "05", " 1", "1.5"].map((text): [string, string, string] => [
+      `the quoted quantity "${text}"`,
+      update,
+      `{"petId":"7","update":{"quantity":"${text}"}}`,
+    ]),
+    ['the page size "0x2"', list, '{"pageSize":"0x2"}'],
+    ...["900seconds", "5s later", "5s\\n", "5"].map((ttl): [string, string, string] => [
+      `the ttl "${ttl}"`,
+      hold,
+      `{"petId":"7","quantity":"1","ttl":"${ttl}"}`,
+    ]),
     ["a page size just past int32", list, '{"pageSize":2147483648}'],
     ["half of a surrogate pair", list, '{"pageToken":"\\ud800"}'],
     ["half of a surrogate pair in an unknown field", list, '{"x":{"y":["\\ud800"]}}'],
@@ -70,6 +82,7 @@ describe("Connect's JSON", () => {
     ["an integer as a number with a fraction", '{"pageSize":1.0}', 1],
     ["an integer with an exponent", '{"pageSize":10e-1}', 1],
     ["an integer as a text", '{"pageSize":"1"}', 1],
+    ["an integer as a text with an exponent", '{"pageSize":"10e-1"}', 1],
   ])("is taken with %s", async (_title, body, count) => {
     const answer = await connect(list, body);
     expect(answer.status).toBe(200);

@@ -8,10 +8,10 @@ import {
 import { file_google_protobuf_timestamp, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import { ConnectError, createMethodImplSpec } from "@connectrpc/connect";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
-import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
 import { type Answer, CallRecord, type Exchange } from "../../src/http/exchange.ts";
 import { ProtocolError } from "../../src/http/protocol-error.ts";
 import { authorityFault } from "../../src/http/target.ts";
+import type { JsonPolicy } from "../../src/proto-json/json-policy.ts";
 import type { CallInterceptor } from "../../src/rpc/call.ts";
 import { createEndpoint, createNotFoundEndpoint, type Endpoint } from "../../src/rpc/endpoint.ts";
 import { file_shapes_v1_shapes } from "./gen/shapes/v1/shapes_pb.ts";
@@ -21,14 +21,6 @@ export const policy: JsonPolicy = {
   int64: "number",
   enumName: ({ name }) => name.replace(/^COLOUR_/, "").toLowerCase(),
   implicitFields: "always",
-};
-
-/** ProtoJSON, as far as a policy decides. */
-export const protoJsonPolicy: JsonPolicy = {
-  int64: "string",
-  enumName: ({ name }) => name,
-  enumNumbers: true,
-  implicitFields: "unless-default",
 };
 
 export const registry = createRegistry(

@@ -1,9 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ContentFault, type Fields } from "../../src/gateway/fields.ts";
 import { QueryFieldSets, readQuery } from "../../src/gateway/query.ts";
-import { policy, protoJsonPolicy } from "./fixture.ts";
+import { ContentFault } from "../../src/proto-json/content-fault.ts";
+import type { Fields } from "../../src/proto-json/fields.ts";
+import { protoJson } from "../../src/proto-json/json-policy.ts";
+import { policy } from "./fixture.ts";
 import { Colour, type Shape, ShapeSchema } from "./gen/shapes/v1/shapes_pb.ts";
 
 const fields = new QueryFieldSets(policy).message(ShapeSchema);
@@ -34,14 +36,14 @@ function checkFault(query: string, path: string, reason: string): void {
 
 it("sets an enum by its number, where the policy takes numbers, and a float that is written with few digits", () => {
   const message = create(ShapeSchema);
-  const protoJson = new QueryFieldSets(protoJsonPolicy).message(ShapeSchema);
+  const protoJsonFields = new QueryFieldSets(protoJson).message(ShapeSchema);
   const few = "ratio=3.4028235e%2B38";
-  readQuery(`colour=1&colours=COLOUR_RED&colours=99&colours=-3&${few}`, protoJson, new Set(), message as never);
+  readQuery(`colour=1&colours=COLOUR_RED&colours=99&colours=-3&${few}`, protoJsonFields, new Set(), message as never);
   expect(message).toEqual(
     create(ShapeSchema, { colour: 1, colours: [1, 99 as Colour, -3 as Colour], ratio: 2 ** 128 - 2 ** 104 }),
   );
   for (const text of ["01", "+1", "1.0", "2147483648", ""]) {
-    expect(() => readQuery(`colour=${text}`, protoJson, new Set(), message as never)).toThrow("must be one of");
+    expect(() => readQuery(`colour=${text}`, protoJsonFields, new Set(), message as never)).toThrow("must be one of");
   }
   checkFault("ratio=3.4028236e38", "ratio", "from -3.4028234663852886e+38 to 3.4028234663852886e+38");
 });

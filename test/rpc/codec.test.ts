@@ -1,11 +1,12 @@
 import { fromJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fromProtoJson } from "../../src/rpc/codec.ts";
+import { createJsonCodec } from "../../src/rpc/codec.ts";
 import { registry } from "../gateway/fixture.ts";
 import { type Shape, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
 
-const read = (text: string): Shape => fromProtoJson(ShapeSchema, new TextEncoder().encode(text), registry);
+const codec = createJsonCodec(registry);
+const read = (text: string): Shape => codec.decode(ShapeSchema, new TextEncoder().encode(text));
 const readByLibrary = (text: string): Shape => fromJson(ShapeSchema, JSON.parse(text), { registry });
 
 /** What a reader makes of a text; undefined when it refuses it. */
@@ -23,22 +24,8 @@ function expectAsLibrary(text: string): void {
 
 describe("ProtoJSON that holds nothing unknown", () => {
   const numbers = ["0", "7", "-7", "1.0", "10e-1", "1.5", "2147483647", "2147483648", "4294967296", "1e40"];
-  const texts = [
-    "",
-    "7",
-    "-7",
-    "1.0",
-    "1e2",
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "nan",
-    "COLOUR_RED",
-    "red",
-    "aGk=",
-    "\u{1f600}",
-  ];
-  const special = ["2026-01-02T03:04:05.006Z", "1.5s", "a,bC", "true", " 7", "0x7", "9223372036854775807"];
+  const texts = ["", "7", "-7", "NaN", "Infinity", "-Infinity", "nan", "COLOUR_RED", "red", "aGk=", "\u{1f600}"];
+  const special = ["2026-01-02T03:04:05.006Z", "1.5s", "a,bC", "true", "9223372036854775807"];
   const value = fc.oneof(
     fc.constantFrom(...numbers, "true", "false", "null", "[]", "{}", "[null]"),
     fc.constantFrom(...texts, ...special).map((text) => JSON.stringify(text)),
@@ -59,7 +46,9 @@ describe("ProtoJSON that holds nothing unknown", () => {
   }));
 
   it("is read, or refused, as by the library", () => {
-    fc.assert(fc.property(object, expectAsLibrary), { numRuns: 3_000 });
+    // The library counts a null as a message or a wrapper of a oneof.
+    const likeLibrary = object.filter((text) => !/[cC]hoice":null/.test(text));
+    fc.assert(fc.property(likeLibrary, expectAsLibrary), { numRuns: 3_000 });
   });
 
   it.each(fields)("is so for the field %s, whatever stands in it", (field) => {
@@ -111,6 +100,82 @@ describe("an integer that a double would change", () => {
   ])("is exact, or refused: %s", (json, pick, value) => {
     const shape = attempt(read, `{${json}}`);
     expect(shape === undefined ? "refused" : pick(shape)).toEqual(value);
+  });
+});
+
+describe("what protobuf-es reads otherwise than ProtoJSON", () => {
+  it.each<[json: string, pick: (shape: Shape) => unknown, value: unknown]>([
+    ...["0x10", "0b11", "0o17", "+5", "05", " 1", "1 ", "", " ", "\\n", "1.5", "1e40", "-", "1_0", "1n"].flatMap(
+      (text): [string, () => undefined, "refused"][] =>
+        ["big", "huge", "small", "wrappedBig", "bigChoice"].map((name) => [
+          `"${name}":"${text}"`,
+          () => undefined,
+          "refused",
+        ]),
+    ),
+    ['"big":"1e2"', ({ big }) => big, 100n],
+    ['"big":"1.0"', ({ big }) => big, 1n],
+    ['"big":"-0"', ({ big }) => big, 0n],
+    ['"small":"10e-1"', ({ small }) => small, 1],
+    ['"exact":"0x7"', () => undefined, "refused"],
+    ['"exact":"1."', () => undefined, "refused"],
+    ['"exact":"1e2"', ({ exact }) => exact, 100],
+    ['"span":"900seconds"', () => undefined, "refused"],
+    ['"span":"5s later"', () => undefined, "refused"],
+    ['"span":"5s\\n"', () => undefined, "refused"],
+    ['"span":"1.0000000001s"', () => undefined, "refused"],
+    ['"span":"-0.5s"', ({ span }) => span?.nanos, -500_000_000],
+    ['"time":"2026-02-30T00:00:00Z"', () => undefined, "refused"],
+    ['"data":"a b="', () => undefined, "refused"],
+    ['"names":{"0x1":"a"}', () => undefined, "refused"],
+    ['"names":{"01":"a"}', () => undefined, "refused"],
+    ['"any":{"@type":"x/shapes.v1.Shape","big":"0x1"}', () => undefined, "refused"],
+    ['"any":{"@type":"x/google.protobuf.Timestamp"}', () => undefined, "refused"],
+  ])("is exact, or refused: %s", (json, pick, value) => {
+    const shape = attempt(read, `{${json}}`);
+    expect(shape === undefined ? "refused" : pick(shape)).toEqual(value);
+  });
+});
+
+describe("null", () => {
+  it.each(ShapeSchema.fields.filter(({ name }) => name !== "value" && name !== "null_choice"))(
+    "is no value of $name",
+    ({ name, jsonName }) => {
+      for (const text of [`{"${name}":null}`, `{"${jsonName}":null}`]) {
+        expect(read(text)).toEqual(read("{}"));
+      }
+    },
+  );
+
+  it("is a value of Value and NullValue", () => {
+    expect(read('{"value":null}').value?.kind).toEqual({ case: "nullValue", value: 0 });
+    expect(read('{"nullChoice":null}').choice).toEqual({ case: "nullChoice", value: 0 });
+    expect(read('{"nullChoice":"NULL_VALUE"}').choice).toEqual({ case: "nullChoice", value: 0 });
+  });
+
+  it("leaves the other fields of a oneof", () => {
+    const choice = { case: "bigChoice", value: 7n };
+    for (const name of ["textChoice", "shapeChoice", "wrappedChoice"]) {
+      expect(read(`{"${name}":null,"bigChoice":7}`).choice).toEqual(choice);
+      expect(read(`{"bigChoice":7,"${name}":null}`).choice).toEqual(choice);
+    }
+    expect(attempt(read, '{"nullChoice":null,"bigChoice":7}')).toBeUndefined();
+  });
+
+  it.each(['"texts":[null]', '"wrappedBigs":[null]', '"objects":[null]', '"counts":{"a":null}', '"times":[null]'])(
+    "is refused inside of a list or a map: %s",
+    (json) => {
+      expect(attempt(read, `{${json}}`)).toBeUndefined();
+    },
+  );
+
+  it("is refused beside the other name of its field", () => {
+    expect(attempt(read, '{"signedFixed":1,"signed_fixed":null}')).toBeUndefined();
+    expect(attempt(read, '{"signedFixed":null,"signed_fixed":1}')).toBeUndefined();
+  });
+
+  it("is no message", () => {
+    expect(attempt(read, "null")).toBeUndefined();
   });
 });
 

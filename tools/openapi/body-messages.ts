@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { requireField } from "../../src/gateway/fields.ts";
+import { requireField } from "../../src/gateway/field-path.ts";
 import type { HttpRule } from "../../src/gateway/routes/http-rule.ts";
 
 /** The message types in request bodies, nested ones included. */

@@ -6,7 +6,7 @@ import {
   TryIt,
 } from "../../gen/petstore/options/v1/options_pb.ts";
 import { createPaging } from "../../src/gateway/binding.ts";
-import { requireField } from "../../src/gateway/fields.ts";
+import { requireField } from "../../src/gateway/field-path.ts";
 import type { QueryFieldSets } from "../../src/gateway/query.ts";
 import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
 import { type PathTemplate, parsePathTemplate } from "../../src/gateway/routes/path-template.ts";

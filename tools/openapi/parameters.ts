@@ -1,5 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { resolveFieldPath } from "../../src/gateway/fields.ts";
+import { resolveFieldPath } from "../../src/gateway/field-path.ts";
 import type { QueryField, QueryFields } from "../../src/gateway/query.ts";
 import type { PathTemplate } from "../../src/gateway/routes/path-template.ts";
 import { headerOf } from "../../src/interceptors/operation.ts";

@@ -1,7 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { hasPresence, valueShape } from "../../src/gateway/fields.ts";
-import type { JsonPolicy } from "../../src/gateway/json/json-policy.ts";
-import { integerTypeOf } from "../../src/gateway/json/scalar.ts";
+import { hasPresence, valueShape } from "../../src/proto-json/fields.ts";
+import type { JsonPolicy } from "../../src/proto-json/json-policy.ts";
+import { integerTypeOf } from "../../src/proto-json/scalar.ts";
 import { description, paragraphs } from "./comments.ts";
 import { exampleOf } from "./examples.ts";
 import { constraintsOf, describeField, isRequired, messageConstraintsOf, unsignedDurationPattern } from "./rules.ts";

@@ -9,12 +9,13 @@ import { GetPetRequestSchema } from "../../../gen/petstore/v1/pet_service_pb.ts"
 import { ListOrdersRequestSchema } from "../../../gen/petstore/v1/store_service_pb.ts";
 import { JsonNumber } from "../../../src/exact-json/number.ts";
 import { JsonFault, parseJson } from "../../../src/exact-json/parse.ts";
-import { ContentFault } from "../../../src/gateway/fields.ts";
-import { JsonReaders } from "../../../src/gateway/json/json-reader.ts";
-import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
+import { ContentFault } from "../../../src/proto-json/content-fault.ts";
+import { protoJson } from "../../../src/proto-json/json-policy.ts";
+import { JsonReaders } from "../../../src/proto-json/json-reader.ts";
+import { JsonWriters } from "../../../src/proto-json/json-writer.ts";
 import { createJsonCodec } from "../../../src/rpc/codec.ts";
 import { restJson } from "../../../src/server/rest-json.ts";
-import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";
+import { policy, registry } from "../../gateway/fixture.ts";
 import { ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";
 import type { Random } from "../../support/random.ts";
 import { fuzz } from "./cases.ts";
@@ -70,7 +71,7 @@ describe("a body of REST", () => {
   checkBodies(
     "of every shape, as ProtoJSON",
     { usual: 1_000, long: 25_000 },
-    { desc: ShapeSchema, corpus: gatewayShapes, policy: protoJsonPolicy },
+    { desc: ShapeSchema, corpus: gatewayShapes, policy: protoJson },
   );
 
   interface Bodies {

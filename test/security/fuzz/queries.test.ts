@@ -1,10 +1,11 @@
 import { type DescMessage, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ListInventoryRequestSchema } from "../../../gen/petstore/v1/inventory_service_pb.ts";
-import { ContentFault, createFields, type Fields } from "../../../src/gateway/fields.ts";
-import type { JsonPolicy } from "../../../src/gateway/json/json-policy.ts";
 import { QueryFieldSets, readQuery } from "../../../src/gateway/query.ts";
 import { decodeQueryName, decodeQueryText, splitQuery } from "../../../src/gateway/url-text.ts";
+import { ContentFault } from "../../../src/proto-json/content-fault.ts";
+import { createFields, type Fields } from "../../../src/proto-json/fields.ts";
+import type { JsonPolicy } from "../../../src/proto-json/json-policy.ts";
 import { restJson } from "../../../src/server/rest-json.ts";
 import { policy } from "../../gateway/fixture.ts";
 import { ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";

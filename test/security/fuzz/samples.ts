@@ -1,8 +1,8 @@
 import { create, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { anyPack, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import type { JsonPolicy } from "../../../src/gateway/json/json-policy.ts";
-import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
-import { policy, protoJsonPolicy, registry } from "../../gateway/fixture.ts";
+import { type JsonPolicy, protoJson } from "../../../src/proto-json/json-policy.ts";
+import { JsonWriters } from "../../../src/proto-json/json-writer.ts";
+import { policy, registry } from "../../gateway/fixture.ts";
 import { Colour, ShapeSchema } from "../../gateway/gen/shapes/v1/shapes_pb.ts";
 import { beyondDouble, int64Max, int64Min } from "../../support/fixture.ts";
 
@@ -51,9 +51,7 @@ const withAny: readonly MessageInitShape<typeof ShapeSchema>[] = [
 export const restShapes: readonly string[] = [...shapes, ...withAny].map((init) => writeShape(init, policy));
 
 /** Shapes as the gateway writes ProtoJSON. */
-export const gatewayShapes: readonly string[] = [...shapes, ...withAny].map((init) =>
-  writeShape(init, protoJsonPolicy),
-);
+export const gatewayShapes: readonly string[] = [...shapes, ...withAny].map((init) => writeShape(init, protoJson));
 
 /** Shapes in ProtoJSON. */
 export const protoJsonShapes: readonly string[] = shapes.map((init) =>

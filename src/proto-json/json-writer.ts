@@ -7,7 +7,7 @@ import {
   type Registry,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, anyUnpack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { type Boxing, createGetter, type Fields, hasPresence, valueShape } from "../fields.ts";
+import { type Boxing, createGetter, type Fields, hasPresence, valueShape } from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
 import { createScalarWriter, type JsonWriter } from "./scalar.ts";
 import { hasSpecialJson, wellKnownWriter } from "./well-known-types.ts";

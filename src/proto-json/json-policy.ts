@@ -1,9 +1,13 @@
 import { type DescEnum, type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
-import { JsonNumber } from "../../exact-json/number.ts";
-import { ContentFault } from "../fields.ts";
+import { JsonNumber } from "../exact-json/number.ts";
+import { ContentFault } from "./content-fault.ts";
 import { type Bounds, type IntegerType, integerFromJsonNumber, integerTypeOf } from "./scalar.ts";
 
-/** How the gateway's JSON differs from ProtoJSON. */
+/**
+ * What the JSON of messages leaves open. All else is ProtoJSON.
+ *
+ * Source: https://protobuf.dev/programming-guides/json/
+ */
 export interface JsonPolicy {
   /**
    * How 64-bit integers are written. With `number` they are exact JSON numbers, and quoted numbers are refused for
@@ -21,6 +25,11 @@ export interface JsonPolicy {
    */
   readonly enumNumbers?: true;
   /**
+   * Whether `null` stands for an unset field, as in ProtoJSON. By default it is refused. In `Value` and `NullValue` it is
+   * a value in either case, and as an item of a list or a value of a map it is refused in either case.
+   */
+  readonly nullIsUnset?: true;
+  /**
    * The least and greatest value of an integer field by its rules, for error messages. Each is undefined where the type
    * alone bounds it.
    */
@@ -28,6 +37,15 @@ export interface JsonPolicy {
   /** Whether fields without presence are written when they hold their default. */
   readonly implicitFields: "always" | "unless-default";
 }
+
+/** ProtoJSON. */
+export const protoJson: JsonPolicy = {
+  int64: "string",
+  enumName: ({ name }) => name,
+  enumNumbers: true,
+  nullIsUnset: true,
+  implicitFields: "unless-default",
+};
 
 /** Converts between an enum's numbers and its names under a policy. */
 export interface EnumNames {

@@ -1,7 +1,7 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type IntegerType, integerFromJsonNumber, integerTypeOf } from "../../../src/gateway/json/scalar.ts";
+import { type IntegerType, integerFromJsonNumber, integerTypeOf } from "../../src/proto-json/scalar.ts";
 
 const int64 = integerTypeOf(ScalarType.INT64) as IntegerType;
 const uint64 = integerTypeOf(ScalarType.UINT64) as IntegerType;

@@ -1,7 +1,7 @@
 import { create, type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema, isWrapperDesc, type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { JsonNumber } from "../../exact-json/number.ts";
-import { ContentFault, faultWithin } from "../fields.ts";
+import { JsonNumber } from "../exact-json/number.ts";
+import { ContentFault, faultWithin } from "./content-fault.ts";
 import { type JsonReader, type JsonWriter, readString, type TextReader } from "./scalar.ts";
 
 /**

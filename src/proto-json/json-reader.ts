@@ -1,32 +1,24 @@
 import {
   create,
+  type DescEnum,
   type DescField,
   type DescMessage,
   type Message,
   type Registry,
   type ScalarType,
 } from "@bufbuild/protobuf";
-import { AnySchema, anyPack, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { JsonNumber } from "../../exact-json/number.ts";
-import {
-  assertOneofUnset,
-  type Boxing,
-  ContentFault,
-  createSetter,
-  type Fields,
-  faultWithin,
-  givenUnderBothNames,
-  valueShape,
-} from "../fields.ts";
+import { AnySchema, anyPack, isWrapperDesc, NullValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { JsonNumber } from "../exact-json/number.ts";
+import { ContentFault, faultWithin, givenUnderBothNames } from "./content-fault.ts";
+import { assertOneofUnset, type Boxing, createSetter, type Fields, valueShape } from "./fields.ts";
 import { createEnumNames, type JsonPolicy } from "./json-policy.ts";
 import { createScalarReader, createTextReader, type JsonReader } from "./scalar.ts";
 import { hasSpecialJson, mapKeyLabel, toPlainJson, wellKnownReader } from "./well-known-types.ts";
 
 /**
- * The readers of messages, each compiled once, on first use.
+ * The readers of messages, each compiled once, on first use. They throw `ContentFault`.
  *
- * They are stricter than ProtoJSON: `null` is refused except for `Value` and `NullValue`, enums are read as the policy
- * says, and two fields of a oneof are refused. Unknown fields are ignored. A field has its JSON name or its proto name.
+ * Unknown fields are ignored. A field has its JSON name or its proto name. Two fields of a oneof are refused.
  */
 export class JsonReaders {
   readonly #policy: JsonPolicy;
@@ -58,16 +50,28 @@ export class JsonReaders {
       this.#readers.set(desc, special);
       return special;
     }
-    const properties = new Map<string, Property>();
+    const properties = new Map<string, NamedProperty>();
     const reader = createMessageReader(desc, properties);
     // The reader is registered before its fields are compiled, so that recursive messages find it.
     this.#readers.set(desc, reader);
     for (const field of desc.fields) {
-      const property = createProperty(field, this.field(field));
+      const property = this.#property(field);
       properties.set(field.name, underProtoName(field, property));
       properties.set(field.jsonName, property);
     }
     return reader;
+  }
+
+  #property(field: DescField): Property {
+    const property = createProperty(field, this.field(field));
+    if (!this.#policy.nullIsUnset || takesNull(field)) {
+      return property;
+    }
+    return (message, json) => {
+      if (json !== null) {
+        property(message, json);
+      }
+    };
   }
 
   #special(desc: DescMessage): JsonReader | undefined {
@@ -88,12 +92,15 @@ export class JsonReaders {
       case "scalar":
         return createScalarReader(shape.scalar, shape.longAsString, this.#policy);
       case "enum":
-        return shape.enum.typeName === "google.protobuf.NullValue"
-          ? readNull
-          : createEnumNames(shape.enum, this.#policy).parse;
+        return this.#enum(shape.enum);
       case "message":
         return this.#boxed(shape.message, shape.boxing);
     }
+  }
+
+  #enum(desc: DescEnum): JsonReader {
+    const { parse } = createEnumNames(desc, this.#policy);
+    return isNullValue(desc) ? (json) => (json === null ? 0 : parse(json)) : parse;
   }
 
   #boxed(desc: DescMessage, boxing: Boxing): JsonReader {
@@ -123,7 +130,22 @@ export class JsonReaders {
 }
 
 /** Sets a field of a message to what one member of an object has. */
-type Property = (message: Fields, json: unknown, object: Readonly<Record<string, unknown>>) => void;
+type Property = (message: Fields, json: unknown) => void;
+
+/** A property under one of its names, in an object that may also have the other one. */
+type NamedProperty = (message: Fields, json: unknown, object: Readonly<Record<string, unknown>>) => void;
+
+/** Whether `null` is a value of a field. */
+function takesNull({ fieldKind, message, enum: values }: DescField): boolean {
+  return (
+    (fieldKind === "message" && message.typeName === ValueSchema.typeName) ||
+    (fieldKind === "enum" && isNullValue(values))
+  );
+}
+
+function isNullValue({ typeName }: DescEnum): boolean {
+  return typeName === NullValueSchema.typeName;
+}
 
 function createProperty(field: DescField, read: JsonReader): Property {
   const { localName } = field;
@@ -140,16 +162,16 @@ function createProperty(field: DescField, read: JsonReader): Property {
 }
 
 /** The property under the field's proto name. It throws `ContentFault` if the object has the JSON name, too. */
-function underProtoName({ jsonName }: DescField, property: Property): Property {
+function underProtoName({ jsonName }: DescField, property: Property): NamedProperty {
   return (message, json, object) => {
     if (Object.hasOwn(object, jsonName)) {
       throw givenUnderBothNames(jsonName);
     }
-    property(message, json, object);
+    property(message, json);
   };
 }
 
-function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, Property>): JsonReader {
+function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, NamedProperty>): JsonReader {
   return (json) => {
     const object = readObject(json);
     const message = create(desc) as Message & Fields;
@@ -169,13 +191,6 @@ function createMessageReader(desc: DescMessage, properties: ReadonlyMap<string, 
 
 function readAnyValue(object: Record<string, unknown>, read: JsonReader): unknown {
   return readWithin("value", object.value, read);
-}
-
-function readNull(json: unknown): number {
-  if (json !== null) {
-    throw new ContentFault("must be null");
-  }
-  return 0;
 }
 
 /** Reads an array, item by item. Throws `ContentFault`. */

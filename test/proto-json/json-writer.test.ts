@@ -2,13 +2,14 @@ import { create, type DescMessage, fromJsonString, type MessageInitShape, toJson
 import { anyPack, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../../src/exact-json/parse.ts";
-import { JsonReaders } from "../../../src/gateway/json/json-reader.ts";
-import { JsonWriters } from "../../../src/gateway/json/json-writer.ts";
-import { policy, protoJsonPolicy, registry } from "../fixture.ts";
-import { LegacySchema } from "../gen/shapes/v1/legacy_pb.ts";
-import { ListShapesResponseSchema } from "../gen/shapes/v1/shape_service_pb.ts";
-import { Colour, ShapeSchema } from "../gen/shapes/v1/shapes_pb.ts";
+import { parseJson } from "../../src/exact-json/parse.ts";
+import { protoJson } from "../../src/proto-json/json-policy.ts";
+import { JsonReaders } from "../../src/proto-json/json-reader.ts";
+import { JsonWriters } from "../../src/proto-json/json-writer.ts";
+import { policy, registry } from "../gateway/fixture.ts";
+import { LegacySchema } from "../gateway/gen/shapes/v1/legacy_pb.ts";
+import { ListShapesResponseSchema } from "../gateway/gen/shapes/v1/shape_service_pb.ts";
+import { Colour, ShapeSchema } from "../gateway/gen/shapes/v1/shapes_pb.ts";
 
 const sparse = new JsonWriters({ ...policy, implicitFields: "unless-default" }, registry);
 
@@ -145,11 +146,11 @@ it("writes what the reader reads back", () => {
 });
 
 it("writes under the policy of ProtoJSON what protobuf-es writes", () => {
-  const protoJson = new JsonWriters(protoJsonPolicy, registry);
+  const writers = new JsonWriters(protoJson, registry);
   fc.assert(
     fc.property(inits, (init) => {
       const shape = create(ShapeSchema, init);
-      const text = protoJson.message(ShapeSchema)(shape);
+      const text = writers.message(ShapeSchema)(shape);
       expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(toJson(ShapeSchema, shape)));
       expect(fromJsonString(ShapeSchema, text)).toEqual(shape);
     }),

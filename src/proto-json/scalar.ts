@@ -1,7 +1,7 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
-import { isNumber, JsonNumber, parseInteger } from "../../exact-json/number.ts";
-import { ContentFault } from "../fields.ts";
+import { isNumber, JsonNumber, parseInteger } from "../exact-json/number.ts";
+import { ContentFault } from "./content-fault.ts";
 import type { JsonPolicy } from "./json-policy.ts";
 
 /** The bounds of an integer type, both inclusive. */
