@@ -1,14 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { bodyTooLarge, type IncomingBody, readBody } from "./body.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { HeaderList } from "./header-list.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { type RequestIdReader, requestIdHeader } from "./request-id.ts";
 import { authorityFault, isAuthority, parseTarget } from "./target.ts";
 
 /** What an exchange needs to know of the server. */
 export interface ExchangeOptions {
   readonly clientAddress: ClientAddress;
-  readonly readRequestId: RequestIdReader;
+  /** Whether the id that a client gives its request may be a secret. Then it is not taken, because ids are logged. */
+  readonly isSecret: (id: string) => boolean;
   /** How long a request body may take to arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -148,7 +149,7 @@ export abstract class Exchange {
     this.incoming = incoming;
     this.method = head.method;
     const host = this.header("host");
-    this.requestId = options.readRequestId(this.header(requestIdHeader));
+    this.requestId = readRequestId(this.header(requestIdHeader), options.isSecret);
     const { path, query, authority } = parseTarget(head.target);
     this.path = path;
     this.query = query;
@@ -282,6 +283,31 @@ export abstract class Exchange {
     }
     return raw;
   }
+}
+
+/** The header with the id of a request, in requests and answers. */
+export const requestIdHeader = "x-request-id";
+
+/** An id that logs and headers can show unescaped. The ids of proxies are no longer. */
+const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
+
+/**
+ * Takes the caller's id if there is exactly one, of 1 to 128 letters, digits, `.`, `_` and `-`, and no secret.
+ * Otherwise it makes a new one. Repeated ids are joined by `, `.
+ */
+export function readRequestId(sent: string | undefined, isSecret: ExchangeOptions["isSecret"]): string {
+  return sent !== undefined && wellFormedId.test(sent) && !isSecret(sent) ? sent : makeRequestId();
+}
+
+/** Distinguishes the ids of this process from those of others. */
+const idPrefix = `${randomBytes(9).toString("base64url").replaceAll("_", ".")}-`;
+
+let madeIds = 0;
+
+/** Makes an id: a random prefix for the process, and a counter. It costs a twentieth of a random id. */
+export function makeRequestId(): string {
+  madeIds += 1;
+  return idPrefix + madeIds.toString(36);
 }
 
 let dateText = "";

@@ -2,7 +2,6 @@ import { mayHoldSecret } from "../domain/key.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { listen } from "../http/listener.ts";
-import { createRequestIdReader } from "../http/request-id.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import { createSite } from "../reference/site.ts";
 import { failureReportMs, throttle } from "../scheduling/timing.ts";
@@ -37,10 +36,6 @@ export async function openApiPort(
   const { limiter } = backend;
   const { observer } = observability;
   const { stopping } = life;
-  const heads = {
-    clientAddress: createClientAddress(config.trustedProxies),
-    readRequestId: createRequestIdReader(mayHoldSecret),
-  };
   const api = createApi({
     ...config,
     ...backend,
@@ -66,7 +61,8 @@ export async function openApiPort(
   });
   const listener = await listen({
     ...config,
-    ...heads,
+    clientAddress: createClientAddress(config.trustedProxies),
+    isSecret: mayHoldSecret,
     handle: traced(tracing, router),
     reportAcceptError: telemetry.reportAcceptError,
     reportBurst: throttle(failureReportMs, (peerAddress) =>

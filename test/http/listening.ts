@@ -4,7 +4,6 @@ import { onTestFinished } from "vitest";
 import { createClientAddress } from "../../src/http/client-address.ts";
 import { HeaderList } from "../../src/http/header-list.ts";
 import { type Listener, type ListenerOptions, listen } from "../../src/http/listener.ts";
-import { createRequestIdReader } from "../../src/http/request-id.ts";
 
 /** How a test's listener differs from others. */
 export interface TestListenerOptions extends Partial<ListenerOptions> {
@@ -25,7 +24,7 @@ export async function listenWith({
     tls: undefined,
     requestTimeoutMs: 1_000,
     clientAddress: createClientAddress([]),
-    readRequestId: createRequestIdReader(() => false),
+      isSecret: () => false,
     reportAcceptError: () => {},
     reportBurst: () => {},
     handle: (exchange) => (exchange.method === "" ? handleFault : handle)(exchange),

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mayHoldSecret } from "../../src/domain/key.ts";
-import { createRequestIdReader, makeRequestId } from "../../src/http/request-id.ts";
+import { makeRequestId, readRequestId } from "../../src/http/exchange.ts";
 import { protocols } from "../support/clients/protocols.ts";
 import { createHttp1Client, createHttp2Client } from "../support/http.ts";
 import { sendRaw } from "../support/raw.ts";
 import { type MintedKey, startServer, type TestServer } from "../support/server.ts";
-
-const readId = createRequestIdReader(mayHoldSecret);
 
 const made = /^[A-Za-z0-9._-]{14,}$/;
 
@@ -22,7 +20,7 @@ afterAll(() => server?.stop());
 
 describe("the id of a request", () => {
   it.each(["a", "A-z.0_9", "x".repeat(128), "0af7651916cd43dd8448eb211c80319c"])("is the caller's: %s", (given) => {
-    expect(readId(given)).toBe(given);
+    expect(readRequestId(given, mayHoldSecret)).toBe(given);
   });
 
   it.each([
@@ -37,7 +35,7 @@ describe("the id of a request", () => {
     ["it is a key", `psk_${"a".repeat(36)}`],
     ["it has a key in it, though not all of it", "till-3.psk_abcdefgh"],
   ])("is a new one where %s", (_title, given) => {
-    const id = readId(given);
+    const id = readRequestId(given, mayHoldSecret);
     expect(id).toMatch(made);
     expect(id).not.toBe(given);
   });

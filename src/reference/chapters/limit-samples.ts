@@ -10,8 +10,8 @@ import {
   type RateLimitDecision,
   secondsUp,
 } from "../../domain/limits.ts";
+import { requestIdHeader } from "../../http/exchange.ts";
 import { HeaderList } from "../../http/header-list.ts";
-import { requestIdHeader } from "../../http/request-id.ts";
 import { errorToRest, toConnectError } from "../../interceptors/errors.ts";
 import { appendLimits, limitError } from "../../interceptors/limits.ts";
 import type { SampleCall } from "../assets/samples/call.js";

@@ -4,9 +4,8 @@ import { describe, expect } from "vitest";
 import { chooseCoding, matchesEtag } from "../../../src/gateway/negotiation.ts";
 import { assertJsonBody } from "../../../src/gateway/rest-call.ts";
 import { clientNetwork, createClientAddress } from "../../../src/http/client-address.ts";
-import type { Exchange } from "../../../src/http/exchange.ts";
+import { type Exchange, readRequestId } from "../../../src/http/exchange.ts";
 import type { ProtocolError } from "../../../src/http/protocol-error.ts";
-import { createRequestIdReader } from "../../../src/http/request-id.ts";
 import { isAuthority } from "../../../src/http/target.ts";
 import { readTimeout } from "../../../src/rpc/rpc-protocol.ts";
 import type { Random } from "../../support/random.ts";
@@ -133,7 +132,7 @@ describe("X-Request-Id", () => {
     const lines = Array.from({ length: random.below(3) }, () =>
       header(random, "abc-123", "0af7651916cd43dd.8448eb21_1"),
     );
-    const id = createRequestIdReader(() => false)(lines.length === 0 ? undefined : lines.join(", "));
+    const id = readRequestId(lines.length === 0 ? undefined : lines.join(", "), () => false);
     expect(id).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
     expect(id === lines[0] || lines.length !== 1 || !/^[\w.-]{1,128}$/.test(lines[0] ?? "")).toBe(true);
   });
