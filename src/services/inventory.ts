@@ -1,18 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ErrorSchema } from "../../gen/petstore/v1/error_pb.ts";
 import type { InventoryChange } from "../../gen/petstore/v1/inventory_pb.ts";
-import type {
-  AdjustInventoryRequest,
-  InventoryService,
-  UpdateInventoryRequest,
-} from "../../gen/petstore/v1/inventory_service_pb.ts";
+import type { InventoryService, ListStockChangesRequest } from "../../gen/petstore/v1/inventory_service_pb.ts";
 import type { DomainError } from "../domain/errors.ts";
+import { readChangePage } from "../domain/page.ts";
 import { parseIfMatch, type StockCommand, stockRefusalError } from "../domain/stock.ts";
 import type { BatchOutcome, StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
-import { listStockChanges } from "./history.ts";
 import { type InventoryListOptions, listInventory } from "./inventory-list.ts";
-import { entryToMessage, inventoryItemToMessage } from "./messages.ts";
+import { changeToMessage, entryToMessage, inventoryItemToMessage } from "./messages.ts";
 import type { StockWriter } from "./stock-writer.ts";
 import { type WatchOptions, watchStockChanges } from "./watching.ts";
 
@@ -27,10 +23,9 @@ export interface InventoryServiceOptions extends InventoryListOptions, WatchOpti
 
 /** The RPCs of the inventory. */
 export function inventoryService(options: InventoryServiceOptions): ServiceMethods<typeof InventoryService> {
-  const { store, write, clock } = options;
+  const { store, write, clock, keptSinceMs } = options;
   return {
     listInventory: listInventory(options),
-    listStockChanges: listStockChanges(options),
     watchStockChanges: watchStockChanges(options),
 
     async getInventory({ petId }) {
@@ -41,13 +36,24 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
       return { availability: await store.getAvailability(petId, clock()) };
     },
 
-    async updateInventory(request, call) {
-      const command = toUpdate(request);
+    async listStockChanges(request) {
+      const { crossing, newestFirst, after, pageSize, pageToken } = request;
+      const petIds = await petsOf(store, request);
+      if (petIds === undefined) {
+        return { changes: [], nextPageToken: "" };
+      }
+      const asked = { petIds, crossing, newestFirst, after, pageSize, pageToken: pageToken || undefined };
+      const { changes, lineage, nextPageToken = "" } = await readChangePage(store, asked, keptSinceMs());
+      return { changes: changes.map((change) => changeToMessage(change, lineage)), nextPageToken };
+    },
+
+    async updateInventory({ petId, update, etag }, call) {
+      const command = toCommand({ petId, ...update, etag });
       return entryToMessage(await write(call, (context) => store.changeStock(command, context)));
     },
 
-    async adjustInventory(request, call) {
-      const command = toAdjustment(request);
+    async adjustInventory({ petId, adjustment, etag }, call) {
+      const command = toCommand({ petId, ...adjustment, etag });
       return entryToMessage(await write(call, (context) => store.changeStock(command, context)));
     },
 
@@ -59,29 +65,29 @@ export function inventoryService(options: InventoryServiceOptions): ServiceMetho
   };
 }
 
-/** The field rules guarantee an update with a quantity. */
-function toUpdate({ petId, update, etag }: UpdateInventoryRequest): StockCommand {
-  const { quantity, reason, reference } = update as NonNullable<typeof update>;
-  return { kind: "set", petId, quantity: quantity as bigint, reason, reference, versions: parseIfMatch(etag) };
+/**
+ * The pets that both filters let through: empty for all pets, undefined for none. Throws `PET_NOT_FOUND` where both are
+ * given. Where one is given, the read of the changes throws it.
+ */
+async function petsOf(
+  store: Pick<StockStore, "getEntry">,
+  { pet, petId }: ListStockChangesRequest,
+): Promise<readonly bigint[] | undefined> {
+  if (pet === undefined || petId.length === 0) {
+    return pet === undefined ? petId : [pet];
+  }
+  await Promise.all([pet, ...petId].map((id) => store.getEntry(id)));
+  return petId.includes(pet) ? [pet] : undefined;
 }
 
-/** The field rules guarantee an adjustment with a delta. */
-function toAdjustment({ petId, adjustment, etag }: AdjustInventoryRequest): StockCommand {
-  const { delta, allowNegative, reason, reference } = adjustment as NonNullable<typeof adjustment>;
-  return {
-    kind: "adjust",
-    petId,
-    delta: delta as bigint,
-    allowNegative,
-    reason,
-    reference,
-    versions: parseIfMatch(etag),
-  };
-}
+type ChangeFields = "petId" | "quantity" | "delta" | "allowNegative" | "reason" | "reference" | "etag";
 
-/** The field rules guarantee a pet, and either a quantity or a delta. An `etag` is a strong one or `*`. */
-function toCommand(change: InventoryChange): StockCommand {
-  const { quantity, delta, allowNegative, reason, reference, etag } = change;
+/**
+ * The command of a change. The field rules guarantee a pet, and either a quantity or a delta. An `etag` within a batch
+ * is a strong one or `*`.
+ */
+function toCommand(change: Partial<Pick<InventoryChange, ChangeFields>>): StockCommand {
+  const { quantity, delta, allowNegative = false, reason, reference, etag } = change;
   const common = { petId: change.petId as bigint, versions: parseIfMatch(etag), reason, reference };
   return quantity === undefined
     ? { ...common, kind: "adjust", delta: delta as bigint, allowNegative }

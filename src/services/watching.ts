@@ -13,9 +13,9 @@ import {
   type StockChange,
   selects,
 } from "../domain/history.ts";
+import type { StockStore } from "../domain/store.ts";
 import type { ServiceMethods } from "../rpc/endpoint.ts";
 import { MessageGroup } from "../rpc/prepared-message.ts";
-import type { HistoryServiceOptions } from "./history.ts";
 import { changeToWatchResponse } from "./messages.ts";
 import type { ChangeBlock, StockFeed } from "./stock-feed.ts";
 
@@ -23,7 +23,10 @@ import type { ChangeBlock, StockFeed } from "./stock-feed.ts";
 const batchSize = 100;
 
 /** What the watching of changes needs. */
-export interface WatchOptions extends HistoryServiceOptions {
+export interface WatchOptions {
+  readonly store: Pick<StockStore, "historyBounds" | "listChanges" | "getEntry">;
+  /** Changes before this time are no longer part of the history, in milliseconds since the Unix epoch. */
+  readonly keptSinceMs: () => number;
   readonly feed: StockFeed;
 }
 
