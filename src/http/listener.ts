@@ -94,7 +94,7 @@ class Connections {
   readonly #http1: Http1Options;
   readonly #http2: ConnectionHandlers;
   readonly #sockets = new Set<Socket>();
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Map<Socket, Connection>();
   readonly #isEncrypted: boolean;
   readonly #clock: NodeJS.Timeout;
   #isClosing = false;
@@ -143,8 +143,8 @@ class Connections {
     const connection = isHttp2
       ? new Http2Connection(socket, this.#http2, this.#http1.requestTimeoutMs, waitedMs)
       : new Http1Connection(socket, this.#http1, waitedMs);
-    this.#connections.add(connection);
-    socket.once("close", () => this.#connections.delete(connection));
+    this.#connections.set(socket, connection);
+    socket.once("close", () => this.#connections.delete(socket));
     if (this.#isClosing) {
       connection.close();
     }
@@ -152,7 +152,7 @@ class Connections {
   }
 
   #tick(): void {
-    for (const connection of this.#connections) {
+    for (const connection of this.#connections.values()) {
       connection.tick();
     }
   }
@@ -177,23 +177,28 @@ class Connections {
   /** Takes no further requests, and ends each connection after its last answer. */
   close(): void {
     this.#isClosing = true;
-    for (const connection of this.#connections) {
+    for (const connection of this.#connections.values()) {
       connection.close();
     }
   }
 
   /**
-   * Ends each connection as soon as all that was written to it has been sent. A connection that is still in its TLS
-   * handshake is left for `destroy`.
+   * Ends each connection as soon as all that was written to it has been sent. Those that end by themselves, and those
+   * that are still in their TLS handshake, are left for `destroy`.
    */
   end(): void {
     clearInterval(this.#clock);
-    for (const connection of this.#connections) {
-      connection.end();
+    for (const [socket, connection] of this.#connections) {
+      // Where our side has ended, the client may still be reading its last answer.
+      if (!socket.writableEnded) {
+        connection.end();
+      }
     }
     // A TCP socket below TLS ends after its TLS socket. It may not have sent the last bytes of that socket yet.
     for (const socket of this.#isEncrypted ? [] : this.#sockets) {
-      socket.destroySoon();
+      if (!this.#connections.has(socket)) {
+        socket.destroySoon();
+      }
     }
   }
 

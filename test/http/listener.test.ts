@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
+import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../src/http/exchange.ts";
@@ -122,6 +123,34 @@ describe("a listener that is closed", () => {
     await waiting.shift()?.respond({ status: 200, header: new HeaderList(), body: Buffer.alloc(size) });
     await Promise.all([closed, once(socket, "close")]);
     expect(received).toBeGreaterThan(size);
+  });
+});
+
+describe("a listener that is closed while a client reads slowly", () => {
+  it("sends all of its last answer over HTTP/2", async () => {
+    // The time that is left for the last bytes does not pass.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const client = await open();
+    client.socket.write(openingWith(...wideWindows, requestFrame({ ":path": "/" })));
+    await until(async () => waiting.length === 1, 1_000);
+    const [exchange] = waiting as [Exchange];
+    client.socket.pause();
+    const closed = listener.close(5_000);
+    const body = Buffer.alloc(20_000_000);
+    const answered = exchange.respond({ status: 200, header: new HeaderList(), body });
+    while (!exchange.record.isWhole) {
+      client.socket.read();
+      await setImmediate();
+    }
+    await answered;
+    await pause(20);
+    // It tells that there is more room, as clients do when they have read.
+    client.socket.write(wideWindows[1] as Buffer);
+    await pause(20);
+    client.socket.resume();
+    await Promise.all([closed, client.closed]);
+    expect(client.received().length).toBeGreaterThan(body.length);
   });
 });
 
