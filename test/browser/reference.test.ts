@@ -133,10 +133,15 @@ describeInBrowser("the reference in a browser", { timeout: 60_000 }, () => {
     await useKey(page, key);
     const panel = operation(page, "updateInventory");
     expect(await sent(page, "updateInventory")).toBe(200);
-    await panel.getByLabel("petId").fill("");
-    await sendButton(page, "updateInventory").click();
-    expect(await panel.locator(".fault").textContent()).toBe("petId is needed: it is part of the path.");
-    expect(await panel.locator(".answer").isVisible()).toBe(false);
+    for (const [petId, fault] of [
+      ["", "petId is needed: it is part of the path."],
+      ["..", "petId must not be . or ..: the browser would send another path."],
+    ] as const) {
+      await panel.getByLabel("petId").fill(petId);
+      await sendButton(page, "updateInventory").click();
+      expect(await panel.locator(".fault").textContent()).toBe(fault);
+      expect(await panel.locator(".answer").isVisible()).toBe(false);
+    }
     await panel.getByLabel("petId").fill("7");
     expect(await sent(page, "updateInventory")).toBe(200);
     await page.route("**/v1/inventory/7", () => undefined, { times: 1 });

@@ -31,11 +31,8 @@ export class Sender {
       askForKey("Enter your API key first.", this.#button);
       return;
     }
-    const missing = this.#operation.parameters.find(
-      ({ name, in: place }) => place === "path" && call.url.includes(`{${name}}`),
-    );
-    if (missing !== undefined) {
-      showFault(this.#section, missing.name, `${missing.name} is needed: it is part of the path.`);
+    if (call.pathFault !== undefined) {
+      showFault(this.#section, call.pathFault.name, call.pathFault.message);
       return;
     }
     this.#isSending = true;

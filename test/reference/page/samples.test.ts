@@ -353,3 +353,18 @@ describe("the message of a sample", () => {
     });
   });
 });
+
+describe("the path of a sample", () => {
+  it.each([
+    ["", "/inventory/{petId}", "petId is needed: it is part of the path."],
+    [".", "/inventory/{petId}", "petId must not be . or ..: the browser would send another path."],
+    ["..", "/inventory/{petId}", "petId must not be . or ..: the browser would send another path."],
+    ["...", "/inventory/...", undefined],
+    ["a/é", "/inventory/a%2F%C3%A9", undefined],
+    ["\ud83d", "/inventory/%EF%BF%BD", undefined],
+  ])("for petId %j is %s, and its fault %s", (petId, path, message) => {
+    const { url, pathFault } = createCall(callableOf(entryOf("getInventory")), { values: { petId: [petId] } }, local);
+    expect(url).toBe(local + path);
+    expect(pathFault).toEqual(message === undefined ? undefined : { name: "petId", message });
+  });
+});

@@ -40,6 +40,7 @@ import { createMessage } from "./message.js";
  * @property {string} method
  * @property {string} baseUrl
  * @property {string} url The URL over REST.
+ * @property {{ name: string, message: string }} [pathFault] A parameter that the path lacks, and why; absent for none.
  * @property {readonly (readonly [name: string, value: string])[]} headers Without the key and the media type.
  * @property {string} [body] The JSON text of the body over REST; absent without a body.
  * @property {string} rpc
@@ -64,10 +65,12 @@ export const keyVariable = "PETSTORE_API_KEY";
  */
 export function createCall(operation, input, baseUrl) {
   const { method, rpc, result, isPaged, isStream, bodyField } = operation;
+  const pathFault = findPathFault(operation, input);
   return {
     method,
     baseUrl,
     url: baseUrl + writePath(operation, input) + writeQuery(operation, input),
+    ...(pathFault !== undefined && { pathFault }),
     headers: enteredHeaders(operation, input),
     ...(bodyField !== undefined && { body: input.body ?? "" }),
     rpc,
@@ -89,8 +92,45 @@ export function createCall(operation, input, baseUrl) {
 function writePath({ path }, { values }) {
   return path.replace(/\{([\w.]+)\}/g, (whole, name) => {
     const value = values[name]?.[0] ?? "";
-    return value === "" ? whole : encodeURIComponent(value);
+    return describePathFault(value) === undefined ? encodeURIComponent(wellFormed(value)) : whole;
   });
+}
+
+/**
+ * A text as a form has it: half of a surrogate pair, which `encodeURIComponent` refuses, becomes U+FFFD.
+ *
+ * @param {string} text
+ */
+function wellFormed(text) {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
+/**
+ * @param {CallableOperation} operation
+ * @param {CallInput} input
+ */
+function findPathFault({ parameters }, { values }) {
+  for (const { name } of parameters.filter((parameter) => parameter.in === "path")) {
+    const fault = describePathFault(values[name]?.[0] ?? "");
+    if (fault !== undefined) {
+      return { name, message: `${name} ${fault}` };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Why a path cannot have a value; undefined where it can. Encoding does not help: to a browser, `%2e` is a dot, too.
+ *
+ * Source: https://url.spec.whatwg.org/#double-dot-path-segment
+ *
+ * @param {string} value
+ */
+function describePathFault(value) {
+  if (value === "") {
+    return "is needed: it is part of the path.";
+  }
+  return value === "." || value === ".." ? "must not be . or ..: the browser would send another path." : undefined;
 }
 
 /**
