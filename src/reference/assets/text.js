@@ -1,3 +1,8 @@
+/** Creates an element with a class and a text. */
+export function createElement(name, className, text = "") {
+  return Object.assign(document.createElement(name), { className, textContent: text });
+}
+
 /** Sets the text of an element where it differs: screen readers announce each change. */
 export function setText(element, text) {
   if (element.textContent !== text) {

@@ -1,5 +1,6 @@
 import { addCopyButton } from "../copy.js";
 import { highlight } from "../highlight.js";
+import { createElement } from "../text.js";
 import { jsonLines } from "./json-lines.js";
 import { writeSize } from "./size.js";
 
@@ -36,12 +37,9 @@ function beginningOf(allLines) {
 }
 
 function createRest(text) {
-  const rest = document.createElement("p");
-  rest.className = "rest";
-  rest.textContent = `These are the first ${maxLines.toLocaleString("en")} lines. `;
-  const button = document.createElement("button");
+  const rest = createElement("p", "rest", `These are the first ${maxLines.toLocaleString("en")} lines. `);
+  const button = createElement("button", "", `Save the whole answer (${writeSize(new Blob([text]).size)})`);
   button.type = "button";
-  button.textContent = `Save the whole answer (${writeSize(new Blob([text]).size)})`;
   button.addEventListener("click", () => save(text));
   rest.append(button);
   return rest;

@@ -1,3 +1,4 @@
+import { createElement } from "../text.js";
 import { createBody } from "./answer-body.js";
 import { createNotice } from "./notice.js";
 import { writeSize } from "./size.js";
@@ -6,11 +7,11 @@ import { statusText } from "./status-text.js";
 /** Shows an answer in place of the example: status, duration if it is known, size, notice, headers and body. */
 export function showAnswer(section, answer, notice) {
   const { status, headers, text, durationMs } = answer;
-  const bar = element("div", "bar");
-  const state = element("span", `status s${Math.floor(status / 100)}`, `${status} ${statusText(status)}`.trim());
+  const bar = createElement("div", "bar");
+  const state = createElement("span", `status s${Math.floor(status / 100)}`, `${status} ${statusText(status)}`.trim());
   const size = writeSize(new Blob([text]).size);
   const facts = durationMs === undefined ? size : `${Math.round(durationMs)} ms · ${size}`;
-  bar.append(state, element("span", "facts", facts), createClearButton(section));
+  bar.append(state, createElement("span", "facts", facts), createClearButton(section));
   revealAnswer(
     section,
     bar,
@@ -22,8 +23,8 @@ export function showAnswer(section, answer, notice) {
 
 /** Shows that there is no answer, and the possible reason. */
 export function showSilence(section, text) {
-  const bar = element("div", "bar");
-  bar.append(element("span", "status s5", "No answer"), createClearButton(section));
+  const bar = createElement("div", "bar");
+  bar.append(createElement("span", "status s5", "No answer"), createClearButton(section));
   revealAnswer(section, bar, createNotice({ text }));
 }
 
@@ -45,7 +46,7 @@ export function revealAnswer(section, ...parts) {
 }
 
 function createClearButton(section) {
-  const button = element("button", "clear", "Clear");
+  const button = createElement("button", "clear", "Clear");
   button.type = "button";
   button.addEventListener("click", () => {
     clearAnswer(section);
@@ -55,15 +56,11 @@ function createClearButton(section) {
 }
 
 function createHeaders(headers) {
-  const details = element("details", "headers");
-  const list = element("dl", "");
+  const details = createElement("details", "headers");
+  const list = createElement("dl", "");
   for (const [name, value] of Object.entries(headers)) {
-    list.append(element("dt", "", name), element("dd", "", value));
+    list.append(createElement("dt", "", name), createElement("dd", "", value));
   }
-  details.append(element("summary", "", `${Object.keys(headers).length} headers`), list);
+  details.append(createElement("summary", "", `${Object.keys(headers).length} headers`), list);
   return details;
-}
-
-function element(name, className, text = "") {
-  return Object.assign(document.createElement(name), { className, textContent: text });
 }

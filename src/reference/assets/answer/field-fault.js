@@ -1,4 +1,4 @@
-import { parseMembers } from "../text.js";
+import { createElement, parseMembers } from "../text.js";
 
 /**
  * The field that a refusal names, as the name of a parameter or `body`, with the error. Undefined when it names no
@@ -33,10 +33,8 @@ export function showFault(section, name, message) {
   if (control === null) {
     return;
   }
-  const note = document.createElement("p");
-  note.className = "fault";
+  const note = createElement("p", "fault", message);
   note.id = `${section.id}-${name}-fault`;
-  note.textContent = message;
   (field.querySelector(".entry") ?? field).append(note);
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", note.id);

@@ -1,16 +1,16 @@
+import { createElement } from "../text.js";
 import { writeWait } from "../wait.js";
 
 /** The result of `describeAnswer` as an element. Its countdown ends when it is removed. */
 export function createNotice({ title, text, facts = [], waitSeconds, href, linkText }) {
-  const notice = document.createElement("div");
-  notice.className = "notice";
+  const notice = createElement("div", "notice");
   notice.setAttribute("role", "status");
   if (title !== undefined) {
     append(notice, "strong", title);
   }
   append(notice, "p", text);
   if (facts.length > 0) {
-    const list = append(notice, "dl", "");
+    const list = append(notice, "dl");
     for (const [name, value] of facts) {
       const pair = append(list, "div");
       append(pair, "dt", name);
@@ -30,8 +30,7 @@ export function createNotice({ title, text, facts = [], waitSeconds, href, linkT
 }
 
 function append(parent, name, text = "") {
-  const child = document.createElement(name);
-  child.textContent = text;
+  const child = createElement(name, "", text);
   parent.append(child);
   return child;
 }

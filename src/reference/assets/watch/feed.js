@@ -1,4 +1,5 @@
 import { ExactNumber, parseExactJson } from "../exact-json.js";
+import { createElement } from "../text.js";
 import { writeTime } from "../wait.js";
 
 /** How many changes are shown. */
@@ -9,11 +10,11 @@ const maxShown = 200;
  * changes wait behind a button, so that nothing moves that is being read.
  */
 export class Feed {
-  element = document.createElement("div");
-  #box = document.createElement("div");
+  element = createElement("div", "feed");
+  #box = createElement("div", "changes");
   #list = document.createElement("ul");
-  #none = document.createElement("p");
-  #newer = document.createElement("button");
+  #none = createElement("p", "none", "No change yet. Each one is shown here as it is made.");
+  #newer = createElement("button", "newer");
   /** The texts of those that are not shown yet, the oldest first. */
   #waiting = [];
   /** How many came since the list was brought up to date, those that are no longer kept included. */
@@ -24,15 +25,10 @@ export class Feed {
   /** `onFrame` is called after changes have come, once for all of a frame. */
   constructor(onFrame) {
     this.#onFrame = onFrame;
-    this.element.className = "feed";
-    this.#box.className = "changes";
     this.#box.tabIndex = 0;
     this.#box.setAttribute("role", "region");
     this.#box.setAttribute("aria-label", `The last ${maxShown} changes, the newest first`);
-    this.#none.className = "none";
-    this.#none.textContent = "No change yet. Each one is shown here as it is made.";
     this.#newer.type = "button";
-    this.#newer.className = "newer";
     this.#newer.hidden = true;
     this.#newer.addEventListener("click", () => {
       this.#show();
@@ -122,14 +118,13 @@ function createItem(json) {
     return item;
   }
   const { kind, cursor, occurredAt, reason, reference } = change;
-  const time = part("time", "", writeTime(new Date(String(occurredAt))));
+  const time = createElement("time", "", writeTime(new Date(String(occurredAt))));
   time.dateTime = String(occurredAt);
   const why = [reason, reference].filter((text) => text !== undefined).join(" · ");
-  item.append(time, part("strong", "", describeChange(change)), part("span", "kind", String(kind)));
-  item.append(...(why === "" ? [] : [part("span", "why", why)]), part("code", "cursor", String(cursor)));
+  item.append(time, createElement("strong", "", describeChange(change)), createElement("span", "kind", String(kind)));
+  item.append(
+    ...(why === "" ? [] : [createElement("span", "why", why)]),
+    createElement("code", "cursor", String(cursor)),
+  );
   return item;
-}
-
-function part(name, className, text) {
-  return Object.assign(document.createElement(name), { className, textContent: text });
 }

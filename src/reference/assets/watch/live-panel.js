@@ -1,5 +1,5 @@
 import { createNotice } from "../answer/notice.js";
-import { setText } from "../text.js";
+import { createElement, setText } from "../text.js";
 import { writeTime, writeWait } from "../wait.js";
 import { describeChange, Feed, parseChange } from "./feed.js";
 
@@ -9,10 +9,10 @@ const announcementMs = 10_000;
 /** Shows a stream: its state, its changes, and how it ended. */
 export class LivePanel {
   element = document.createElement("div");
-  #status = part("span", "status");
-  #facts = part("span", "facts");
-  #state = part("p", "state");
-  #announcement = part("p", "unseen");
+  #status = createElement("span", "status");
+  #facts = createElement("span", "facts");
+  #state = createElement("p", "state");
+  #announcement = createElement("p", "unseen");
   #feed = new Feed(() => this.#tick());
   #count = 0;
   #lastChange;
@@ -23,8 +23,8 @@ export class LivePanel {
 
   /** `onClose` is called when the reader closes the panel. */
   constructor(onClose) {
-    const bar = part("div", "bar");
-    const close = part("button", "clear", "Close");
+    const bar = createElement("div", "bar");
+    const close = createElement("button", "clear", "Close");
     close.type = "button";
     close.addEventListener("click", onClose);
     bar.append(this.#status, this.#facts, close);
@@ -109,8 +109,4 @@ export class LivePanel {
 
 function writeCount(changes) {
   return `${changes.toLocaleString("en")} ${changes === 1 ? "change" : "changes"}`;
-}
-
-function part(name, className, text = "") {
-  return Object.assign(document.createElement(name), { className, textContent: text });
 }
