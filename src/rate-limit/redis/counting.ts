@@ -117,12 +117,14 @@ class TurnQuestions {
     { charges, apply, unanswered }: Request<State, Answer>,
   ): Promise<Answer> {
     return new Promise((resolve) => {
-      const step: Step<State> = (state, nowMs) => {
-        const { answer, after } = apply(state, nowMs);
-        resolve(answer);
-        return after;
-      };
-      this.#questionOf(subject, kind).add(charges, step, () => resolve(unanswered()));
+      this.#questionOf(subject, kind).add(charges, {
+        answer(state, nowMs) {
+          const { answer, after } = apply(state, nowMs);
+          resolve(answer);
+          return after;
+        },
+        fail: () => resolve(unanswered()),
+      });
     });
   }
 
@@ -153,24 +155,27 @@ class TurnQuestions {
   }
 }
 
-/** Answers one request, and returns the state after it. */
-type Step<State> = (state: State, nowMs: number) => State;
+/** A request whose caller waits. */
+interface Waiter<State> {
+  /** Answers it, and returns the state after it. */
+  readonly answer: (state: State, nowMs: number) => State;
+  /** Answers it without Valkey. */
+  readonly fail: () => void;
+}
 
 /** The requests of one turn about one state. Each one applies to the state that the one before it leaves. */
 class Question<State> {
   readonly #kind: QuestionKind<State>;
-  readonly #steps: Step<State>[] = [];
-  readonly #unanswered: (() => void)[] = [];
+  readonly #waiters: Waiter<State>[] = [];
   #charges = 0;
 
   constructor(kind: QuestionKind<State>) {
     this.#kind = kind;
   }
 
-  add(charges: 0 | 1, step: Step<State>, unanswered: () => void): void {
+  add(charges: 0 | 1, waiter: Waiter<State>): void {
     this.#charges += charges;
-    this.#steps.push(step);
-    this.#unanswered.push(unanswered);
+    this.#waiters.push(waiter);
   }
 
   get call(): ScriptCall {
@@ -180,15 +185,15 @@ class Question<State> {
   answer(reply: unknown): void {
     const { nowMs, before } = this.#kind.parse(String(reply));
     let after = before;
-    for (const step of this.#steps) {
-      after = step(after, nowMs);
+    for (const waiter of this.#waiters) {
+      after = waiter.answer(after, nowMs);
     }
     this.#kind.learned(before, after, nowMs);
   }
 
   fail(): void {
-    for (const unanswered of this.#unanswered) {
-      unanswered();
+    for (const waiter of this.#waiters) {
+      waiter.fail();
     }
   }
 }
