@@ -336,8 +336,8 @@ export interface UsageStore {
   /** The usage of all keys that have any, in no order. */
   listUsage(): Promise<KeyUsage[]>;
   /**
-   * Merges a server's counts into the stored ones as `mergeUsage` does, all of them or none. Of two times of last use
-   * the later stays, and so does the later call of each deprecated method. Unknown key ids are ignored.
+   * Merges a server's counts into the stored ones as `mergeCounted` does, all of them or none. The later call of each
+   * deprecated method stays. Unknown key ids are ignored.
    *
    * Resolves to the stored usage of each key for which it differs from the server's own, because other servers count
    * the key, too.

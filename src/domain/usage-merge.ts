@@ -1,4 +1,5 @@
-import { afterUnbans, type Ban, day, minute, type Usage, type Window } from "./limits.ts";
+import { afterUnbans, type Ban, day, minute, noUsage, type Usage, type Window } from "./limits.ts";
+import type { CountedUsage, KeyUsage } from "./store.ts";
 
 /** One key's usage as one server sees it, to be merged with what others have stored meanwhile. */
 export interface UsageChange {
@@ -8,6 +9,16 @@ export interface UsageChange {
   readonly usage: Usage;
   /** When this server last decided on the key, in milliseconds since the Unix epoch. */
   readonly atMs: number;
+}
+
+/** Merges what a server has counted of a key into what is stored of it, if anything. The later last use stays. */
+export function mergeCounted(stored: KeyUsage | undefined, counted: CountedUsage): KeyUsage {
+  const { keyId, base, usage, lastUsedAtMs } = counted;
+  return {
+    keyId,
+    usage: mergeUsage(stored?.usage ?? noUsage, { base, usage, atMs: lastUsedAtMs }),
+    lastUsedAtMs: Math.max(lastUsedAtMs, stored?.lastUsedAtMs ?? 0),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
-import { noUsage, type Usage } from "../../domain/limits.ts";
+import type { Usage } from "../../domain/limits.ts";
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store.ts";
-import { isSameUsage, mergeUsage } from "../../domain/usage-merge.ts";
+import { isSameUsage, mergeCounted } from "../../domain/usage-merge.ts";
 import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Queryable } from "./connection/connection.ts";
 
@@ -53,8 +53,10 @@ export async function saveUsage(
   const stored = new Map(rows.map((row) => [row.key_id, keyUsageFromRows(row, [])]));
   if (isNew) {
     const ofKnownKeys = usages.filter(({ keyId }) => knownIds.has(keyId));
-    const merged = ofKnownKeys.map((counted) => mergeInto(stored, counted));
-    await writeUsages(connection, merged);
+    for (const counted of ofKnownKeys) {
+      stored.set(counted.keyId, mergeCounted(stored.get(counted.keyId), counted));
+    }
+    await writeUsages(connection, [...stored.values()]);
     await recordDeprecatedCalls(connection, ofKnownKeys);
   }
   const differing = new Map<string, Usage>();
@@ -65,19 +67,6 @@ export async function saveUsage(
     }
   }
   return differing;
-}
-
-/** Merges a server's count into what is stored, and returns that. */
-function mergeInto(stored: Map<string, KeyUsage>, counted: CountedUsage): KeyUsage {
-  const { keyId, base, usage, lastUsedAtMs } = counted;
-  const former = stored.get(keyId);
-  const merged = {
-    keyId,
-    usage: mergeUsage(former?.usage ?? noUsage, { base, usage, atMs: lastUsedAtMs }),
-    lastUsedAtMs: Math.max(lastUsedAtMs, former?.lastUsedAtMs ?? 0),
-  };
-  stored.set(keyId, merged);
-  return merged;
 }
 
 /** A server that has not saved for this long is forgotten: it has ended. */
@@ -99,9 +88,7 @@ async function recordSave(connection: Queryable, server: string, number: number)
   return recorded.length > 0;
 }
 
-/** Of several usages of one key the last one is stored. */
-async function writeUsages(connection: Queryable, usages: readonly KeyUsage[]): Promise<void> {
-  const rows = [...new Map(usages.map((usage) => [usage.keyId, usage])).values()];
+async function writeUsages(connection: Queryable, rows: readonly KeyUsage[]): Promise<void> {
   const column = (read: (usage: KeyUsage) => number | undefined) => rows.map((row) => toNullable(read(row)));
   await connection.query(
     `INSERT INTO usage (${columns})

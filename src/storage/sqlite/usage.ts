@@ -1,6 +1,6 @@
-import { noUsage, type Usage } from "../../domain/limits.ts";
+import type { Usage } from "../../domain/limits.ts";
 import type { CountedUsage, KeyUsage, UsageSave } from "../../domain/store.ts";
-import { isSameUsage, mergeUsage } from "../../domain/usage-merge.ts";
+import { isSameUsage, mergeCounted } from "../../domain/usage-merge.ts";
 import { type DeprecatedCallRow, keyUsageFromRows, toNullable, type UsageRow, usageFromRow } from "../rows.ts";
 import type { Connection } from "./connection.ts";
 
@@ -66,22 +66,17 @@ function recordSave(connection: Connection, server: string, number: number): boo
 
 /** Returns what is stored then; undefined when there is no such key. */
 function mergeIntoRow(connection: Connection, counted: CountedUsage): Usage | undefined {
-  const { keyId, base, usage, lastUsedAtMs, deprecatedCalls } = counted;
+  const { keyId, deprecatedCalls } = counted;
   if (connection.get(`SELECT 1 FROM keys WHERE id = ?`, keyId) === undefined) {
     return undefined;
   }
   const row = connection.get<UsageRow>(`SELECT * FROM usage WHERE key_id = ?`, keyId);
-  const stored = row === undefined ? noUsage : usageFromRow(row);
-  const merged = mergeUsage(stored, { base, usage, atMs: lastUsedAtMs });
-  writeUsage(connection, {
-    keyId,
-    usage: merged,
-    lastUsedAtMs: Math.max(lastUsedAtMs, Number(row?.last_used_at_ms ?? 0)),
-  });
+  const merged = mergeCounted(row && keyUsageFromRows(row, []), counted);
+  writeUsage(connection, merged);
   for (const [method, lastCalledAtMs] of deprecatedCalls ?? []) {
     recordDeprecatedCall(connection, { keyId, method, lastCalledAtMs });
   }
-  return merged;
+  return merged.usage;
 }
 
 function writeUsage(connection: Connection, { keyId, usage, lastUsedAtMs }: KeyUsage): void {
