@@ -191,149 +191,67 @@ export interface StoreHead {
  * of changes, and the numbers of usage saves. The record of the last backup stays with the source.
  */
 export const copiedTables: readonly CopiedTable[] = [
-  {
-    name: "pets",
-    key: ["id"],
-    columns: { id: "integer", name: "text", category: "text", photo_urls: "texts", tags: "texts" },
-  },
-  {
-    name: "stock",
-    key: ["pet_id"],
-    columns: { pet_id: "integer", quantity: "integer", revision: "integer", held: "integer", status: "text" },
-  },
-  {
-    name: "changes",
-    key: ["revision"],
-    columns: {
-      revision: "integer",
-      pet_id: "integer",
-      before: "integer",
-      after: "integer",
-      kind: "text",
-      reason: "text",
-      reference: "text",
-      key_id: "text",
-      request_id: "text",
-      occurred_at_ms: "integer",
-    },
-  },
-  {
-    name: "holds",
-    key: ["position"],
-    columns: {
-      position: "integer",
-      id: "text",
-      pet_id: "integer",
-      quantity: "integer",
-      reference: "text",
-      state: "text",
-      created_at_ms: "integer",
-      expires_at_ms: "integer",
-      ended_at_ms: "integer",
-      key_id: "text",
-    },
-  },
-  {
-    name: "idempotency_records",
-    key: ["key_id", "idempotency_key"],
-    columns: {
-      key_id: "text",
-      idempotency_key: "text",
-      fingerprint: "bytes",
-      result: "text",
-      created_at_ms: "integer",
-    },
-  },
-  {
-    name: "orders",
-    key: ["id"],
-    columns: {
-      id: "integer",
-      pet_id: "integer",
-      quantity: "integer",
-      ship_date_ms: "integer",
-      status: "text",
-      complete: "boolean",
-    },
-  },
-  {
-    name: "keys",
-    key: ["number"],
-    columns: {
-      number: "integer",
-      id: "text",
-      name: "text",
-      plan: "text",
-      per_minute: "integer",
-      per_day: "integer",
-      scopes: "texts",
-      created_at_ms: "integer",
-      expires_at_ms: "integer",
-      revoked_at_ms: "integer",
-      unbans: "integer",
-    },
-  },
-  {
-    name: "secrets",
-    key: ["hash"],
-    columns: { hash: "bytes", key_id: "text", expires_at_ms: "integer" },
-  },
-  {
-    name: "usage",
-    key: ["key_id"],
-    columns: {
-      key_id: "text",
-      minute_opened_at_ms: "integer",
-      minute_count: "integer",
-      day_opened_at_ms: "integer",
-      day_count: "integer",
-      refusals_opened_at_ms: "integer",
-      refusals_count: "integer",
-      ban_step: "integer",
-      ban_ends_at_ms: "integer",
-      unbans: "integer",
-      last_used_at_ms: "integer",
-    },
-  },
-  {
-    name: "deprecated_calls",
-    key: ["key_id", "method"],
-    columns: { key_id: "text", method: "text", last_called_at_ms: "integer" },
-  },
-  {
-    name: "webhooks",
-    key: ["number"],
-    columns: {
-      number: "integer",
-      id: "text",
-      url: "text",
-      pet_ids: "integers",
-      crossing: "integer",
-      created_at_ms: "integer",
-      secret: "text",
-      former_secret: "text",
-      former_secret_ends_ms: "integer",
-      paused: "text",
-      paused_at_ms: "integer",
-      position: "integer",
-      delivering_up_to: "integer",
-      failures: "integer",
-      failing_since_ms: "integer",
-      next_attempt_at_ms: "integer",
-    },
-  },
-  {
-    name: "webhook_attempts",
-    key: ["number"],
-    columns: {
-      number: "integer",
-      webhook_id: "text",
-      delivery_id: "text",
-      at_ms: "integer",
-      duration_ms: "integer",
-      changes: "integer",
-      status: "integer",
-      fault: "text",
-    },
-  },
+  createTable("pets", "id", {
+    integer: "id",
+    text: "name category",
+    texts: "photo_urls tags",
+  }),
+  createTable("stock", "pet_id", {
+    integer: "pet_id quantity revision held",
+    text: "status",
+  }),
+  createTable("changes", "revision", {
+    integer: "revision pet_id before after occurred_at_ms",
+    text: "kind reason reference key_id request_id",
+  }),
+  createTable("holds", "position", {
+    integer: "position pet_id quantity created_at_ms expires_at_ms ended_at_ms",
+    text: "id reference state key_id",
+  }),
+  createTable("idempotency_records", "key_id idempotency_key", {
+    text: "key_id idempotency_key result",
+    bytes: "fingerprint",
+    integer: "created_at_ms",
+  }),
+  createTable("orders", "id", {
+    integer: "id pet_id quantity ship_date_ms",
+    text: "status",
+    boolean: "complete",
+  }),
+  createTable("keys", "number", {
+    integer: "number per_minute per_day created_at_ms expires_at_ms revoked_at_ms unbans",
+    text: "id name plan",
+    texts: "scopes",
+  }),
+  createTable("secrets", "hash", {
+    bytes: "hash",
+    text: "key_id",
+    integer: "expires_at_ms",
+  }),
+  createTable("usage", "key_id", {
+    text: "key_id",
+    integer: `minute_opened_at_ms minute_count day_opened_at_ms day_count refusals_opened_at_ms refusals_count
+      ban_step ban_ends_at_ms unbans last_used_at_ms`,
+  }),
+  createTable("deprecated_calls", "key_id method", {
+    text: "key_id method",
+    integer: "last_called_at_ms",
+  }),
+  createTable("webhooks", "number", {
+    integer: `number crossing created_at_ms former_secret_ends_ms paused_at_ms position delivering_up_to failures
+      failing_since_ms next_attempt_at_ms`,
+    text: "id url secret former_secret paused",
+    integers: "pet_ids",
+  }),
+  createTable("webhook_attempts", "number", {
+    integer: "number at_ms duration_ms changes status",
+    text: "webhook_id delivery_id fault",
+  }),
 ];
+
+/** Describes a table by its key and, for each type, the columns of that type, with white space between the names. */
+function createTable(name: string, key: string, columns: Partial<Record<ColumnType, string>>): CopiedTable {
+  const typed = Object.entries(columns) as [ColumnType, string][];
+  const each = typed.flatMap(([type, names]) => names.split(/\s+/).map((column) => [column, type] as const));
+  return { name, key: key.split(" "), columns: Object.fromEntries(each) };
+}
