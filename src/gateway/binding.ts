@@ -120,19 +120,19 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
   assertDisjoint(inPath, rule.body);
   const requestHeaders = fieldHeaders(rule.method.input, compilers.headerOf);
   const responseHeaders = fieldHeaders(rule.method.output, compilers.headerOf);
-  const inHeaders = requestHeaders.map(({ field }) => field.name);
-  assertNotInHeaders([...inPath, rule.body], inHeaders);
+  assertNotInHeaders([...inPath, rule.body], requestHeaders);
   assertBodyWithout(rule, responseHeaders);
   const location = compilers.locationOf(rule.method);
   const writeResponse = bindResponse(rule, compilers.writers);
   const events = compilers.eventsOf(rule.method);
-  const query = bindQuery(rule, new Set([...inPath, rule.body, ...inHeaders]), compilers);
+  const bound = boundFields(rule, template, compilers.headerOf);
+  const query = bindQuery(rule, bound, compilers);
   return {
     endpoint,
     rule,
     template,
     variables,
-    body: bindBody(rule, compilers),
+    body: bindBody(rule, bound, compilers),
     query,
     requestHeaders,
     responseHeaders,
@@ -141,8 +141,22 @@ function compileBinding(endpoint: Endpoint, rule: HttpRule, compilers: Compilers
     writeResponse,
     formats: isStream(rule.method) ? createStreamFormats(rule, writeResponse, events) : undefined,
     readResume: events && createResumeReader(rule.method, events),
-    paging: query && createPaging(rule, query.bound),
+    paging: createPaging(rule, bound),
   };
+}
+
+/**
+ * The paths of the fields (proto names, joined by dots) that come from the path of the URL or a header, or are the whole
+ * body. All others are in the query, or in a body of `*`.
+ */
+export function boundFields(
+  { method: { input }, body }: HttpRule,
+  { variables }: PathTemplate,
+  headerOf: HeaderOf,
+): ReadonlySet<string> {
+  const inPath = variables.map(({ fieldPath }) => fieldPath);
+  const inHeaders = input.fields.filter((field) => headerOf(field) !== undefined).map(({ name }) => name);
+  return new Set([...inPath, ...inHeaders, ...(body === "" || body === "*" ? [] : [body])]);
 }
 
 function isStream({ methodKind }: DescMethod): boolean {
@@ -184,8 +198,8 @@ function assertDisjoint(inPath: readonly string[], body: string): void {
   }
 }
 
-function assertNotInHeaders(bound: readonly string[], inHeaders: readonly string[]): void {
-  const twice = inHeaders.find((name) => bound.includes(name));
+function assertNotInHeaders(bound: readonly string[], headers: readonly FieldHeader[]): void {
+  const twice = headers.find(({ field }) => bound.includes(field.name))?.field.name;
   if (twice !== undefined) {
     throw new Error(`the field ${twice} is bound by a header, and by the path or the body`);
   }
@@ -202,12 +216,16 @@ function assertBodyWithout({ responseBody }: HttpRule, headers: readonly FieldHe
   }
 }
 
-function bindBody({ method, body }: HttpRule, { readers }: Compilers): BodyBinding | undefined {
+function bindBody(
+  { method, body }: HttpRule,
+  bound: ReadonlySet<string>,
+  { readers }: Compilers,
+): BodyBinding | undefined {
   if (body === "") {
     return undefined;
   }
   if (body === "*") {
-    return { read: readers.message(method.input), set: undefined };
+    return { read: readers.message(method.input, [...bound]), set: undefined };
   }
   const field = requireField(method.input, body);
   return { read: readers.field(field), set: createSetter(field) };
@@ -273,7 +291,8 @@ export function createPaging(rule: HttpRule, bound: ReadonlySet<string>): Paging
   const token = stringField(rule.method.input, "page_token");
   const next = stringField(rule.method.output, "next_page_token");
   const isHidden = rule.responseBody !== "" && rule.responseBody !== next?.name;
-  if (token === undefined || next === undefined || !isHidden || bound.has(token.name)) {
+  const isInQuery = rule.body !== "*" && token !== undefined && !bound.has(token.name);
+  if (!isInQuery || next === undefined || !isHidden) {
     return undefined;
   }
   const fields = rule.method.input.fields.filter((field) => field !== token);

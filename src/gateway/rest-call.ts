@@ -1,4 +1,4 @@
-import { clearField, create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { JsonFault, parseJson } from "../exact-json/parse.ts";
 import { type Answer, type Exchange, isStream } from "../http/exchange.ts";
@@ -43,8 +43,8 @@ export class RestCall implements ProtocolCall {
   }
 
   /**
-   * Reads the message. It checks the media type first, then the size, then the content. A field in the path overrides
-   * the same field in the body. Throws `ProtocolError`.
+   * Reads the message. It checks the media type first, then the size, then the content. The path overrides what the body
+   * has of the same field. Throws `ProtocolError`.
    */
   async read(signal: AbortSignal | undefined): Promise<MessageShape<DescMessage>> {
     const { exchange } = this;
@@ -184,17 +184,12 @@ function toProtocolError(error: unknown, whole: string): unknown {
   return new ProtocolError("malformed", `${subject} ${error.reason}.`);
 }
 
-/**
- * Sets fields from the headers of a request, which override the body. The lines of one header are joined by commas. If
- * a header is absent, its field is cleared.
- */
-function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, message: Message & Fields): void {
+/** Sets fields from the headers of a request. The lines of one header are joined by commas. */
+function readFieldHeaders({ requestHeaders }: Binding, exchange: Exchange, message: Fields): void {
   for (const { headerName, field } of requestHeaders) {
     const value = exchange.header(headerName);
     if (value !== undefined) {
       message[field.localName] = value;
-    } else if (Object.hasOwn(message, field.localName)) {
-      clearField(message, field);
     }
   }
 }

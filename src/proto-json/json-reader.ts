@@ -30,9 +30,17 @@ export class JsonReaders {
     this.#registry = registry;
   }
 
-  /** The reader of a message type. Throws an `Error` when the policy does not suit one of its enums. */
-  message(desc: DescMessage): JsonReader {
-    return this.#readers.get(desc) ?? this.#compileMessage(desc);
+  /**
+   * The reader of a message type. To it, the fields at the paths in `without` (proto names, joined by dots) are unknown
+   * fields. Throws an `Error` when the policy does not suit one of its enums.
+   */
+  message(desc: DescMessage, without: readonly string[] = []): JsonReader {
+    if (without.length === 0) {
+      return this.#readers.get(desc) ?? this.#compileMessage(desc);
+    }
+    const properties = new Map<string, NamedProperty>();
+    this.#compileFields(desc, without, properties);
+    return createMessageReader(desc, properties);
   }
 
   /** The reader of a field's value, or of the whole list or map. */
@@ -54,16 +62,28 @@ export class JsonReaders {
     const reader = createMessageReader(desc, properties);
     // The reader is registered before its fields are compiled, so that recursive messages find it.
     this.#readers.set(desc, reader);
-    for (const field of desc.fields) {
-      const property = this.#property(field);
-      properties.set(field.name, underProtoName(field, property));
-      properties.set(field.jsonName, property);
-    }
+    this.#compileFields(desc, [], properties);
     return reader;
   }
 
-  #property(field: DescField): Property {
-    const property = createProperty(field, this.field(field));
+  #compileFields(desc: DescMessage, without: readonly string[], properties: Map<string, NamedProperty>): void {
+    for (const field of desc.fields.filter(({ name }) => !without.includes(name))) {
+      const property = this.#property(field, this.#fieldWithout(field, without));
+      properties.set(field.name, underProtoName(field, property));
+      properties.set(field.jsonName, property);
+    }
+  }
+
+  #fieldWithout(field: DescField, without: readonly string[]): JsonReader {
+    const prefix = `${field.name}.`;
+    const inField = without.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length));
+    return field.fieldKind === "message" && inField.length > 0
+      ? this.message(field.message, inField)
+      : this.field(field);
+  }
+
+  #property(field: DescField, read: JsonReader): Property {
+    const property = createProperty(field, read);
     if (!this.#policy.nullIsUnset || takesNull(field)) {
       return property;
     }

@@ -59,6 +59,7 @@ describe("a field of a request that a header carries", () => {
     ["the query of a POST", { method: "POST", target: "/v1/shapes/7:tag?tags=x", body: "{}" }],
     ["the query of a GET", { target: "/v1/shapes/7/tag?tags=x" }],
     ["a body of all fields", { method: "POST", target: "/v1/tags", body: '{"tags": "x"}' }],
+    ["a body of all fields that has a number", { method: "POST", target: "/v1/tags", body: '{"tags": 5}' }],
   ])("is not set from %s", async (_from, request) => {
     expect(await tagsOf(request)).toBeUndefined();
     expect(isFieldSet(requests.at(-1) as TagShapeRequest, TagShapeRequestSchema.field.tags)).toBe(false);

@@ -144,6 +144,14 @@ describe("the body", () => {
     await check('POST /v1/legacy {"count":7}', 200, '{"count":7}');
   });
 
+  it("does not hold what the path sets: there it is an unknown field", async () => {
+    for (const id of ['"x"', "null", "[]", '7,"id":8']) {
+      await check(`POST /v1/shapes/7:cancel {"id":${id}}`, 200, '{"big":7,"texts":["cancelled",""]}');
+    }
+    await check('PUT /v1/shapes/path {"name":5,"small":1}', 200, '{"name":"path","small":1}');
+    await checkFault('POST /v1/shapes {"name":5}', 400, "name: must be a string");
+  });
+
   it("may be one field, of any shape, beside the query", async () => {
     await check('POST /v1/texts?name=a&texts=x ["b"]', 200, '{"name":"a","texts":["b"]}');
     await check("POST /v1/bigs 9007199254740993", 200, "9007199254740993");

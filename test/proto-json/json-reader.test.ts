@@ -159,6 +159,14 @@ describe("what is not known", () => {
   });
 });
 
+it("reads a message without the fields at some paths, which are unknown then", () => {
+  const text = '{"name":5,"signed_fixed":"x","child":{"name":5,"small":1,"child":{"name":"a","small":"x"}}}';
+  const without = ["name", "signed_fixed", "child.name", "child.child.small"];
+  const message = readers.message(ShapeSchema, without)(parseJson(new TextEncoder().encode(text)));
+  expect(message).toEqual(create(ShapeSchema, { child: { small: 1, child: { name: "a" } } }));
+  checkFault(text, "name", "must be a string");
+});
+
 describe("a wrong value", () => {
   it("is refused with its path", () => {
     for (const value of ["3.5", '"3"', "true", "null", "[3]", "{}", "9223372036854775808", "1e400", "1e999999999"]) {

@@ -5,7 +5,7 @@ import {
   StabilitySchema,
   TryIt,
 } from "../../gen/petstore/options/v1/options_pb.ts";
-import { createPaging } from "../../src/gateway/binding.ts";
+import { boundFields, createPaging } from "../../src/gateway/binding.ts";
 import { requireField } from "../../src/gateway/field-path.ts";
 import type { QueryFieldSets } from "../../src/gateway/query.ts";
 import { type HttpRule, httpRules } from "../../src/gateway/routes/http-rule.ts";
@@ -38,7 +38,7 @@ export interface BoundMethod {
   readonly option: OperationOption;
   readonly rule: HttpRule;
   readonly template: PathTemplate;
-  /** The fields, in proto names, that the query does not set. */
+  /** As `boundFields` gives them. */
   readonly boundFields: ReadonlySet<string>;
 }
 
@@ -53,9 +53,7 @@ export function bindMethod(rule: HttpRule): BoundMethod {
     throw new Error(`${rpcName(method)} is a stream without events`);
   }
   const template = parsePathTemplate(rule.template);
-  const inHeaders = method.input.fields.filter((field) => headerOf(field) !== undefined).map(({ name }) => name);
-  const boundFields = new Set([...template.variables.map(({ fieldPath }) => fieldPath), rule.body, ...inHeaders]);
-  return { method, option, rule, template, boundFields };
+  return { method, option, rule, template, boundFields: boundFields(rule, template, headerOf) };
 }
 
 /** The RPC's own name for its first rule. For a further rule, the names of the path's parameters follow. */
