@@ -39,9 +39,14 @@ const groupsAfterRefusal = 16;
 
 /*
  * Every statement looks rows up by their keys, so one plan suits all values. By default PostgreSQL may plan a prepared
- * statement anew for each run (with small groups it always does), and planning takes longer than running.
+ * statement anew for each run (with small groups it always does), and planning takes longer than running. While a table
+ * is small, plans that read all of it seem as good, and they would stay while it grows.
  */
-const planOnce = "SET plan_cache_mode = force_generic_plan";
+const planOnce = `
+  SET plan_cache_mode = force_generic_plan;
+  SET enable_seqscan = off;
+  SET enable_hashjoin = off;
+  SET enable_mergejoin = off`;
 
 /** A caller that waits for its write. */
 interface Waiter {
@@ -233,12 +238,13 @@ export class GroupWriter {
       this.#notifiedAtMs = performance.now();
       notifyOthers(connection, count.writer).catch(() => {});
     }
-    if (syncMs !== undefined) {
-      this.#options.committed?.({ size: group.waiters.length, syncMs });
-    }
-    this.#tell(set);
-    // The next group is sent before the callers are told, so that the database does not wait for it.
-    process.nextTick(callAll, settle);
+    const tellCommitted = () => {
+      if (syncMs !== undefined) {
+        this.#options.committed?.({ size: group.waiters.length, syncMs });
+      }
+    };
+    // The next group is sent before anybody is told, so that the database does not wait for it.
+    process.nextTick(callAll, [tellCommitted, ...this.#notices(set), ...settle]);
   }
 
   /**
@@ -314,13 +320,10 @@ export class GroupWriter {
     return this.#connection;
   }
 
-  #tell({ head, changes }: WorkingSet): void {
-    if (changes.length > 0) {
-      const told = { revision: head.revision, petIds: changes.map(({ petId }) => petId) };
-      for (const listener of this.#listeners) {
-        listener(told);
-      }
-    }
+  /** Calls that tell each listener of the changes. */
+  #notices({ head, changes }: WorkingSet): (() => void)[] {
+    const told = { revision: head.revision, petIds: changes.map(({ petId }) => petId) };
+    return changes.length === 0 ? [] : this.#listeners.map((listener) => () => listener(told));
   }
 }
 
@@ -481,9 +484,16 @@ function tellWritten(waiter: Waiter, set: WorkingSet): () => void {
   }
 }
 
+/** Calls all, also after one that throws. Such an error is a bug, and not a failure of the writes: it is uncaught. */
 function callAll(calls: readonly (() => void)[]): void {
   for (const call of calls) {
-    call();
+    try {
+      call();
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
   }
 }
 
