@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -95,6 +96,20 @@ describe("a restore", () => {
     ]);
     expect([await quantityIn(file), await quantityIn(`${file}.before-restore`)]).toEqual([1n, 2n]);
   });
+
+  it.runIf(process.geteuid?.() === 0)(
+    "leaves a new store to the owner of the folder where root restores it",
+    async () => {
+      const other = createFolder();
+      chownSync(other, 65_534, 65_534);
+      await restoreDatabase(backup, join(other, "petstore.db"));
+      expect(readdirSync(other).sort()).toEqual(["petstore.db", "petstore.db.lock", "petstore.db.start.lock"]);
+      for (const name of readdirSync(other)) {
+        expect(statSync(join(other, name)), name).toMatchObject({ uid: 65_534, gid: 65_534 });
+        expect(statSync(join(other, name)).mode & 0o077, name).toBe(0);
+      }
+    },
+  );
 
   it("keeps what stood only in the log of a store that has crashed", async () => {
     const writer = new Sqlite(file);

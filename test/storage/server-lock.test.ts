@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
@@ -64,10 +64,13 @@ describe("the lock of a server", () => {
     acquireServerLock(file).release();
   });
 
-  it.runIf(process.geteuid?.() === 0)("leaves its files to the store's owner where root takes it", () => {
+  it.runIf(process.geteuid?.() === 0).each([
+    ["to the store's owner", (file: string) => writeFileSync(file, "")],
+    ["with a new store to the owner of the folder", () => {}],
+  ])("leaves its files %s where root takes it", (_to, prepare) => {
     const file = join(folder, "petstore.db");
-    writeFileSync(file, "");
-    chownSync(file, 65_534, 65_534);
+    prepare(file);
+    chownSync(existsSync(file) ? file : folder, 65_534, 65_534);
     acquireServerLock(file).release();
     expect(readdirSync(folder)).toHaveLength(3);
     for (const name of readdirSync(folder)) {

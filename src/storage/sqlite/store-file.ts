@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchownSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -54,7 +55,7 @@ function isOnReadOnlyMedia(file: string): boolean {
 
 /**
  * Returns the real path of a database file, without symbolic links. A missing file is created: empty, and readable by
- * its owner alone. Throws `StoreFileError`.
+ * its owner alone, who is the folder's owner where root creates it. Throws `StoreFileError`.
  */
 export function resolveDatabase(file: string, ifMissing: "create" | "refuse"): string {
   try {
@@ -70,8 +71,7 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
       throw new StoreFileError(`${file}: there is no such store`);
     }
     makeFolderOf(file);
-    // A file is opened here only if it is missing: closing a file drops all POSIX locks that this process holds on it.
-    closeSync(openSync(file, "a", 0o600));
+    createFile(file);
   }
   if (!statSync(file).isFile()) {
     throw new StoreFileError(`${file}: not a file`);
@@ -82,6 +82,38 @@ function resolve(file: string, ifMissing: "create" | "refuse"): string {
     throw new StoreFileError(`${file}: the name of a store must not end in white space`);
   }
   return path;
+}
+
+/**
+ * A file is opened here only if it is missing: closing a file drops all POSIX locks that this process holds on it.
+ *
+ * Where root runs a command first, the owner of the folder must be able to serve the store. Root gives away only a file
+ * that it has just made under this name, and by its descriptor: the owner may replace a name at any time.
+ */
+function createFile(file: string): void {
+  const { fd, isOwn } = openNew(file);
+  try {
+    if (isOwn && process.geteuid?.() === 0) {
+      const { uid, gid } = statSync(dirname(file));
+      fchownSync(fd, uid, gid);
+    }
+  } catch {
+    // In a container root may lack the right, or the owner may be unknown. The file then stays root's.
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens a file that was missing. It is not this process's own where another one, or a symbolic link, was first. */
+function openNew(file: string): { readonly fd: number; readonly isOwn: boolean } {
+  try {
+    return { fd: openSync(file, "ax", 0o600), isOwn: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw error;
+    }
+    return { fd: openSync(file, "a", 0o600), isOwn: false };
+  }
 }
 
 function makeFolderOf(file: string): void {

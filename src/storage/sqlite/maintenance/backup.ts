@@ -250,8 +250,8 @@ async function copySound(backup: string, draft: string, report: ReportProgress):
 function replace(path: string, draft: string, keptAs: string | undefined): void {
   const held = keptAs === undefined ? undefined : keep(path, keptAs);
   try {
+    takeOwner(draft, path);
     if (keptAs !== undefined) {
-      takeOwner(draft, path);
       linkSync(path, keptAs);
     }
     removeLogs(path);
@@ -297,7 +297,7 @@ function removeLogs(file: string): void {
   }
 }
 
-/** Gives the draft the owner and mode of the former store, so that the same server may use it. */
+/** Gives the draft the owner and mode of the former store, or of the new file, so that the same server may use it. */
 function takeOwner(draft: string, path: string): void {
   const { mode, uid, gid } = statSync(path);
   chmodSync(draft, mode);
