@@ -61,10 +61,13 @@ export interface WebhooksStatus {
 
 /** A server that uses the same store. Times are RFC 3339. */
 export interface ServerLine {
+  /** `host/pid/` and random digits; a UUID for servers before 0.6.13. */
   readonly id: string;
   readonly version: string;
   readonly startedAt: string;
   readonly lastSeenAt: string;
+  /** True for the server that answers, and absent for others. */
+  readonly self?: true;
 }
 
 /** The store of a server. A store without files has no sizes, and neither has one that does not answer. */
@@ -81,7 +84,8 @@ export interface StoreStatus {
 }
 
 /** How the status shows a server. */
-export function lineOfServer({ id, version, startedAtMs, lastSeenAtMs }: RegisteredServer): ServerLine {
+export function lineOfServer({ id, version, startedAtMs, lastSeenAtMs, isSelf }: RegisteredServer): ServerLine {
   const startedAt = new Date(startedAtMs).toISOString();
-  return { id, version, startedAt, lastSeenAt: new Date(lastSeenAtMs).toISOString() };
+  const lastSeenAt = new Date(lastSeenAtMs).toISOString();
+  return { id, version, startedAt, lastSeenAt, ...(isSelf && { self: true }) };
 }

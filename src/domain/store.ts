@@ -70,6 +70,7 @@ export type ChangeTokens = Readonly<Record<ChangeTopic, number>>;
 
 /** A server that uses a store which several servers may share. */
 export interface RegisteredServer {
+  /** Names the machine and the process: `host/pid/` and random digits. Opaque to programs. */
   readonly id: string;
   /** The version of the program. */
   readonly version: string;
@@ -77,6 +78,8 @@ export interface RegisteredServer {
   readonly startedAtMs: number;
   /** When the server last told the store that it lives. */
   readonly lastSeenAtMs: number;
+  /** Whether it is the server that asks. Undefined where no server asks. */
+  readonly isSelf?: boolean;
 }
 
 /** The registration of a server among those that use a store. */

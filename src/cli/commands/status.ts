@@ -179,9 +179,10 @@ function describeShared({ url, fallback, away }: SharedLimitsStatus, nowMs: numb
   return `${url}, away for ${formatElapsed(nowMs - Date.parse(away.since))}: ${away.reason}; ${meanwhile}`;
 }
 
-function describeServer({ id, version, startedAt, lastSeenAt }: ServerLine, nowMs: number): string {
+function describeServer({ id, version, startedAt, lastSeenAt, self }: ServerLine, nowMs: number): string {
   const up = formatElapsed(nowMs - Date.parse(startedAt));
-  return `${id}, ${version}, up ${up}, seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
+  const seen = self ? "this one" : `seen ${formatAgo(Date.parse(lastSeenAt), nowMs)}`;
+  return `${id}, ${version}, up ${up}, ${seen}`;
 }
 
 function describeSizes({ fileBytes, walBytes, freeBytes }: StoreStatus): string {

@@ -1,4 +1,5 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { petNotFound, storeUnavailable } from "../../domain/errors.ts";
 import type { ChangePage, ChangeQuery, HistoryBounds } from "../../domain/history.ts";
 import type { Hold, HoldEnding, HoldRequest } from "../../domain/hold.ts";
@@ -133,8 +134,11 @@ export class PostgresStore implements Store {
   #listener: ChangeListener | undefined;
   /** The database's clock, once a server is registered. */
   #clock: (() => number) | undefined;
-  /** The id of this store object: under it changes are counted, and a server is registered. */
-  readonly #writer = randomUUID();
+  /**
+   * The id of this store object: under it changes are counted, and a server is registered. Machine and process are
+   * those of the server's log lines. The rest makes it unique, since servers in containers may share both.
+   */
+  readonly #writer = `${hostname().replaceAll(/[^\w.-]/g, "_")}/${process.pid}/${randomBytes(6).toString("hex")}`;
   readonly #batches = new Lane({
     width: changesAtOnce,
     bound: {
@@ -394,8 +398,9 @@ export class PostgresStore implements Store {
     await abortable(() => this.changeTokens(), signal);
   }
 
-  listServers(): Promise<RegisteredServer[]> {
-    return listServers(this.#pool);
+  async listServers(): Promise<RegisteredServer[]> {
+    const servers = await listServers(this.#pool);
+    return servers.map((server) => ({ ...server, isSelf: server.id === this.#writer }));
   }
 
   /** Throws `DatabaseError` while another server uses the store, and one of the two must be the only one. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -123,12 +124,18 @@ describe.skipIf(postgresPrograms === undefined)("a command over PostgreSQL", () 
     expect(second.code).toBe(1);
     const [, id] = /server (\S+) uses it already, and limits that are counted in memory/.exec(second.stderr) ?? [];
     const { servers } = JSON.parse((await petstore(["status", "--json", "--ops-url", opsUrl])).stdout);
-    expect(servers).toMatchObject([{ id, version: expect.any(String) }]);
+    // The machine and the process are those of its log.
+    expect(id).toMatch(new RegExp(`^${hostname()}/${first.pid}/[0-9a-f]{12}$`));
+    expect(servers).toMatchObject([{ id, version: expect.any(String), self: true }]);
+    expect((await petstore(["status", "--ops-url", opsUrl])).stdout).toMatch(
+      new RegExp(`^server +${id}, \\S+, up \\d+s, this one$`, "m"),
+    );
     for (const time of [servers[0].startedAt, servers[0].lastSeenAt]) {
       expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
     }
     const listed = JSON.parse((await run("status", "--json")).stdout).servers;
-    expect(listed).toMatchObject([{ ...servers[0], lastSeenAt: expect.any(String) }]);
+    const { self: _self, ...others } = servers[0];
+    expect(listed).toMatchObject([{ ...others, lastSeenAt: expect.any(String) }]);
     expect(Object.keys(listed[0])).toEqual(["id", "version", "startedAt", "lastSeenAt"]);
     expect((await run("status")).stdout).toMatch(new RegExp(`^ID .*\n${id} .* \\d+s ago\n$`));
   });

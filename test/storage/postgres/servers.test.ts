@@ -37,9 +37,9 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     const shared = optionsOf({ countsAlone: false });
     const [first, second] = [await one.registerServer(shared), await two.registerServer(shared)];
     const listed = await one.listServers();
-    expect(listed.map(({ id, version }) => [id, version])).toEqual([
-      [first.id, "1.2.3"],
-      [second.id, "1.2.3"],
+    expect(listed.map(({ id, version, isSelf }) => [id, version, isSelf])).toEqual([
+      [first.id, "1.2.3", true],
+      [second.id, "1.2.3", false],
     ]);
     // They share the database's clock.
     expect(Math.abs(first.clock() - (listed[0]?.startedAtMs ?? 0))).toBeLessThan(5_000);
