@@ -285,12 +285,14 @@ function addWebhooksResume(webhooks: Command): void {
   addChange(webhooks, {
     name: "resume",
     summary: "go on with the deliveries to a webhook",
-    description: "Goes on with the deliveries to a webhook.",
+    description:
+      "Goes on with the deliveries to a webhook. Needs the server's --history-retention, to say whether changes are lost.",
     settings: ["historyRetention"],
     async run(store, id, { historyRetention }) {
       const { progress, paused } = requireWebhook(await store.getWebhook(id), id);
       const bounds = await readBounds(store, historyRetention);
-      const isBehind = !isNextKept(progress.position, bounds);
+      // A server may keep the history for a shorter time than the settings here say.
+      const isBehind = paused?.reason === "history" || !isNextKept(progress.position, bounds);
       await store.resumeWebhook(id, isBehind ? bounds.head : undefined);
       if (isBehind) {
         return `resumed ${id} with the next change; others are no longer kept: list the inventory anew`;

@@ -262,10 +262,16 @@ describe("webhooks pause, resume, rotate-secret and delete", () => {
     expect(await stdoutOf("list")).toBe("There are no webhooks.\n");
   });
 
-  it("go on with the next change where the ones before are no longer kept", async () => {
+  it.for([
+    ["as the command's retention says", false, ["--history-retention", "1s"]],
+    ["as the server has found, whose retention is shorter than the command's", true, []],
+  ] as const)("go on with the next change where the ones before are no longer kept, %s", async ([, isFound, flags]) => {
     const db = await createDb();
     const { id } = await create(db, "--from", "start");
-    const resumed = await run(db, "resume", id, "--history-retention", "1s");
+    if (isFound) {
+      await withStore(db, (store) => store.pauseWebhook(id, "history", Date.now()));
+    }
+    const resumed = await run(db, "resume", id, ...flags);
     expect(resumed.stdout).toBe(
       `resumed ${id} with the next change; others are no longer kept: list the inventory anew\n`,
     );
