@@ -236,7 +236,7 @@ export class Http1Connection {
   }
 
   #resume(): void {
-    if (this.#isClosed || this.#isParsing) {
+    if (this.#socket.destroyed || this.#isParsing) {
       return;
     }
     if (this.#rest !== undefined) {
@@ -264,7 +264,15 @@ export class Http1Connection {
   #parse(): void {
     this.#isParsing = true;
     try {
-      while (this.#rest !== undefined && !this.#isClosed && this.#mayRead() && this.#parseNext(this.#rest)) {}
+      while (this.#rest !== undefined && !this.#socket.destroyed && this.#mayRead()) {
+        if (this.#receiving !== undefined) {
+          this.#parseBody(this.#rest, this.#receiving);
+        } else if (this.#isReadEnded) {
+          this.#rest = undefined;
+        } else if (!this.#parseHead(this.#rest)) {
+          break;
+        }
+      }
     } catch (error) {
       if (!(error instanceof BodyFault)) {
         throw error;
@@ -279,23 +287,7 @@ export class Http1Connection {
     this.#beginHeld();
   }
 
-  /** Parses a head, or a piece of a body. Returns whether there may be more to parse. */
-  #parseNext(bytes: Buffer): boolean {
-    if (this.#socket.destroyed) {
-      this.#rest = undefined;
-      return false;
-    }
-    if (this.#receiving !== undefined) {
-      this.#parseBody(bytes, this.#receiving);
-      return true;
-    }
-    if (this.#isReadEnded) {
-      this.#rest = undefined;
-      return false;
-    }
-    return this.#parseHead(bytes);
-  }
-
+  /** Returns whether there may be more to parse. */
   #parseHead(bytes: Buffer): boolean {
     const start = afterEmptyLines(bytes);
     const end = bytes.indexOf(headEnd, start);
