@@ -104,10 +104,10 @@ class Connections {
 
   /** Serves the connections that `server` accepts. */
   constructor(server: Server, options: ListenerOptions) {
-    const requests = new TurnBatcher<Exchange>(setImmediate, options.handle);
+    const requests = new TurnBatcher(setImmediate);
     const handleExchange = (exchange: Exchange) => {
       this.#inFlight += 1;
-      requests.add(exchange);
+      void requests.turn().then(() => options.handle(exchange));
     };
     this.#http1 = { ...options, handleExchange, onRequestEnded: this.#endRequest };
     this.#http2 = {

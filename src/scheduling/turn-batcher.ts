@@ -1,36 +1,38 @@
 /**
- * Collects work, and does it in batches: 16 items in each turn of the event loop. A system call, such as the read of
- * another request, evicts from the processor's caches what a request needs. Requests that are handled in a row, without
- * system calls between them, cost a fifth less.
+ * Gives callers their turns in batches: 16 in each turn of the event loop. A system call, such as the read of another
+ * request, evicts from the processor's caches what a request needs. Requests that are handled in a row, without system
+ * calls between them, cost a fifth less.
  */
-export class TurnBatcher<Item> {
-  readonly #work: (item: Item) => unknown;
+export class TurnBatcher {
   readonly #defer: (run: () => void) => void;
-  readonly #items: Item[] = [];
+  /** Resolve the promises of the callers that wait. */
+  readonly #waiting: (() => void)[] = [];
   #isScheduled = false;
 
   /**
    * `defer` says when the first batch starts: with `setImmediate` at the end of the event loop's turn, with
-   * `process.nextTick` after the promises that are settled now. `work` must not throw or reject.
+   * `process.nextTick` after the promises that are settled now.
    */
-  constructor(defer: (run: () => void) => void, work: (item: Item) => unknown) {
+  constructor(defer: (run: () => void) => void) {
     this.#defer = defer;
-    this.#work = work;
   }
 
-  add(item: Item): void {
-    this.#items.push(item);
+  /** Resolves when it is the caller's turn, in the order of the calls. */
+  turn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
     if (!this.#isScheduled) {
       this.#isScheduled = true;
       this.#defer(this.#run);
     }
+    return promise;
   }
 
   readonly #run = () => {
-    for (const item of this.#items.splice(0, itemsPerTurn)) {
-      this.#work(item);
+    for (const resolve of this.#waiting.splice(0, callersPerTurn)) {
+      resolve();
     }
-    if (this.#items.length > 0) {
+    if (this.#waiting.length > 0) {
       setImmediate(this.#run);
     } else {
       this.#isScheduled = false;
@@ -39,7 +41,7 @@ export class TurnBatcher<Item> {
 }
 
 /** Large enough to profit from the caches, and small enough that other connections do not wait long. */
-const itemsPerTurn = 16;
+const callersPerTurn = 16;
 
 /**
  * Calls `work` with each item, `perTurn` of them in each turn of the event loop. The first ones are done before it

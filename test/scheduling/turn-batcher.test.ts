@@ -4,12 +4,13 @@ import { runInTurns, TurnBatcher } from "../../src/scheduling/turn-batcher.ts";
 
 const afterTurn = (run: () => void) => void globalThis.setImmediate(run);
 
-/** A batcher that records each item with the turn of the event loop in which it was done. */
-function createBatcher() {
-  const done: [item: number, turn: number][] = [];
+/** Callers that wait for their turns. Each is recorded with the turn of the event loop in which it had its own. */
+function createCallers() {
+  const batcher = new TurnBatcher(afterTurn);
+  const done: [caller: number, turn: number][] = [];
   const loop = { turn: 0 };
-  const batcher = new TurnBatcher<number>(afterTurn, (item) => done.push([item, loop.turn]));
-  return { batcher, done, loop };
+  const add = (caller: number) => void batcher.turn().then(() => done.push([caller, loop.turn]));
+  return { add, done, loop };
 }
 
 async function turns(loop: { turn: number }, count: number): Promise<void> {
@@ -21,52 +22,49 @@ async function turns(loop: { turn: number }, count: number): Promise<void> {
 
 describe("a turn batcher", () => {
   it("starts at the end of the turn, and keeps the order", async () => {
-    const { batcher, done, loop } = createBatcher();
-    for (const item of [1, 2, 3]) {
-      batcher.add(item);
+    const { add, done, loop } = createCallers();
+    for (const caller of [1, 2, 3]) {
+      add(caller);
     }
     await Promise.resolve();
     expect(done).toEqual([]);
     await turns(loop, 1);
-    expect(done).toEqual([1, 2, 3].map((item) => [item, 0]));
+    expect(done).toEqual([1, 2, 3].map((caller) => [caller, 0]));
   });
 
-  it("does 16 items in a turn of the event loop", async () => {
-    const { batcher, done, loop } = createBatcher();
-    for (let item = 0; item < 40; item += 1) {
-      batcher.add(item);
+  it("has 16 callers in a turn of the event loop", async () => {
+    const { add, done, loop } = createCallers();
+    for (let caller = 0; caller < 40; caller += 1) {
+      add(caller);
     }
     await turns(loop, 6);
-    expect(done.map(([item]) => item)).toEqual(Array.from({ length: 40 }, (_, item) => item));
+    expect(done.map(([caller]) => caller)).toEqual(Array.from({ length: 40 }, (_, caller) => caller));
     const batches = Map.groupBy(done, ([, turn]) => turn);
     expect([...batches.values()].map((batch) => batch.length)).toEqual([16, 16, 8]);
   });
 
-  it("does 16 items in a turn, in order, even if more of them come in each turn", async () => {
-    const { batcher, done, loop } = createBatcher();
+  it("has 16 callers in a turn, in order, even if more of them come in each turn", async () => {
+    const { add, done, loop } = createCallers();
     let made = 0;
     for (let turn = 0; turn < 5; turn += 1) {
       for (let count = 0; count < 40; count += 1) {
-        batcher.add(made++);
+        add(made++);
       }
       await turns(loop, 1);
     }
     await turns(loop, 20);
-    expect(done.map(([item]) => item)).toEqual(Array.from({ length: made }, (_, item) => item));
+    expect(done.map(([caller]) => caller)).toEqual(Array.from({ length: made }, (_, caller) => caller));
     const batches = Map.groupBy(done, ([, turn]) => turn);
     expect(Math.max(...[...batches.values()].map((batch) => batch.length))).toBe(16);
   });
 
   it("starts after the promises that are settled, when it is deferred to the next tick", async () => {
     const done: string[] = [];
-    const batcher = new TurnBatcher<string>(
-      (run) => process.nextTick(run),
-      (item) => done.push(item),
-    );
+    const batcher = new TurnBatcher((run) => process.nextTick(run));
     const seen: string[][] = [];
     const first = setImmediate().then(() => {
-      batcher.add("one");
-      batcher.add("two");
+      void batcher.turn().then(() => done.push("one"));
+      void batcher.turn().then(() => done.push("two"));
       seen.push([...done]);
     });
     // The second callback runs in the same turn, after the first.
@@ -74,16 +72,18 @@ describe("a turn batcher", () => {
     expect(seen).toEqual([[], ["one", "two"]]);
   });
 
-  it("does items that are added while it works", async () => {
+  it("has a turn for a caller that asks again in its turn", async () => {
+    const batcher = new TurnBatcher(afterTurn);
+    const loop = { turn: 0 };
     const done: number[] = [];
-    const batcher: TurnBatcher<number> = new TurnBatcher(afterTurn, (item) => {
-      done.push(item);
-      if (item < 3) {
-        batcher.add(item + 1);
+    const asking = (async () => {
+      while (done.length < 4) {
+        await batcher.turn();
+        done.push(done.length);
       }
-    });
-    batcher.add(0);
-    await turns({ turn: 0 }, 6);
+    })();
+    await turns(loop, 6);
+    await asking;
     expect(done).toEqual([0, 1, 2, 3]);
   });
 });

@@ -73,7 +73,7 @@ export class Http1Exchange extends Exchange {
   }
 
   async respond({ status, header, body, trailer }: Answer): Promise<void> {
-    await new Promise<void>((resume) => answers.add(resume));
+    await answers.turn();
     if (!this.#connection.isNext(this) && !this.isAbandoned) {
       await new Promise<void>((resume) => {
         this.#onTurn = resume;
@@ -199,7 +199,7 @@ export class Http1Exchange extends Exchange {
 }
 
 /** Batches the answers that are ready at the same time, and writes them before the next turn of the event loop. */
-const answers = new TurnBatcher<() => void>(nextTick, (resume) => resume());
+const answers = new TurnBatcher(nextTick);
 
 /** The header names that have been found valid. Answers use few names. */
 const validNames = new Set<string>();
