@@ -112,7 +112,7 @@ function toDouble({ source }: JsonNumber): number {
 }
 
 const timestamp =
-  /^([0-9]{4}-[0-9]{2}-)([0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+  /^([0-9]{4}-[0-9]{2}-)([0-9]{2})(T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
 /** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, in seconds since the Unix epoch. Source: timestamp.proto. */
 const minSeconds = -62_135_596_800;
@@ -133,7 +133,7 @@ function isDayOfMonth(month: string, day: string): boolean {
   return new Date(`${month}${day}T00:00:00Z`).getUTCDate() === Number(day);
 }
 
-const duration = /^(-?)([0-9]{1,12})(?:\.([0-9]{1,9}))?s$/;
+const duration = /^(-?)0*([0-9]{1,12})(?:\.([0-9]{1,9}))?s$/;
 
 /** Some 10,000 years. Source: duration.proto. */
 const maxDurationSeconds = 315_576_000_000;

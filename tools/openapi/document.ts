@@ -98,7 +98,8 @@ const apiKey = {
 
 /** The answer to OPTIONS on every known path. */
 const options: Response = {
-  description: "The methods that the path takes. HEAD is among them wherever GET is, and answers as it does.",
+  description:
+    "The methods that the path takes. HEAD is among them wherever GET is, but for streams, and answers as it does.",
   headers: { ...commonHeaders, ...refer("Allow", "Accept-Patch") },
 };
 

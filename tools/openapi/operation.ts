@@ -230,11 +230,12 @@ function createContent(desc: DescMethod["input"], name: string, schemas: Schemas
   return { "application/json": media };
 }
 
-function createNotModified({ method, option }: BoundMethod): Response {
+function createNotModified({ method, option, rule, boundFields }: BoundMethod): Response {
   return {
     description: "The answer that `If-None-Match` names is still the present one.",
     headers: {
       ...commonHeaders,
+      ...(createPaging(rule, boundFields) && refer("NextLink")),
       ...refer("ETag", "Cache-Control", "Vary"),
       ...fieldHeadersOf(method),
       ...deprecationOf(method, option),

@@ -52,14 +52,17 @@ export function constraintsOf(field: DescField): FieldConstraints {
   const [[type, rules] = ["", {}]] = Object.entries(typed) as [string, JsonObject][];
   const { items = {}, ...own } = rules;
   const [[itemType, itemRules] = ["", {}]] = Object.entries(items as JsonObject) as [string, JsonObject][];
-  const value = { ...toKeywords(field, type, own), ...patternOf(cel as { expression: string }[]) };
+  const value = { ...toKeywords(field, type, own), ...celKeywords(cel as { expression: string }[]) };
   return { value, items: toKeywords(field, itemType, itemRules) };
 }
 
-/** The pattern of a rule in CEL that consists of nothing else. */
-function patternOf(cel: readonly { readonly expression: string }[]): Schema {
+/** The keywords for the rules in CEL that are one pattern, or refuse 0. */
+function celKeywords(cel: readonly { readonly expression: string }[]): Schema {
   const patterns = cel.flatMap(({ expression }) => /^this\.matches\(r'([^']*)'\)$/.exec(expression)?.[1] ?? []);
-  return patterns.length === 0 ? {} : { pattern: patterns[0] };
+  return {
+    ...(patterns.length > 0 && { pattern: patterns[0] }),
+    ...(cel.some(({ expression }) => expression === "this != 0") && { not: { const: 0 } }),
+  };
 }
 
 /** The comment on a field as Markdown, and what its rules in CEL say. */
