@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import type { Exchange } from "../http/exchange.ts";
+import { createFieldTextReader } from "../proto-json/field-text.ts";
 import { createSetter, type Fields } from "../proto-json/fields.ts";
 import type { JsonPolicy } from "../proto-json/json-policy.ts";
 import type { JsonReaders } from "../proto-json/json-reader.ts";
@@ -22,7 +23,7 @@ import {
   type ResumeReader,
   type StreamFormats,
 } from "./stream.ts";
-import { createFieldTextReader, decodeQueryName, splitQuery } from "./url-text.ts";
+import { decodeQueryName, splitQuery } from "./url-text.ts";
 
 /** A compiled rule: reads a request, and writes its answer. */
 export interface Binding {
@@ -85,17 +86,24 @@ export interface FieldHeader {
  */
 export type LocationOf = (method: DescMethod) => string | undefined;
 
+/** What a gateway knows of methods beside their rules. */
+export interface MethodOptions {
+  /** Says which string fields of requests and answers a header carries. */
+  readonly headerOf: HeaderOf;
+  /** Says which streams can be sent as Server-Sent Events. */
+  readonly eventsOf: EventsOf;
+  /** The status of the successful answers of a method. */
+  readonly successStatus: (method: DescMethod) => number;
+  /** The path template of what a method creates, which answers carry as `Location`. */
+  readonly locationOf: LocationOf;
+}
+
 /** What the bindings of one gateway share. */
-export interface Compilers {
+export interface Compilers extends MethodOptions {
   readonly policy: JsonPolicy;
   readonly readers: JsonReaders;
   readonly writers: JsonWriters;
   readonly queries: QueryFieldSets;
-  readonly headerOf: HeaderOf;
-  readonly eventsOf: EventsOf;
-  /** The status of the successful answers of a method. */
-  readonly successStatus: (method: DescMethod) => number;
-  readonly locationOf: LocationOf;
 }
 
 /** Compiles a rule. Throws `RouteError` when it cannot be served. */

@@ -1,4 +1,4 @@
-import type { DescMethod, Registry } from "@bufbuild/protobuf";
+import type { Registry } from "@bufbuild/protobuf";
 import type { Answer, Exchange } from "../http/exchange.ts";
 import { ProtocolError } from "../http/protocol-error.ts";
 import type { JsonPolicy } from "../proto-json/json-policy.ts";
@@ -6,31 +6,30 @@ import { JsonReaders } from "../proto-json/json-reader.ts";
 import { JsonWriters } from "../proto-json/json-writer.ts";
 import { answerCall, type ProtocolCall } from "../rpc/call.ts";
 import { type Endpoint, readNotFound, rpcName, type UnaryEndpoint } from "../rpc/endpoint.ts";
-import { type Binding, type Compilers, createBinding, type HeaderOf, type LocationOf } from "./binding.ts";
+import { type Binding, type Compilers, createBinding, type MethodOptions } from "./binding.ts";
 import { QueryFieldSets } from "./query.ts";
 import { type ErrorBody, errorAnswer, RestCall, type RestOptions } from "./rest-call.ts";
 import { httpRules, RouteError } from "./routes/http-rule.ts";
 import { RouteTrie } from "./routes/route-trie.ts";
-import type { EventsOf } from "./stream.ts";
 
 /** What a gateway serves, and how. */
-export interface GatewayOptions extends RestOptions {
+export interface GatewayOptions extends RestOptions, Partial<MethodOptions> {
   /** Unary and server-streaming RPCs. Those without a `google.api.http` option are ignored. */
   readonly endpoints: readonly Endpoint[];
   /** Answers OPTIONS, and refuses requests that match no route. */
   readonly notFoundEndpoint: UnaryEndpoint;
   readonly json: JsonPolicy;
-  /** Says which string fields of requests and answers a header carries. Without it, there are none. */
-  readonly headerOf?: HeaderOf;
-  /** Says which streams can be sent as Server-Sent Events. Without it, there are none. */
-  readonly eventsOf?: EventsOf;
-  /** The status of the successful answers of a method. Without it, 200. */
-  readonly successStatus?: (method: DescMethod) => number;
-  /** The path template of what a method creates, which answers carry as `Location`. Without it, none does. */
-  readonly locationOf?: LocationOf;
   /** Where the types in an `Any` are looked up; without it there are none. */
   readonly registry?: Registry;
 }
+
+/** By default no header carries a field, no stream has events, every success is 200, and nothing has a location. */
+const defaults: MethodOptions = {
+  headerOf: () => undefined,
+  eventsOf: () => undefined,
+  successStatus: () => 200,
+  locationOf: () => undefined,
+};
 
 /** Makes the answer to a request. */
 export type Gateway = (exchange: Exchange) => Promise<Answer>;
@@ -57,14 +56,11 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function createRoutes(options: GatewayOptions): RouteTrie<Binding> {
-  const { endpoints, json, registry, successStatus = () => 200 } = options;
-  const { headerOf = () => undefined, eventsOf = () => undefined, locationOf = () => undefined } = options;
+  const { endpoints, json, registry } = options;
   const compilers: Compilers = {
+    ...defaults,
+    ...options,
     policy: json,
-    headerOf,
-    eventsOf,
-    successStatus,
-    locationOf,
     readers: new JsonReaders(json, registry),
     writers: new JsonWriters(json, registry),
     queries: new QueryFieldSets(json),

@@ -1,7 +1,6 @@
-import { type DescEnum, type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
-import { JsonNumber } from "../exact-json/number.ts";
+import type { DescEnum, DescEnumValue, DescField } from "@bufbuild/protobuf";
 import { ContentFault } from "./content-fault.ts";
-import { type Bounds, type IntegerType, integerFromJsonNumber, integerTypeOf } from "./scalar.ts";
+import { type Bounds, int32, integerFromJsonNumber, numberSource } from "./scalar.ts";
 
 /**
  * What the JSON of messages leaves open. All else is ProtoJSON.
@@ -84,9 +83,8 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
     return number;
   };
   return {
-    parse: (json) => orFault(typeof json === "string" ? numbers.get(json) : byNumber(enumNumber(json))),
-    parseText: (text) =>
-      orFault(numbers.get(text) ?? byNumber(decimal.test(text) ? enumNumber(Number(text)) : undefined)),
+    parse: (json) => orFault(typeof json === "string" ? numbers.get(json) : byNumber(enumNumber(numberSource(json)))),
+    parseText: (text) => orFault(numbers.get(text) ?? byNumber(decimal.test(text) ? enumNumber(text) : undefined)),
     name: (value) => names.get(value),
   };
 }
@@ -94,12 +92,8 @@ export function createEnumNames(desc: DescEnum, policy: JsonPolicy): EnumNames {
 const decimal = /^(?:0|-?[1-9][0-9]{0,9})$/;
 
 /** An enum number is an int32. */
-function enumNumber(json: unknown): bigint | undefined {
-  const source = json instanceof JsonNumber ? json.source : json;
-  const type = integerTypeOf(ScalarType.INT32) as IntegerType;
-  return typeof source === "number" || json instanceof JsonNumber
-    ? integerFromJsonNumber(source as number | string, type)
-    : undefined;
+function enumNumber(source: string | undefined): bigint | undefined {
+  return source === undefined ? undefined : integerFromJsonNumber(source, int32);
 }
 
 /** The allowed names, without `_UNSPECIFIED`, with which every enum begins. Source: AIP-126. */

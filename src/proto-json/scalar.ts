@@ -11,7 +11,8 @@ export interface IntegerType {
   readonly max: bigint;
 }
 
-const int32: IntegerType = { bits: 32, min: -(2n ** 31n), max: 2n ** 31n - 1n };
+/** The type of 32-bit integers with a sign. */
+export const int32: IntegerType = { bits: 32, min: -(2n ** 31n), max: 2n ** 31n - 1n };
 const uint32: IntegerType = { bits: 32, min: 0n, max: 2n ** 32n - 1n };
 const int64: IntegerType = { bits: 64, min: -(2n ** 63n), max: 2n ** 63n - 1n };
 const uint64: IntegerType = { bits: 64, min: 0n, max: 2n ** 64n - 1n };
@@ -210,7 +211,8 @@ function integerSource(json: unknown, int64: JsonPolicy["int64"]): string | unde
   return int64 === "string" && typeof json === "string" ? json : numberSource(json);
 }
 
-function numberSource(json: unknown): string | undefined {
+/** The source of a JSON number; undefined for any other value. */
+export function numberSource(json: unknown): string | undefined {
   return typeof json === "number" ? String(json) : json instanceof JsonNumber ? json.source : undefined;
 }
 
