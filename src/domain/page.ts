@@ -111,6 +111,10 @@ function queryOf(
   start: bigint | undefined,
   bounds: HistoryBounds,
 ): Omit<ChangeQuery, "limit"> {
+  if (start !== undefined && start < 0n) {
+    // The check of a token keeps nobody from making one.
+    throw invalidPageToken();
+  }
   const filter = { petIds, crossing, newestFirst };
   // A later page of an ascending list begins at its token: the changes after the cursor may be deleted by then.
   const isLaterPage = start !== undefined && !newestFirst;

@@ -277,6 +277,15 @@ it.each<[title: string, asked: Asked]>([
   expect(await codeOf(page(store, { pageSize: 1, pageToken, ...asked }))).toBe("INVALID_PAGE_TOKEN");
 });
 
+it.each([false, true])("a made-up page token before all revisions is refused, newest first %s", async (newestFirst) => {
+  const filter = [`lineage ${lineage}`, "crossing undefined", "after undefined", `newest first ${newestFirst}`];
+  const tokenOf = (start: bigint) => issuePageToken({ name: "changes", filter }, start);
+  expect(await codeOf(page(history(1n, 7n), { newestFirst, pageToken: tokenOf(0n) }))).toBeUndefined();
+  for (const start of [-1n, minInt64]) {
+    expect(await codeOf(page(history(1n, 7n), { newestFirst, pageToken: tokenOf(start) }))).toBe("INVALID_PAGE_TOKEN");
+  }
+});
+
 it("a page token of another history is refused", async () => {
   const { nextPageToken: pageToken } = await page(history(1n, 7n), { pageSize: 1 });
   const restored = {
