@@ -23,3 +23,9 @@ export function lesserOf(a: bigint, b: bigint): bigint {
 export function greaterOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
+
+/** The key of an id in a map, which finds numbers in less than half of the time that it takes for bigints. */
+export function mapKeyOf(id: bigint): number | bigint {
+  const number = Number(id);
+  return Number.isSafeInteger(number) ? number : id;
+}

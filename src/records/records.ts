@@ -1,4 +1,5 @@
 import type { RecordChange } from "../domain/import.ts";
+import { mapKeyOf } from "../domain/ranges.ts";
 import { formatCsvRow, readCsv } from "./csv.ts";
 import { formatJsonLine, readJsonArray, readJsonLines } from "./json.ts";
 import { FieldError, type Located, quote, RecordError } from "./record-error.ts";
@@ -125,7 +126,7 @@ export class FirstLines {
 
   /** Throws `RecordError` when the id was on an earlier line. */
   add(id: bigint, line: number): void {
-    const key = compact(id);
+    const key = mapKeyOf(id);
     const first = this.#lines.get(key);
     if (first !== undefined) {
       throw new RecordError(line, `id: ${id} is already on line ${first}`);
@@ -135,13 +136,8 @@ export class FirstLines {
 
   /** The line of an id; undefined when it has not been read. */
   get(id: bigint): number | undefined {
-    return this.#lines.get(compact(id));
+    return this.#lines.get(mapKeyOf(id));
   }
-}
-
-function compact(id: bigint): bigint | number {
-  const number = Number(id);
-  return Number.isSafeInteger(number) ? number : id;
 }
 
 /** The formats in which records are written. */

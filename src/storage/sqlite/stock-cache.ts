@@ -1,5 +1,5 @@
 import { type PetStatus, petStatuses } from "../../domain/pet.ts";
-import { greaterOf } from "../../domain/ranges.ts";
+import { greaterOf, mapKeyOf } from "../../domain/ranges.ts";
 import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
 import { lineageOf } from "./history-bounds.ts";
@@ -152,21 +152,21 @@ export class StockCache {
   /** The last change of a pet, if `stock` may lack it. */
   findChange(petId: bigint): ChangedStock | undefined {
     this.#catchUp();
-    const change = this.#byPet.get(keyOf(petId));
+    const change = this.#byPet.get(mapKeyOf(petId));
     return change !== undefined && change.revision > this.#applied ? change : undefined;
   }
 
   /** A pet's stock; undefined where its row has to be read. */
   find(petId: bigint): StoredStock | undefined {
     this.#catchUp();
-    const stock = this.#byPet.get(keyOf(petId));
+    const stock = this.#byPet.get(mapKeyOf(petId));
     return stock instanceof StoredStock && stock.readAt === this.#age ? stock : undefined;
   }
 
   /** Returns the stock in a row that was read now, with the pet's last change. Throws `DamagedRowError`. */
   add(row: StockRow): StoredStock {
     this.#catchUp();
-    const change = this.#byPet.get(keyOf(row.pet_id));
+    const change = this.#byPet.get(mapKeyOf(row.pet_id));
     const { quantity, revision, changes } = change !== undefined && change.revision > row.revision ? change : row;
     const stock = new StoredStock({
       petId: readInteger(row.pet_id),
@@ -178,17 +178,17 @@ export class StockCache {
       lineage: lineageOf(this.#connection),
       readAt: this.#age,
     });
-    this.#byPet.set(keyOf(stock.petId), stock);
+    this.#byPet.set(mapKeyOf(stock.petId), stock);
     return stock;
   }
 
   /** Notes a change that this transaction makes of stock that `find` has. Returns the stock before and after it. */
   noteChange(petId: bigint, quantity: bigint): { readonly before: StoredStock; readonly after: StoredStock } {
-    const before = this.#byPet.get(keyOf(petId)) as StoredStock;
+    const before = this.#byPet.get(mapKeyOf(petId)) as StoredStock;
     this.#head += 1n;
     const after = before.with({ quantity, revision: this.#head, changes: before.changes + 1n });
     this.#replaced.push(before);
-    this.#byPet.set(keyOf(petId), after);
+    this.#byPet.set(mapKeyOf(petId), after);
     return { before, after };
   }
 
@@ -203,7 +203,7 @@ export class StockCache {
     this.heldChanges += 1;
     const stock = this.find(petId);
     if (stock !== undefined) {
-      this.#byPet.set(keyOf(petId), stock.with({ held: stock.held + added }));
+      this.#byPet.set(mapKeyOf(petId), stock.with({ held: stock.held + added }));
     }
   }
 
@@ -241,9 +241,9 @@ export class StockCache {
   takeBack(head: bigint): void {
     while (this.#head > head && this.#replaced.length > 0) {
       const before = this.#replaced.pop() as StoredStock;
-      const { held } = this.#byPet.get(keyOf(before.petId)) as StoredStock;
+      const { held } = this.#byPet.get(mapKeyOf(before.petId)) as StoredStock;
       this.#head -= 1n;
-      this.#byPet.set(keyOf(before.petId), before.with({ held }));
+      this.#byPet.set(mapKeyOf(before.petId), before.with({ held }));
     }
   }
 
@@ -302,7 +302,7 @@ export class StockCache {
       after,
     );
     for (const row of rows) {
-      const key = keyOf(readInteger(row.pet_id));
+      const key = mapKeyOf(readInteger(row.pet_id));
       const stock = this.#byPet.get(key);
       const change = {
         quantity: readInteger(row.quantity),
@@ -329,12 +329,6 @@ export class StockCache {
     this.#version = undefined;
     this.#isCurrent = false;
   }
-}
-
-/** The key of a pet in a map, which finds numbers in less than half of the time that it takes for bigints. */
-function keyOf(petId: bigint): number | bigint {
-  const number = Number(petId);
-  return Number.isSafeInteger(number) ? number : petId;
 }
 
 /** Where nothing was counted, another program has committed something. */

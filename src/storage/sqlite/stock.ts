@@ -12,12 +12,12 @@ export function findStock(connection: Connection, petId: bigint): StoredStock | 
   return stockCacheOf(connection).find(petId) ?? readStock(connection, petId);
 }
 
+/** The columns of a `StockRow`. */
+const stockColumns = "pet_id, quantity, revision, changes, held, status";
+
 /** As `findStock`, but reads the row in any case, so that `held` is up to date. */
 export function readStock(connection: Connection, petId: bigint): StoredStock | undefined {
-  const row = connection.get<StockRow>(
-    `SELECT pet_id, quantity, revision, changes, held, status FROM stock WHERE pet_id = ?`,
-    petId,
-  );
+  const row = connection.get<StockRow>(`SELECT ${stockColumns} FROM stock WHERE pet_id = ?`, petId);
   return row && stockCacheOf(connection).add(row);
 }
 
@@ -29,7 +29,7 @@ function cacheStocks(connection: Connection, petIds: readonly bigint[]): Readonl
     return unknown;
   }
   const rows = connection.all<StockRow>(
-    `SELECT pet_id, quantity, revision, changes, held, status FROM json_each(?) CROSS JOIN stock ON pet_id = value`,
+    `SELECT ${stockColumns} FROM json_each(?) CROSS JOIN stock ON pet_id = value`,
     `[${[...unknown].join(",")}]`,
   );
   for (const row of rows) {
