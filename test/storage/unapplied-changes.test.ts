@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { listInventory } from "../../src/storage/sqlite/lists.ts";
 import { checkDatabase } from "../../src/storage/sqlite/maintenance/check.ts";
@@ -12,7 +12,7 @@ import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
 import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
 import { createFolder } from "../support/folder.ts";
-import { createContext, createPet, everything } from "./samples.ts";
+import { createContext, createKey, createPet, everything, hashOf } from "./samples.ts";
 import { adjust, set } from "./stocked-pets.ts";
 
 const petCount = 300n;
@@ -242,6 +242,19 @@ describe("changes that the stock lacks", () => {
     const { value } = await opened.changeStock(adjust(1n, -2n), createContext());
     expect(value).toMatchObject({ quantity: 3n, status: "sold" });
     expect(await checkDatabase(store.file, "full")).toEqual([]);
+  });
+
+  it("are left to the server, and not even read, by a command that writes something else", async () => {
+    const store = await Store.create();
+    store.commit([1n, 2n], 5n);
+    const reads = vi.spyOn(Connection.prototype, "all");
+    onTestFinished(() => reads.mockRestore());
+    const opened = openSqliteStore(store.file, { writesDirectly: true });
+    await opened.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    await opened.close();
+    expect(reads.mock.calls.filter(([sql]) => sql.includes("FROM changes"))).toEqual([]);
+    expect(store.lag()).toBe(2);
+    await store.expectCurrent([1n, 2n, 3n]);
   });
 
   it("are in the stock once a store is closed", async () => {

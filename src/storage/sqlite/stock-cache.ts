@@ -192,10 +192,14 @@ export class StockCache {
     return { before, after };
   }
 
-  /** The pets that this transaction has changed after a revision, in the order of the changes. */
-  changedPetIds(after: bigint): BigInt64Array {
-    const count = Number(this.#head - after);
-    return BigInt64Array.from(this.#replaced.slice(this.#replaced.length - count), ({ petId }) => petId);
+  /** How many changes this transaction has made. */
+  get changes(): number {
+    return this.#replaced.length;
+  }
+
+  /** The pets that this transaction has changed since it had made so many changes, in the order of the changes. */
+  changedPetIds(since: number): BigInt64Array {
+    return BigInt64Array.from(this.#replaced.slice(since), ({ petId }) => petId);
   }
 
   /** Notes that this transaction has added to what is held of a pet. */

@@ -42,10 +42,9 @@ export class DirectWriter implements StoreWriter {
     return this.#do({ name: "changeTokens" });
   }
 
+  /** Leaves unapplied changes to a server, so that a command never holds one up. */
   async close(): Promise<void> {
-    const opened = await this.#opened;
-    opened?.groups.applyRest();
-    opened?.connection.close();
+    (await this.#opened)?.connection.close();
   }
 
   async #do<T>(task: Task): Promise<T> {

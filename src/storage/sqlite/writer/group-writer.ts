@@ -145,13 +145,12 @@ export class GroupWriter {
     const counters = new Set<ChangeCounter>();
     let workedAtMs = 0;
     const done = this.#transact(() => {
-      const former = this.#cache.head;
       const results = parts.flatMap((commands) => runPart(() => this.#runCommands(commands, counters)));
       const ofTasks = tasks.length === 0 ? undefined : this.#runTasks(tasks, counters, runPart);
       for (const counter of counters) {
         countChange(this.#connection, counter);
       }
-      this.#applier.applyInGroup(Number(this.#cache.head - former));
+      this.#applier.applyInGroup(this.#cache.changes);
       workedAtMs = performance.now();
       return { ...toAnswers(results), ...ofTasks };
     });
@@ -206,10 +205,11 @@ export class GroupWriter {
   }
 
   #runTasks(tasks: readonly Task[], counters: Set<ChangeCounter>, runPart: RunPart) {
-    const { head } = this.#cache;
+    const { changes } = this.#cache;
     const outcomes = tasks.map((task) => runPart(() => this.#runTask(task, counters)));
-    const petIds = this.#cache.changedPetIds(head);
-    return { outcomes, petIds, head: Number(head) + petIds.length };
+    const petIds = this.#cache.changedPetIds(changes);
+    // Asked for the head, the cache reads all unapplied changes: a task that concerns no stock does without.
+    return { outcomes, petIds, head: petIds.length === 0 ? undefined : Number(this.#cache.head) };
   }
 
   #runTask(task: Task, counters: Set<ChangeCounter>): Outcome {
