@@ -1,14 +1,14 @@
 import { linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase, prepareDatabase } from "../../src/storage/sqlite/database.ts";
 import { applicationId, migrate, schemaVersion } from "../../src/storage/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/storage/sqlite/store.ts";
 import { StoreFileError } from "../../src/storage/sqlite/store-file.ts";
 import { createFolder } from "../support/folder.ts";
-import { createOrder, createPet, everything, setStock } from "./samples.ts";
+import { createKey, createOrder, createPet, everything, hashOf, setStock } from "./samples.ts";
 
 let folder: string;
 
@@ -88,6 +88,32 @@ describe("a store that is up to date", () => {
     });
     expect(await server.changeTokens()).toEqual(after);
     await server.close();
+  });
+});
+
+describe("the number of keys", () => {
+  it("is counted again only once a key has changed or expired, be it by another program", async () => {
+    const file = join(folder, "petstore.db");
+    const store = openSqliteStore(file);
+    onTestFinished(() => store.close());
+    await store.createKey(createKey({ id: "key_a" }), hashOf("a"));
+    await store.createKey(createKey({ id: "key_b", expiresAtMs: 5_000 }), hashOf("b"));
+    await store.changeTokens();
+    const all = vi.spyOn(Connection.prototype, "all");
+    onTestFinished(() => all.mockRestore());
+    const isCounted = async (atMs: number, free: number) => {
+      all.mockClear();
+      expect((await store.countKeys(atMs)).free).toBe(free);
+      return all.mock.calls.some(([sql]) => sql.includes("FROM keys"));
+    };
+    expect([await isCounted(1, 2), await isCounted(1, 2), await isCounted(4_999, 2)]).toEqual([true, false, false]);
+    expect([await isCounted(5_000, 1), await isCounted(9_000, 1)]).toEqual([true, false]);
+    expect(await isCounted(4_999, 2)).toBe(true);
+    const other = new Connection(file);
+    other.run(`UPDATE keys SET revoked_at_ms = 1`);
+    other.close();
+    await store.changeTokens();
+    expect(await isCounted(4_999, 0)).toBe(true);
   });
 });
 

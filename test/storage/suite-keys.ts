@@ -48,7 +48,7 @@ export function describeKeys(open: OpenStore): void {
 
     it(
       "is counted with its plan, unless it is revoked or has expired",
-      withStore(open, async ({ store }) => {
+      withStore(open, async ({ store, openAnother }) => {
         expect(await store.countKeys(0)).toEqual({ free: 0, pro: 0, business: 0, enterprise: 0 });
         const keys = [
           createKey({ id: "key_a" }),
@@ -60,6 +60,9 @@ export function describeKeys(open: OpenStore): void {
         await store.revokeKey("key_d", 1_000);
         expect(await store.countKeys(4_999)).toEqual({ free: 1, pro: 2, business: 0, enterprise: 0 });
         expect(await store.countKeys(5_000)).toEqual({ free: 1, pro: 1, business: 0, enterprise: 0 });
+        expect(await store.countKeys(4_999)).toEqual({ free: 1, pro: 2, business: 0, enterprise: 0 });
+        await (await openAnother()).revokeKey("key_a", 1_000);
+        expect(await store.countKeys(4_999)).toEqual({ free: 0, pro: 2, business: 0, enterprise: 0 });
       }),
     );
 

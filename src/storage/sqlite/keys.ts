@@ -152,13 +152,44 @@ export function listOldSecretEnds(connection: Connection, id: string, atMs: numb
   return rows.map(({ end_ms: endMs }) => Number(endMs));
 }
 
-export function countKeys(connection: Connection, atMs: number): KeyCounts {
-  const rows = connection.all<{ readonly plan: Plan; readonly live: bigint }>(
-    `SELECT plan, count(*) AS live FROM keys
+/**
+ * Counts the live keys. It reads all keys, which takes long where there are very many. So it keeps the counts until a
+ * key is changed or expires.
+ */
+export class KeyCounter {
+  #last: LiveKeys | undefined;
+
+  /** `token` is another one once a program that counts no changes may have changed keys. To be called in a transaction. */
+  count(connection: Connection, atMs: number, token: number | undefined): KeyCounts {
+    const row = connection.get<{ readonly keys: bigint }>(`SELECT keys FROM change_counters`);
+    const version = `${row?.keys} ${token}`;
+    if (this.#last?.version !== version || atMs < this.#last.sinceMs || atMs >= this.#last.untilMs) {
+      this.#last = countKeys(connection, atMs, version);
+    }
+    return this.#last.counts;
+  }
+}
+
+/** Counts that are right from `sinceMs` on, and before `untilMs`, as long as the keys have this version. */
+interface LiveKeys {
+  readonly counts: KeyCounts;
+  readonly version: string;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+function countKeys(connection: Connection, atMs: number, version: string): LiveKeys {
+  const rows = connection.all<{ readonly plan: Plan; readonly live: bigint; readonly until_ms: bigint | null }>(
+    `SELECT plan, count(*) AS live, min(expires_at_ms) AS until_ms FROM keys
      WHERE revoked_at_ms IS NULL AND ifnull(expires_at_ms > ?, true) GROUP BY plan`,
     BigInt(atMs),
   );
-  return { free: 0, pro: 0, business: 0, enterprise: 0, ...Object.fromEntries(rows.map(toCount)) };
+  return {
+    counts: { free: 0, pro: 0, business: 0, enterprise: 0, ...Object.fromEntries(rows.map(toCount)) },
+    version,
+    sinceMs: atMs,
+    untilMs: Math.min(...rows.map((row) => fromNullable(row.until_ms) ?? Infinity)),
+  };
 }
 
 function toCount({ plan, live }: { readonly plan: Plan; readonly live: bigint }): [Plan, number] {

@@ -35,7 +35,7 @@ import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.
 import { hasOutdated, listChanges } from "./history.ts";
 import { historyBounds } from "./history-bounds.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
-import { countKeys, findKey, getKey, listKeys, listOldSecretEnds } from "./keys.ts";
+import { findKey, getKey, KeyCounter, listKeys, listOldSecretEnds } from "./keys.ts";
 import { countOrders, countPets, getPet, iterateOrders, iteratePets, listInventory, listOrders } from "./lists.ts";
 import { SqliteMaintenance } from "./maintenance/maintenance.ts";
 import { findStock } from "./stock.ts";
@@ -87,6 +87,7 @@ export class SqliteStore implements Store {
   readonly #reads: TurnReads;
   readonly #writer: StoreWriter;
   #tokens: ChangeTokens | undefined;
+  readonly #keyCounter = new KeyCounter();
   readonly #batches = new Lane({
     width: changesAtOnce,
     bound: {
@@ -249,7 +250,7 @@ export class SqliteStore implements Store {
   }
 
   async countKeys(atMs: number): Promise<KeyCounts> {
-    return this.#reads.read((connection) => countKeys(connection, atMs));
+    return this.#reads.read((connection) => this.#keyCounter.count(connection, atMs, this.#tokens?.keys));
   }
 
   rotateKey(id: string, secretHash: Uint8Array, oldSecretsExpireAtMs: number): Promise<KeyOutcome> {
