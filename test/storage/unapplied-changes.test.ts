@@ -1,6 +1,7 @@
 import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { idempotencyMs } from "../../src/domain/idempotency.ts";
 import { Connection } from "../../src/storage/sqlite/connection.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { listInventory } from "../../src/storage/sqlite/lists.ts";
@@ -12,7 +13,7 @@ import { TurnReads } from "../../src/storage/sqlite/turn-reads.ts";
 import { GroupWriter } from "../../src/storage/sqlite/writer/group-writer.ts";
 import type { Task } from "../../src/storage/sqlite/writer/writes.ts";
 import { createFolder } from "../support/folder.ts";
-import { createContext, createKey, createPet, everything, hashOf } from "./samples.ts";
+import { createContext, createIdempotency, createKey, createPet, everything, hashOf } from "./samples.ts";
 import { adjust, set } from "./stocked-pets.ts";
 
 const petCount = 300n;
@@ -230,6 +231,29 @@ describe("changes that the stock lacks", () => {
     while (await opened.deleteOutdated(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)) {}
     expect(await checkDatabase(store.file, "full")).toEqual([]);
     await store.expectCurrent([1n, 2n, 3n]);
+  });
+
+  it("keep outdated changes where they cannot be applied, and no other outdated rows", async () => {
+    const store = await Store.create();
+    store.commit([1n], 10_000n);
+    const opened = openSqliteStore(store.file);
+    onTestFinished(() => opened.close());
+    const hold = (n: number) => ({ holdId: `hold_${n}`, petId: 1n, quantity: 1n, ttlMs: 1, reference: undefined });
+    const createHold = (n: number) =>
+      opened.createHold(hold(n), createContext({ idempotency: createIdempotency(`${n}`) }));
+    for (let n = 0; n < 2_100; n += 300) {
+      await Promise.all(Array.from({ length: 300 }, (_, index) => createHold(n + index)));
+    }
+    store.connection.execute(`CREATE TRIGGER failing BEFORE UPDATE OF quantity ON stock WHEN new.pet_id = 2
+                              BEGIN SELECT raise(ABORT, 'no'); END`);
+    store.commit([2n, 2n], 5n);
+    const since = createContext().nowMs + idempotencyMs;
+    const now = since + idempotencyMs;
+    expect(await opened.deleteOutdated(since, now)).toBe(true);
+    await expect(opened.deleteOutdated(since, now)).rejects.toThrow();
+    expect(store.count("holds")).toBe(0);
+    expect(store.count("idempotency_records")).toBe(0);
+    expect(store.count("changes")).toBe(303);
   });
 
   it("are part of an import's pets, an export and the next adjustment", async () => {

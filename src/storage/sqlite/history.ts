@@ -265,45 +265,78 @@ class PetRevisions {
 /** The most rows of a kind that one step deletes: twice what a batch may write, in some 10 ms. */
 const rowsPerStep = 2_000n;
 
-/** Whether `deleteOutdated` has anything to do. To be called in a transaction. */
-export function hasOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
-  const row = connection.get<{ found: bigint }>(
-    `SELECT EXISTS (SELECT 1 FROM holds INDEXED BY holds_by_expiry WHERE state = 'held' AND expires_at_ms <= ?)
-       OR EXISTS (SELECT 1 FROM holds WHERE ended_at_ms < ?)
-       OR EXISTS (SELECT 1 FROM idempotency_records WHERE created_at_ms <= ?) AS found`,
-    nowMs,
-    keptSinceMs,
-    nowMs - idempotencyMs,
-  );
-  return row?.found === 1n || lastOutdated(connection, keptSinceMs, nowMs) !== undefined;
+/** When rows are outdated. */
+interface Age {
+  readonly keptSinceMs: number;
+  readonly nowMs: number;
 }
 
-/**
- * See `StockStore.deleteOutdated`. It also stores holds that are over as expired, so that they are deleted when it is
- * time.
- */
-export function deleteOutdated(connection: Connection, keptSinceMs: number, nowMs: number): boolean {
+/** Rows of one kind. Both functions are called in a transaction. */
+interface OutdatedRows {
+  /** Whether there are any. */
+  readonly exist: (connection: Connection, age: Age) => boolean;
+  /** Deletes some. */
+  readonly delete: (connection: Connection, age: Age) => void;
+}
+
+const outdatedRows = {
+  /** Holds that are over are stored as expired, so that they are deleted when it is time. */
+  holds: {
+    exist: (connection, { keptSinceMs, nowMs }) =>
+      connection.get(
+        `SELECT 1 WHERE
+           EXISTS (SELECT 1 FROM holds INDEXED BY holds_by_expiry WHERE state = 'held' AND expires_at_ms <= ?)
+           OR EXISTS (SELECT 1 FROM holds WHERE ended_at_ms < ?)`,
+        nowMs,
+        keptSinceMs,
+      ) !== undefined,
+    delete: (connection, { keptSinceMs, nowMs }) => {
+      noteExpired(connection, nowMs, rowsPerStep);
+      connection.run(
+        `DELETE FROM holds WHERE position IN (
+           SELECT position FROM holds WHERE ended_at_ms < ? ORDER BY ended_at_ms LIMIT ?)`,
+        keptSinceMs,
+        rowsPerStep,
+      );
+    },
+  },
+  idempotencyRecords: {
+    exist: (connection, { nowMs }) =>
+      connection.get(`SELECT 1 FROM idempotency_records WHERE created_at_ms <= ?`, nowMs - idempotencyMs) !== undefined,
+    delete: (connection, { nowMs }) =>
+      connection.run(
+        `DELETE FROM idempotency_records WHERE (key_id, idempotency_key) IN (
+           SELECT key_id, idempotency_key FROM idempotency_records WHERE created_at_ms <= ?
+           ORDER BY created_at_ms LIMIT ?)`,
+        nowMs - idempotencyMs,
+        rowsPerStep,
+      ),
+  },
+  changes: {
+    exist: (connection, age) => lastOutdated(connection, age) !== undefined,
+    delete: deleteChanges,
+  },
+} as const satisfies Readonly<Record<string, OutdatedRows>>;
+
+/** A kind of rows that become outdated. Rows that cannot be deleted leave those of other kinds alone. */
+export type OutdatedKind = keyof typeof outdatedRows;
+
+/** Of which kinds there are outdated rows. To be called in a transaction. */
+export function findOutdated(connection: Connection, age: Age): OutdatedKind[] {
+  const kinds = Object.keys(outdatedRows) as OutdatedKind[];
+  return kinds.filter((kind) => outdatedRows[kind].exist(connection, age));
+}
+
+/** Deletes some outdated rows of one kind. Returns whether there are more. See `StockStore.deleteOutdated`. */
+export function deleteOutdated(connection: Connection, kind: OutdatedKind, age: Age): boolean {
   return connection.atomically(() => {
-    noteExpired(connection, nowMs, rowsPerStep);
-    connection.run(
-      `DELETE FROM holds WHERE position IN (SELECT position FROM holds WHERE ended_at_ms < ? ORDER BY ended_at_ms LIMIT ?)`,
-      keptSinceMs,
-      rowsPerStep,
-    );
-    connection.run(
-      `DELETE FROM idempotency_records WHERE (key_id, idempotency_key) IN (
-         SELECT key_id, idempotency_key FROM idempotency_records WHERE created_at_ms <= ?
-         ORDER BY created_at_ms LIMIT ?)`,
-      nowMs - idempotencyMs,
-      rowsPerStep,
-    );
-    deleteChanges(connection, keptSinceMs, nowMs);
-    return hasOutdated(connection, keptSinceMs, nowMs);
+    outdatedRows[kind].delete(connection, age);
+    return outdatedRows[kind].exist(connection, age);
   });
 }
 
-function deleteChanges(connection: Connection, keptSinceMs: number, nowMs: number): void {
-  const last = lastOutdated(connection, keptSinceMs, nowMs);
+function deleteChanges(connection: Connection, age: Age): void {
+  const last = lastOutdated(connection, age);
   if (last === undefined) {
     return;
   }
@@ -323,7 +356,7 @@ function deleteChanges(connection: Connection, keptSinceMs: number, nowMs: numbe
  * tells nothing, so such a change is deleted with an outdated one after it. The newest change is kept for ever: the next
  * revision is counted from it.
  */
-function lastOutdated(connection: Connection, keptSinceMs: number, nowMs: number): bigint | undefined {
+function lastOutdated(connection: Connection, { keptSinceMs, nowMs }: Age): bigint | undefined {
   const end = lesserOf(oldestRevision(connection) + rowsPerStep, headOf(connection));
   const row = connection.get<{ last: bigint | null }>(
     `SELECT max(revision) AS last FROM changes WHERE occurred_at_ms < ? AND revision < ifnull(

@@ -32,7 +32,7 @@ import { Lane } from "../../scheduling/lane.ts";
 import { abortable } from "../../scheduling/timing.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "./connection.ts";
 import { type DatabaseOptions, openDatabase, prepareDatabase } from "./database.ts";
-import { hasOutdated, listChanges } from "./history.ts";
+import { findOutdated, listChanges } from "./history.ts";
 import { historyBounds } from "./history-bounds.ts";
 import { findAvailability, getHold, listHolds } from "./holds.ts";
 import { findKey, getKey, KeyCounter, listKeys, listOldSecretEnds } from "./keys.ts";
@@ -177,10 +177,16 @@ export class SqliteStore implements Store {
 
   /** Asks the reader first: where there is nothing to delete, nothing is written to the disk. */
   async deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean> {
-    const isNeeded = this.#reads.read((connection) =>
-      connection.inSnapshot(() => hasOutdated(connection, keptSinceMs, nowMs)),
-    );
-    return isNeeded && (await this.#writer.run("deleteOutdated", keptSinceMs, nowMs));
+    const age = { keptSinceMs, nowMs };
+    const kinds = this.#reads.read((connection) => connection.inSnapshot(() => findOutdated(connection, age)));
+    const steps = await Promise.allSettled(kinds.map((kind) => this.#writer.run("deleteOutdated", kind, age)));
+    const hasMore = steps.some((step) => step.status === "fulfilled" && step.value);
+    const failed = steps.find((step) => step.status === "rejected");
+    // The failure is told once the other kinds are done.
+    if (failed !== undefined && !hasMore) {
+      throw failed.reason;
+    }
+    return hasMore;
   }
 
   onChanges(listener: (changes: CommittedChanges) => void): void {
