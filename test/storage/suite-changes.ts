@@ -27,6 +27,7 @@ const writes: [name: string, topics: ChangeTopic[], write: (store: Store) => Pro
   ["another signing secret", ["webhooks"], (store) => store.rotateWebhookSecret("whk_b", "other", 1)],
   ["a webhook that is deleted", ["webhooks"], (store) => store.deleteWebhook("whk_b")],
   ["a delivery", [], (store) => store.saveProgress("whk_b", { from: newProgress(0n), to: newProgress(1n) })],
+  ["the record of a backup", [], async (store) => store.maintenance?.recordBackup({ takenAtMs: 1, bytes: 1 })],
   [
     "reading",
     [],

@@ -10,6 +10,7 @@ import type {
   StoreMaintenance,
   StoreSpace,
 } from "../../../domain/store.ts";
+import { countChange } from "../change-tokens.ts";
 import { type Connection, type ConnectionOptions, fromDriverError } from "../connection.ts";
 import { openDatabase } from "../database.ts";
 
@@ -68,8 +69,14 @@ export class SqliteMaintenance implements StoreMaintenance {
   }
 
   recordBackup({ takenAtMs, bytes }: BackupRecord): Promise<void> {
-    const sql = `INSERT OR REPLACE INTO last_backup (number, taken_at_ms, bytes) VALUES (1, ?, ?)`;
-    return this.#run(async (connection) => connection.run(sql, BigInt(takenAtMs), BigInt(bytes)));
+    return this.#run(async (connection) => {
+      connection.atomically(() => {
+        const sql = `INSERT OR REPLACE INTO last_backup (number, taken_at_ms, bytes) VALUES (1, ?, ?)`;
+        connection.run(sql, BigInt(takenAtMs), BigInt(bytes));
+        // Without this count, servers would take the commit for one of another program, and drop their caches.
+        countChange(connection, "others");
+      });
+    });
   }
 
   lastBackup(): Promise<BackupRecord | undefined> {
