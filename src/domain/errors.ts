@@ -201,6 +201,11 @@ export function storeUnavailable(cause: unknown): DomainError {
   return new DomainError("UNAVAILABLE", "The service cannot reach its store at present. Try again later.", { cause });
 }
 
+/** A list takes so long that changes after its revision have been deleted. The next one has a newer revision. */
+export function historyGone(revision: bigint): DomainError {
+  return storeUnavailable(new Error(`the history no longer has all changes after revision ${revision}`));
+}
+
 /** Whether a failure is `UNAVAILABLE`. */
 export function isUnavailable(reason: unknown): boolean {
   return reason instanceof DomainError && reason.code === "UNAVAILABLE";

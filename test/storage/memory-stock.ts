@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { DomainError, holdNotFound, petNotFound } from "../../src/domain/errors.ts";
+import { DomainError, historyGone, holdNotFound, petNotFound } from "../../src/domain/errors.ts";
 import type { ChangeKind, ChangePage, ChangeQuery, HistoryBounds, StockChange } from "../../src/domain/history.ts";
 import {
   assertHoldable,
@@ -75,6 +75,9 @@ export class MemoryStock implements StockStore {
   }
 
   async listInventory({ statuses, after, limit, asOf }: InventoryQuery): Promise<InventoryItem[]> {
+    if (asOf !== undefined && (this.#data.history[0]?.revision ?? 1n) > asOf + 1n) {
+      throw historyGone(asOf);
+    }
     return [...this.#data.pets.values()]
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .flatMap(({ id, quantity, status }) => {

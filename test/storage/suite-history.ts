@@ -253,8 +253,12 @@ export function describeHistory(open: OpenStore): void {
         const kept = history.filter(({ occurredAtMs }) => occurredAtMs >= cut);
         expect(kept.length).toBeGreaterThan(200);
         await checkQueries(store, kept);
-        const asOf = (kept[0] as StockChange).revision + 50n;
-        expect(await store.listInventory({ ...everything, asOf })).toEqual(stateBehind(history, asOf));
+        const oldest = (kept[0] as StockChange).revision;
+        for (const asOf of [oldest - 1n, oldest + 50n]) {
+          expect(await store.listInventory({ ...everything, asOf })).toEqual(stateBehind(history, asOf));
+        }
+        const gone = store.listInventory({ ...everything, asOf: oldest - 2n });
+        await expect(gone).rejects.toMatchObject({ code: "UNAVAILABLE" });
       }),
     );
 

@@ -1,3 +1,4 @@
+import { historyGone } from "../../domain/errors.ts";
 import type { Order, OrderStatus } from "../../domain/order.ts";
 import type { InventoryItem, Pet, PetStatus, StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
@@ -21,6 +22,8 @@ interface InventoryRow {
 interface DatedRow extends InventoryRow {
   readonly is_late: boolean;
   readonly former: bigint | null;
+  /** Whether changes after the revision have been deleted. */
+  readonly is_cut: boolean;
 }
 
 export async function listInventory(connection: Queryable, query: InventoryQuery): Promise<InventoryItem[]> {
@@ -37,9 +40,9 @@ export async function listInventory(connection: Queryable, query: InventoryQuery
 
 /**
  * Pets that are newer than the revision are left out. So this reads on, piece by piece, until the list has as many
- * entries as asked for. The quantity at a revision is the one before the pet's first later change. Where the history is
- * no longer kept back to the revision, the oldest change that is kept counts. This needs no transaction, because the
- * stock at a revision does not change. The order makes PostgreSQL use the index of a pet's changes: see `history.ts`.
+ * entries as asked for. The quantity at a revision is the one before the pet's first later change. This needs no
+ * transaction, because the stock at a revision does not change. Throws `UNAVAILABLE` where the history is no longer kept
+ * back to the revision. The order makes PostgreSQL use the index of a pet's changes: see `history.ts`.
  */
 async function listAsOf(connection: Queryable, query: InventoryQuery, revision: bigint): Promise<InventoryItem[]> {
   const items: InventoryItem[] = [];
@@ -53,11 +56,15 @@ async function listAsOf(connection: Queryable, query: InventoryQuery, revision: 
             WHERE (changes.pet_id, changes.revision) > (stock.pet_id, $4)
               AND (changes.pet_id, changes.revision) <= (stock.pet_id, stock.revision)
             ORDER BY changes.pet_id, changes.revision LIMIT 1)
-         END AS former
+         END AS former,
+         (SELECT min(changes.revision) FROM changes) > $4 + 1 AS is_cut
        FROM stock ${sql}`,
       ...values,
       revision,
     );
+    if (rows[0]?.is_cut === true) {
+      throw historyGone(revision);
+    }
     for (const { id, quantity, status, is_late: isLate, former } of rows) {
       if (!isLate || former !== null) {
         items.push({ petId: id, quantity: isLate ? (former as bigint) : quantity, status });

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { historyGone } from "../../domain/errors.ts";
 import { type Order, type OrderStatus, orderStatuses } from "../../domain/order.ts";
 import { type InventoryItem, type Pet, petStatuses, type StockedPet } from "../../domain/pet.ts";
 import { minInt64 } from "../../domain/ranges.ts";
@@ -11,6 +12,7 @@ import {
   readStringArray,
   type Value,
 } from "./connection.ts";
+import { oldestRevision } from "./history-bounds.ts";
 import { stockCacheOf } from "./stock-cache.ts";
 import type { TurnReads } from "./turn-reads.ts";
 
@@ -70,8 +72,14 @@ async function listAsOf(reads: TurnReads, query: InventoryQuery, revision: bigin
   }
 }
 
-/** The entries as they were after a revision, without those that did not exist yet. */
+/**
+ * The entries as they were after a revision, without those that did not exist yet. Throws `UNAVAILABLE` where the history
+ * is no longer kept back to the revision.
+ */
 function putBack(connection: Connection, rows: readonly InventoryRow[], revision: bigint): InventoryItem[] {
+  if (oldestRevision(connection) > revision + 1n) {
+    throw historyGone(revision);
+  }
   const late = rows.filter((row) => row.revision > revision);
   const former = late.length === 0 ? undefined : formerQuantities(connection, late, revision);
   return rows.flatMap((row) => {
@@ -82,8 +90,7 @@ function putBack(connection: Connection, rows: readonly InventoryRow[], revision
 
 /**
  * The quantity of each pet before its first change after a revision; null for a pet that did not exist. The statement
- * walks each pet's changes back: from the first mark after the revision, or else from the last change. Where the
- * history is no longer kept back to the revision, the oldest change that is kept counts.
+ * walks each pet's changes back: from the first mark after the revision, or else from the last change.
  */
 function formerQuantities(
   connection: Connection,
