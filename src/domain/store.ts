@@ -66,7 +66,13 @@ export type ChangeTopic = "keys" | "stock" | "usage" | "webhooks";
  * A token for each topic. The token changes when others have changed data of the topic: another server, a command, or
  * an import of this process. Other writes of this store object do not change its tokens.
  */
-export type ChangeTokens = Readonly<Record<ChangeTopic, number>>;
+export type ChangeTokens = Readonly<Record<ChangeTopic, number>> & {
+  /**
+   * Changes when the data may have changed in a way that the history does not tell of, such as by SQLite's shell. The
+   * tokens of all topics change, too. Undefined for a backend that does not find that out.
+   */
+  readonly uncounted?: number;
+};
 
 /** A server that uses a store which several servers may share. */
 export interface RegisteredServer {
@@ -211,6 +217,8 @@ export interface ListedHold extends Hold {
 
 /** Changes that were committed together. */
 export interface CommittedChanges {
+  /** The lineage of the history that has them. */
+  readonly lineage: string;
   /** The revision of the last one. */
   readonly revision: bigint;
   /** The pets, one for each change, in the order of revisions. */

@@ -187,6 +187,7 @@ function createStockServices(options: ApiOptions, writers: JsonWriters) {
   const stock = new StockRevision(store, listCache, store.listServers !== undefined);
   const invalidate = () => stock.invalidate();
   externalChanges.subscribe("stock", invalidate);
+  externalChanges.onUncounted(() => stock.invalidateAll());
   const feed = new StockFeed(store, stock, (madeAtMs) => observeLag(clock() - madeAtMs));
 
   const write = createStockWriter({ clock, callerKey, idempotencyKey, onUncertain: invalidate });

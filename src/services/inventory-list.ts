@@ -13,7 +13,7 @@ import { PreparedMessage } from "../rpc/prepared-message.ts";
 import type { InventoryListCache } from "./inventory-list-cache.ts";
 import { answerList } from "./list.ts";
 import { inventoryItemToMessage, petStatusFromMessage } from "./messages.ts";
-import type { StockRevision } from "./stock-revision.ts";
+import type { StockPosition, StockRevision } from "./stock-revision.ts";
 
 type ListInventory = ServiceMethods<typeof InventoryService>["listInventory"];
 
@@ -30,16 +30,17 @@ export interface InventoryListOptions {
  * The last short whole list is kept. It is the answer until the stock changes.
  */
 export function listInventory({ store, stock }: InventoryListOptions): ListInventory {
-  let last: PreparedMessage<ListInventoryResponse> | undefined;
+  let last: { readonly position: StockPosition; readonly response: PreparedMessage<ListInventoryResponse> } | undefined;
   return async (request, call) => {
     const { pageSize, pageToken, status } = request;
     const isPage = pageSize !== undefined;
-    const { lineage, revision } = await stock.caughtUp();
+    const position = await stock.caughtUp();
+    if (last?.position === position && isWhole(request)) {
+      return last.response;
+    }
+    const { lineage, revision } = position;
     const asOf = isPage ? undefined : revision;
     const cursor = issueCursor(lineage, revision);
-    if (last?.fields.cursor === cursor && isWhole(request)) {
-      return last;
-    }
     const statuses = status.map(petStatusFromMessage);
     const inventory = {
       name: "inventory",
@@ -54,8 +55,8 @@ export function listInventory({ store, stock }: InventoryListOptions): ListInven
     if (response instanceof PreparedMessage || !isWhole(request)) {
       return response;
     }
-    last = prepareList(response);
-    return last;
+    last = { position, response: prepareList(response) };
+    return last.response;
   };
 }
 

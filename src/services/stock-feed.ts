@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { WatchStockChangesResponse } from "../../gen/petstore/v1/inventory_service_pb.ts";
+import { cursorExpired } from "../domain/errors.ts";
 import type { StockChange } from "../domain/history.ts";
 import type { StockStore } from "../domain/store.ts";
 import { MessageGroup } from "../rpc/prepared-message.ts";
@@ -50,11 +51,23 @@ export class StockFeed {
     this.#stock = stock;
     this.#observe = observe;
     stock.onAdvance(this.#follow);
+    stock.onRestart(this.#startAnew);
   }
 
-  /** Begins to follow for a reader. `listener` is told of each block until `leave` is called with it. */
-  async join(listener: FeedListener): Promise<void> {
-    const { revision } = await this.#stock.lastKnown();
+  /**
+   * Begins to follow for a reader of the history with a lineage. `listener` is told of each block until `leave` is
+   * called with it, and once more when `isFollowed` no longer holds. Throws `CURSOR_EXPIRED` for another history.
+   */
+  async join(listener: FeedListener, lineage: string): Promise<void> {
+    if ((await this.#stock.lastKnown()).lineage !== lineage) {
+      // The reader or the feed does not know yet that the store is another one now.
+      this.#stock.invalidate();
+      await this.#stock.caughtUp();
+    }
+    const { lineage: present, revision } = await this.#stock.lastKnown();
+    if (present !== lineage) {
+      throw cursorExpired();
+    }
     if (this.#listeners.size === 0) {
       this.#blocks = [];
       this.#upTo = revision;
@@ -68,6 +81,11 @@ export class StockFeed {
     if (this.#listeners.size === 0) {
       this.#blocks = [];
     }
+  }
+
+  /** Whether a reader that has joined is told of changes. If not, its history is no longer that of the store. */
+  isFollowed(listener: FeedListener): boolean {
+    return this.#listeners.has(listener);
   }
 
   /** Whether a reader at this revision has all changes that the feed has read. */
@@ -103,10 +121,27 @@ export class StockFeed {
     }
   };
 
+  /** Lets all readers end: another or an older history begins here. */
+  readonly #startAnew = (revision: bigint): void => {
+    this.#head = revision;
+    this.#upTo = revision;
+    this.#blocks = [];
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) {
+      listener();
+    }
+  };
+
   async #readOn(): Promise<void> {
     while (this.#listeners.size > 0 && this.#upTo < this.#head) {
+      const blocks = this.#blocks;
       try {
-        this.#add(await this.#read());
+        const block = await this.#read();
+        // Other blocks mean that the feed has begun anew meanwhile, at another revision.
+        if (blocks === this.#blocks) {
+          this.#add(block);
+        }
       } catch {
         // Each reader is then behind the feed. It reads the store itself, and gets the error there.
         this.#blocks = [];

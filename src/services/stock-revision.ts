@@ -10,7 +10,10 @@ export interface StockPosition {
   readonly revision: bigint;
 }
 
-/** Hears of changes in the order of revisions, at once when they become known. */
+/**
+ * Hears of changes at once when they become known. They come in the order of revisions, which begins anew when another
+ * or an older store is in the place of the one that was known.
+ */
 export interface StockListener {
   /** A revision has changed an existing entry. */
   changed(petId: bigint, revision: bigint): void;
@@ -28,12 +31,15 @@ export class StockRevision {
   /** Whether other servers may change the stock at any time. Then each call of `caughtUp` asks the store. */
   readonly #isShared: boolean;
   readonly #onAdvance: ((revision: bigint) => void)[] = [];
-  #lineage: string | undefined;
-  #revision = -1n;
+  readonly #onRestart: ((revision: bigint) => void)[] = [];
+  /** Another object once anything may have changed. */
+  #known: StockPosition | undefined;
   /** Counts how often others may have changed the stock; and the count up to which the store has been asked. */
   #invalidations = 1;
   #caughtUpWith = 0;
   #catchingUp: Promise<void> | undefined;
+  /** Whether others may have changed the stock in a way that the history does not tell of. */
+  #isUncounted = false;
 
   constructor(
     store: Pick<StockStore, "historyBounds" | "listChanges" | "onChanges">,
@@ -43,12 +49,14 @@ export class StockRevision {
     this.#store = store;
     this.#listener = listener;
     this.#isShared = isShared;
-    store.onChanges(({ revision, petIds }) => {
-      if (isShared && revision - BigInt(petIds.length) > this.#revision) {
-        // Other servers have changed the stock in between. Their changes are read first.
+    store.onChanges(({ lineage, revision, petIds }) => {
+      const known = this.#known;
+      const isOther = known !== undefined && lineage !== known.lineage;
+      if (isOther || (isShared && revision - BigInt(petIds.length) > (known?.revision ?? -1n))) {
+        // The store is another one now, or other servers have changed the stock in between. That is read first.
         this.invalidate();
       } else {
-        this.#advance(revision, petIds);
+        this.#advance({ lineage, revision }, petIds);
       }
     });
   }
@@ -58,22 +66,33 @@ export class StockRevision {
     this.#onAdvance.push(listener);
   }
 
-  /** Where the server is, by what it knows already. It asks the store only while it knows nothing. */
-  async lastKnown(): Promise<StockPosition> {
-    return this.#lineage === undefined ? await this.caughtUp() : this.#position(this.#lineage);
+  /**
+   * Calls back after the listener when another or an older store is in the place of the one that was known: the history
+   * begins anew at a revision, and former positions have no meaning.
+   */
+  onRestart(listener: (revision: bigint) => void): void {
+    this.#onRestart.push(listener);
   }
 
-  /** Where the server is, once it knows what others had changed before the call. Throws what the store throws. */
+  /** Where the server is, by what it knows already. It asks the store only while it knows nothing. */
+  async lastKnown(): Promise<StockPosition> {
+    return this.#known ?? (await this.caughtUp());
+  }
+
+  /**
+   * Where the server is, once it knows what others had changed before the call. As long as nothing may have changed, it
+   * is the same object. Throws what the store throws.
+   */
   async caughtUp(): Promise<StockPosition> {
     if (this.#isShared) {
       this.#invalidations += 1;
     }
     const invalidations = this.#invalidations;
-    while (this.#lineage === undefined || this.#caughtUpWith < invalidations) {
+    while (this.#known === undefined || this.#caughtUpWith < invalidations) {
       this.#catchingUp ??= this.#catchUp();
       await this.#catchingUp;
     }
-    return this.#position(this.#lineage);
+    return this.#known;
   }
 
   /** Notes that others may have changed the stock. */
@@ -83,8 +102,10 @@ export class StockRevision {
     this.caughtUp().catch(() => {});
   }
 
-  #position(lineage: string): StockPosition {
-    return { lineage, revision: this.#revision };
+  /** Notes that others have changed data in a way that the history does not tell of. */
+  invalidateAll(): void {
+    this.#isUncounted = true;
+    this.invalidate();
   }
 
   async #catchUp(): Promise<void> {
@@ -98,33 +119,53 @@ export class StockRevision {
   }
 
   async #readOn(): Promise<void> {
+    const known = this.#known;
     const { lineage, head } = await this.#store.historyBounds(0);
-    const after = this.#revision;
-    if (this.#lineage === undefined || head > after + BigInt(maxRead)) {
-      this.#advance(head, []);
-    } else if (head > after) {
-      const query = { after, petIds: [], newestFirst: false, limit: maxRead };
+    const position = { lineage, revision: head };
+    if (known !== undefined && (lineage !== known.lineage || head < known.revision)) {
+      this.#restart(position);
+    } else if (known === undefined || head > known.revision + BigInt(maxRead)) {
+      this.#advance(position, []);
+    } else if (head > known.revision) {
+      const query = { after: known.revision, petIds: [], newestFirst: false, limit: maxRead };
       const { changes } = await this.#store.listChanges(query);
       const isKnownPet = changes.every(({ before }) => before !== undefined);
-      this.#advance(changes.at(-1)?.revision ?? head, isKnownPet ? changes.map(({ petId }) => petId) : []);
+      const revision = changes.at(-1)?.revision ?? head;
+      this.#advance({ lineage, revision }, isKnownPet ? changes.map(({ petId }) => petId) : []);
     }
-    this.#lineage = lineage;
+    if (this.#isUncounted) {
+      this.#isUncounted = false;
+      this.#allChanged({ ...(this.#known ?? position) });
+    }
+  }
+
+  #restart(position: StockPosition): void {
+    this.#allChanged(position);
+    for (const listener of this.#onRestart) {
+      listener(position.revision);
+    }
+  }
+
+  #allChanged(position: StockPosition): void {
+    this.#known = position;
+    this.#listener.allChanged(position.revision);
   }
 
   /**
    * Goes on to a revision. `petIds` are the pets of the last revisions up to it. Where they do not reach back to the
    * known revision, everything counts as changed.
    */
-  #advance(revision: bigint, petIds: readonly bigint[]): void {
-    const known = this.#revision;
+  #advance(position: StockPosition, petIds: readonly bigint[]): void {
+    const known = this.#known?.revision ?? -1n;
+    const { revision } = position;
     if (revision <= known) {
       return;
     }
-    this.#revision = revision;
     const before = revision - BigInt(petIds.length);
     if (before > known) {
-      this.#listener.allChanged(revision);
+      this.#allChanged(position);
     } else {
+      this.#known = position;
       for (let index = Number(known - before); index < petIds.length; index += 1) {
         this.#listener.changed(petIds[index] as bigint, before + BigInt(index + 1));
       }

@@ -37,7 +37,10 @@ export function watchStockChanges(options: WatchOptions): WatchStockChanges {
   return async (request, { signal }) => follow(await openReader(request, options), options.feed, signal);
 }
 
-/** Yields what the reader reads. Waits for the feed where there is nothing to read. Throws the signal's reason. */
+/**
+ * Yields what the reader reads. Waits for the feed where there is nothing to read. Throws the signal's reason, and
+ * `CURSOR_EXPIRED` once another or an older store is in the place of the reader's.
+ */
 async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSignal) {
   let isHeartbeatDue = false;
   const bell = new Bell();
@@ -47,9 +50,12 @@ async function* follow(reader: ChangeReader, feed: StockFeed, signal: AbortSigna
   }, heartbeatMs);
   signal.addEventListener("abort", bell.ring);
   try {
-    await feed.join(bell.ring);
+    await feed.join(bell.ring, reader.lineage);
     while (true) {
       signal.throwIfAborted();
+      if (!feed.isFollowed(bell.ring)) {
+        throw cursorExpired();
+      }
       if (isHeartbeatDue) {
         isHeartbeatDue = false;
         yield reader.heartbeat();
@@ -123,6 +129,10 @@ class ChangeReader {
     this.#position = position;
   }
 
+  get lineage(): string {
+    return this.#options.lineage;
+  }
+
   /** All selected changes up to this revision have been read. */
   get position(): bigint {
     return this.#position;
@@ -155,7 +165,7 @@ class ChangeReader {
   async #readStore(): Promise<MessageGroup<WatchStockChangesResponse>> {
     const { store, filter, lineage } = this.#options;
     const bounds = await store.historyBounds(0);
-    if (!isNextKept(this.#position, bounds)) {
+    if (bounds.lineage !== lineage || !isNextKept(this.#position, bounds)) {
       throw cursorExpired();
     }
     const query = { ...filter, after: this.#position, newestFirst: false, limit: batchSize };

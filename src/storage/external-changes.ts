@@ -18,6 +18,8 @@ const topics: readonly ChangeTopic[] = ["keys", "stock", "usage", "webhooks"];
 export interface ExternalChangeWatcher {
   /** Calls back within a second of a change; and once at the beginning, because earlier changes are not known. */
   subscribe(topic: ChangeTopic, listener: () => void): void;
+  /** Calls back within a second of a change that no counter tells of: see `ChangeTokens`. */
+  onUncounted(listener: () => void): void;
   /** How long ago the store has last answered, in milliseconds. */
   silenceMs(): number;
   /** Stops asking, and resolves when no question is open. */
@@ -38,8 +40,11 @@ export function watchExternalChanges(store: WatchedStore): ExternalChangeWatcher
 class TokenWatcher implements ExternalChangeWatcher {
   readonly #store: WatchedStore;
   readonly #listeners: Record<ChangeTopic, (() => void)[]> = { keys: [], stock: [], usage: [], webhooks: [] };
+  readonly #uncountedListeners: (() => void)[] = [];
   readonly #interval: NodeJS.Timeout;
   #known: ChangeTokens | undefined;
+  /** The token for what is not counted, as it was last known: while the store fails, nothing is known to be uncounted. */
+  #uncounted: number | undefined;
   #asking: Promise<void> | undefined;
   #soon: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -55,6 +60,10 @@ class TokenWatcher implements ExternalChangeWatcher {
 
   subscribe(topic: ChangeTopic, listener: () => void): void {
     this.#listeners[topic].push(listener);
+  }
+
+  onUncounted(listener: () => void): void {
+    this.#uncountedListeners.push(listener);
   }
 
   silenceMs(): number {
@@ -106,11 +115,19 @@ class TokenWatcher implements ExternalChangeWatcher {
     const former = this.#known;
     this.#known = tokens;
     this.#tell(topics.filter((topic) => tokens === undefined || tokens[topic] !== former?.[topic]));
+    if (tokens !== undefined && tokens.uncounted !== this.#uncounted) {
+      this.#uncounted = tokens.uncounted;
+      callAll(this.#uncountedListeners);
+    }
   }
 
   #tell(changed: readonly ChangeTopic[]): void {
-    for (const listener of changed.flatMap((topic) => this.#listeners[topic])) {
-      listener();
-    }
+    callAll(changed.flatMap((topic) => this.#listeners[topic]));
+  }
+}
+
+function callAll(listeners: readonly (() => void)[]): void {
+  for (const listener of listeners) {
+    listener();
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type ChangePage, type HistoryBounds, isNextKept, type StockChange } from "../domain/history.ts";
+import { lesserOf } from "../domain/ranges.ts";
 import type { StockStore, WebhookStore } from "../domain/store.ts";
 import {
   type DeliveryAttempt,
@@ -68,6 +69,8 @@ export class WebhookWorker {
   #webhook: Webhook;
   /** The filter selects no change from the position up to this revision. The next search begins here. */
   #searchedTo: bigint;
+  /** The lineage of the history that was searched. */
+  #lineage: string | undefined;
   /** When this worker last saved the progress, in milliseconds since the Unix epoch. */
   #savedAtMs = 0;
   #isOutdated = false;
@@ -146,6 +149,9 @@ export class WebhookWorker {
       return dueInMs;
     }
     const { bounds, page } = await this.#inTurn(() => this.#readNextPage());
+    if (this.#isOutdated) {
+      return 0;
+    }
     if (page === undefined) {
       await this.#pause("history");
       return this.#waitForReload();
@@ -196,6 +202,13 @@ export class WebhookWorker {
   async #readNextPage(): Promise<{ readonly bounds: HistoryBounds; readonly page?: ChangePage }> {
     const { store, keptSinceMs } = this.#options;
     const bounds = await store.historyBounds(keptSinceMs());
+    this.#lineage ??= bounds.lineage;
+    if (bounds.lineage !== this.#lineage || this.#searchedTo > bounds.head) {
+      // Another program has put the store back: what was searched is not what the store has now.
+      this.#lineage = bounds.lineage;
+      this.#searchedTo = lesserOf(this.#webhook.progress.position, bounds.head);
+      this.#isOutdated = true;
+    }
     return isNextKept(this.#searchedTo, bounds) ? { bounds, page: await this.#readChanges() } : { bounds };
   }
 

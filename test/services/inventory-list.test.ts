@@ -16,7 +16,7 @@ class ListedStock {
   /** The read within which the call ends. */
   lastRead = Number.POSITIVE_INFINITY;
   readonly #call = new AbortController();
-  revision = 0n;
+  position = { lineage: "0123456789ab", revision: 0n };
   readonly items: InventoryItem[];
   readonly #list;
 
@@ -34,14 +34,14 @@ class ListedStock {
           return this.items.filter(({ petId }) => petId > after).slice(0, limit);
         },
       },
-      stock: { caughtUp: async () => ({ lineage: "0123456789ab", revision: this.revision }) },
+      stock: { caughtUp: async () => this.position },
     });
   }
 
   /** Sets the stock of the first pet. */
   change(quantity: bigint): void {
     this.items[0] = { petId: 0n, quantity, status: "available" };
-    this.revision += 1n;
+    this.position = { ...this.position, revision: this.position.revision + 1n };
   }
 
   async list(request: MessageInitShape<typeof ListInventoryRequestSchema> = {}): Promise<ListInventoryResponse> {

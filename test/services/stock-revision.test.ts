@@ -6,7 +6,8 @@ import { StockRevision } from "../../src/services/stock-revision.ts";
 /** A history that can be appended to, by this server and by others; and what a listener hears of it. */
 class TestHistory {
   readonly heard: string[] = [];
-  readonly changes: { petId: bigint; isNew: boolean }[] = [];
+  lineage = "0123456789ab";
+  changes: { petId: bigint; isNew: boolean }[] = [];
   readonly revision: StockRevision;
   /** Reads so far. */
   reads = 0;
@@ -23,7 +24,7 @@ class TestHistory {
         onChanges: (listener) => {
           this.#tell = listener;
         },
-        historyBounds: () => this.#read(() => ({ lineage: "0123456789ab", head: this.head, oldest: 1n })),
+        historyBounds: () => this.#read(() => ({ lineage: this.lineage, head: this.head, oldest: 1n })),
         listChanges: (query) => this.#read(() => this.#list(query)),
       },
       {
@@ -31,6 +32,7 @@ class TestHistory {
         allChanged: (revision) => this.heard.push(`${revision}: all`),
       },
     );
+    this.revision.onRestart((revision) => this.heard.push(`${revision}: restart`));
   }
 
   get head(): bigint {
@@ -39,7 +41,7 @@ class TestHistory {
 
   own(...petIds: readonly bigint[]): void {
     this.others(...petIds);
-    this.#tell({ revision: this.head, petIds });
+    this.#tell({ lineage: this.lineage, revision: this.head, petIds });
   }
 
   others(...petIds: readonly bigint[]): void {
@@ -194,4 +196,48 @@ it("fails as the store does, and tries again", async () => {
   expect((await history.revision.lastKnown()).revision).toBe(5n);
   history.beforeRead = () => {};
   expect(await history.settle()).toBe(6n);
+});
+
+it.each<[what: string, lineage: string, length: number]>([
+  ["an older state", "0123456789ab", 3],
+  ["an older state of another lineage", "ba9876543210", 3],
+  ["another store at the same revision", "ba9876543210", 5],
+  ["another store at a later revision", "ba9876543210", 7],
+])("begins anew where the store is put back to %s", async (_, lineage, length) => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.lineage = lineage;
+  history.changes = Array.from({ length }, () => ({ petId: 1n, isNew: false }));
+  history.revision.invalidate();
+  expect(await history.revision.caughtUp()).toEqual({ lineage, revision: BigInt(length) });
+  expect(history.heard.slice(1)).toEqual([`${length}: all`, `${length}: restart`]);
+  history.own(7n);
+  expect(await history.settle()).toBe(BigInt(length + 1));
+  expect(history.heard.slice(3)).toEqual([`${length + 1}: 7`]);
+});
+
+it("learns of another store from what this server commits into it", async () => {
+  const history = new TestHistory(5);
+  await history.settle();
+  history.lineage = "ba9876543210";
+  history.changes.splice(3);
+  history.own(7n);
+  expect(await history.revision.caughtUp()).toEqual({ lineage: "ba9876543210", revision: 4n });
+  expect(history.heard.slice(1)).toEqual(["4: all", "4: restart"]);
+});
+
+it("takes everything for changed, also later, where the history may not tell of a change", async () => {
+  const history = new TestHistory(5);
+  const before = await history.revision.caughtUp();
+  expect(await history.revision.caughtUp()).toBe(before);
+  history.beforeRead = () => {
+    throw new Error("the disk failed");
+  };
+  history.revision.invalidateAll();
+  await expect(history.settle()).rejects.toThrow("the disk failed");
+  history.beforeRead = () => {};
+  const after = await history.revision.caughtUp();
+  expect(after).toEqual(before);
+  expect(after).not.toBe(before);
+  expect(history.heard.slice(1)).toEqual(["5: all"]);
 });

@@ -53,6 +53,26 @@ it.each<[says: (number | Error)[], calledAfter: number[]]>([
   expect(await watch(...says)).toEqual(calledAfter);
 });
 
+it("tells of what is not counted, and not while a store fails", async () => {
+  const tokens: ChangeTokens = { keys: 1, stock: 1, usage: 1, webhooks: 1 };
+  const uncounted = [0, 0, undefined, 0, 1, 1];
+  let asked = 0;
+  const watching = watchExternalChanges({
+    changeTokens: async () => {
+      const answer = uncounted[asked++];
+      if (answer === undefined) {
+        throw new Error("busy");
+      }
+      return { ...tokens, uncounted: answer };
+    },
+  });
+  const calls: number[] = [];
+  watching.onUncounted(() => calls.push(asked));
+  await vi.advanceTimersByTimeAsync(1_300);
+  expect(calls).toEqual([1, 5]);
+  await watching.close();
+});
+
 it("looks often enough to be within a second", async () => {
   const tokens = { keys: 1, stock: 1, usage: 1, webhooks: 1 };
   let calls = 0;

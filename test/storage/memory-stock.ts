@@ -291,7 +291,7 @@ export class MemoryStock implements StockStore {
       const petIds = this.#data.history.filter(({ revision }) => revision > head).map(({ petId }) => petId);
       this.noteOwnStock(petIds.length);
       for (const listener of petIds.length === 0 ? [] : this.#listeners) {
-        listener({ revision: this.#data.head, petIds });
+        listener({ lineage: this.#data.lineage, revision: this.#data.head, petIds });
       }
       return value;
     } catch (error) {

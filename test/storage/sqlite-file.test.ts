@@ -85,6 +85,7 @@ describe("a store that is up to date", () => {
       stock: before.stock + 1,
       usage: before.usage + 1,
       webhooks: before.webhooks + 1,
+      uncounted: 1,
     });
     expect(await server.changeTokens()).toEqual(after);
     await server.close();

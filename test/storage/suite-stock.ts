@@ -378,10 +378,10 @@ function describeTold(open: OpenStore): void {
       withPets(open, async ({ store, openAnother }) => {
         const told: CommittedChanges[] = [];
         store.onChanges((changes) => told.push(changes));
-        const { head } = await store.historyBounds(0);
+        const { lineage, head } = await store.historyBounds(0);
         await change(await openAnother(), set(1n, 1n));
         await change(store, set(2n, 1n));
-        expect(told).toEqual([{ revision: head + 2n, petIds: [2n] }]);
+        expect(told).toEqual([{ lineage, revision: head + 2n, petIds: [2n] }]);
       }),
     );
   });

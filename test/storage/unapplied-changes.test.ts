@@ -82,8 +82,8 @@ class Store {
     return this.count("changes, history WHERE revision > applied_revision");
   }
 
-  applyStep(): boolean {
-    return this.#writer.applyStep();
+  applyStep(pets?: number): boolean {
+    return this.#writer.applyStep(pets);
   }
 
   async expectCurrent(petIds: readonly bigint[]): Promise<void> {
@@ -221,6 +221,20 @@ describe("changes that the stock lacks", () => {
     renameSync(store.file, `${store.file}.former`);
     copyFileSync(`${store.file}.former`, store.file);
     expect(() => store.applyStep()).toThrow("not the file that was opened");
+  });
+
+  it("are all applied where another program puts the store back while some are", async () => {
+    const store = await Store.create();
+    store.commit([1n, 2n, 3n, 4n], 5n);
+    store.applyStep(1);
+    store.connection.run("DELETE FROM changes WHERE pet_id IN (3, 4) AND kind = 'set'");
+    store.quantities.delete(3n);
+    store.quantities.delete(4n);
+    store.commit([5n, 6n], 5n);
+    while (store.applyStep(1)) {}
+    expect(store.lag()).toBe(0);
+    await store.expectCurrent([1n, 2n, 3n, 4n, 5n, 6n]);
+    expect(await checkDatabase(store.file, "full")).toEqual([]);
   });
 
   it("are applied before they are deleted", async () => {

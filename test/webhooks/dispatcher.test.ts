@@ -103,6 +103,27 @@ describe("deliveries", () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
+  it.each([
+    ["a former state", undefined],
+    ["a backup", "ba9876543210"],
+  ])("have all that is new in a store that was put back to %s", async (_, lineage) => {
+    const filter = { petIds: [2n], crossing: undefined };
+    await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));
+    const former = data.webhooks.get("whk_a") as Webhook;
+    start();
+    await change(4);
+    await time.settle();
+    data.webhooks.set("whk_a", former);
+    data.history = data.history.filter(({ revision }) => revision <= 3n);
+    Object.assign(data, { lineage: lineage ?? data.lineage });
+    await setStock(store, 2n, 9n);
+    if (lineage !== undefined) {
+      await change(4);
+    }
+    await time.settle();
+    expect(received.map(({ revisions }) => revisions)).toEqual([[4n]]);
+  });
+
   it("have the changes that the filter selects, and no others", async () => {
     const filter = { petIds: [2n], crossing: 5n };
     await store.createWebhook(createWebhook({ id: "whk_a", filter, progress: newProgress(2n) }));

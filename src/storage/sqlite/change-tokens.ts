@@ -11,6 +11,7 @@ interface CountersRow {
   readonly webhooks: bigint;
   readonly others: bigint;
   readonly head: bigint;
+  readonly lineage: string;
 }
 
 /** Counts a write, in the transaction that makes it. Changes of stock need no counter: the history numbers them. */
@@ -27,6 +28,7 @@ export class ChangeTracker {
   readonly #own: Record<ChangeCounter, number> = { keys: 0, stock: 0, usage: 0, webhooks: 0, others: 0 };
   /** SQLite's `data_version`: it changes when another connection has committed anything. */
   #version: bigint | undefined;
+  #lineage: string | undefined;
   #counted = 0;
   #uncounted = 0;
 
@@ -45,31 +47,36 @@ export class ChangeTracker {
   /** To be called in a transaction. */
   tokens(): ChangeTokens {
     const row = this.#connection.get<CountersRow>(
-      `SELECT keys, stock, usage, webhooks, others, (SELECT ifnull(max(revision), 0) FROM changes) AS head
-       FROM change_counters`,
+      `SELECT keys, stock, usage, webhooks, others, lineage, (SELECT ifnull(max(revision), 0) FROM changes) AS head
+       FROM change_counters, history`,
     ) as CountersRow;
     const keys = Number(row.keys) - this.#own.keys;
     const stock = Number(row.stock) + Number(row.head) - this.#own.stock;
     const usage = Number(row.usage) - this.#own.usage;
     const webhooks = Number(row.webhooks) - this.#own.webhooks;
-    const uncounted = this.#findUncounted(keys + stock + usage + webhooks + Number(row.others) - this.#own.others);
+    const counted = keys + stock + usage + webhooks + Number(row.others) - this.#own.others;
+    const uncounted = this.#findUncounted(row.lineage, counted);
     return {
       keys: keys + uncounted,
       stock: stock + uncounted,
       usage: usage + uncounted,
       webhooks: webhooks + uncounted,
+      uncounted,
     };
   }
 
   /**
    * Counts commits of programs that do not add to the counters, such as SQLite's shell. They may have changed anything.
+   * One that puts an older store into the file, or another store, takes counters back, or brings another lineage.
    */
-  #findUncounted(counted: number): number {
+  #findUncounted(lineage: string, counted: number): number {
     const version = this.#connection.pragma("data_version") as bigint;
-    if (this.#version !== undefined && version !== this.#version && counted === this.#counted) {
+    const isPutBack = lineage !== this.#lineage || counted < this.#counted;
+    if (this.#version !== undefined && version !== this.#version && (isPutBack || counted === this.#counted)) {
       this.#uncounted += 1;
     }
     this.#version = version;
+    this.#lineage = lineage;
     this.#counted = counted;
     return this.#uncounted;
   }

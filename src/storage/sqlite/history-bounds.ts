@@ -2,18 +2,6 @@ import type { HistoryBounds } from "../../domain/history.ts";
 import { lesserOf } from "../../domain/ranges.ts";
 import type { Connection } from "./connection.ts";
 
-const lineages = new WeakMap<Connection, string>();
-
-/** The lineage of the history. It is the same as long as a file is open: only a copy has another. */
-export function lineageOf(connection: Connection): string {
-  const known = lineages.get(connection);
-  const lineage = known ?? connection.get<{ readonly lineage: string }>(`SELECT lineage FROM history`)?.lineage ?? "";
-  if (known === undefined) {
-    lineages.set(connection, lineage);
-  }
-  return lineage;
-}
-
 /** The revision of the newest change; 0 before the first one. */
 export function headOf(connection: Connection): bigint {
   return connection.get<{ readonly head: bigint }>(`SELECT ifnull(max(revision), 0) AS head FROM changes`)?.head ?? 0n;
@@ -32,7 +20,11 @@ export function oldestRevision(connection: Connection): bigint {
 /** How far the history goes. Changes before `keptSinceMs` are no longer part of it. */
 export function historyBounds(connection: Connection, keptSinceMs: number): HistoryBounds {
   return connection.inSnapshot(() => {
-    return { lineage: lineageOf(connection), head: headOf(connection), oldest: findOldest(connection, keptSinceMs) };
+    const row = connection.get<Pick<HistoryBounds, "lineage" | "head">>(
+      `SELECT lineage, (SELECT ifnull(max(revision), 0) FROM changes) AS head FROM history`,
+    );
+    const { lineage, head } = row ?? { lineage: "", head: 0n };
+    return { lineage, head, oldest: findOldest(connection, keptSinceMs) };
   });
 }
 

@@ -2,7 +2,6 @@ import { type PetStatus, petStatuses } from "../../domain/pet.ts";
 import { greaterOf, mapKeyOf } from "../../domain/ranges.ts";
 import { type StockEntry, versionOf } from "../../domain/stock.ts";
 import { type Connection, readEnumText, readInteger } from "./connection.ts";
-import { lineageOf } from "./history-bounds.ts";
 
 /*
  * A commit appends its changes to the history. It leaves quantity, revision and number of changes in `stock` as they
@@ -85,6 +84,7 @@ interface ChangedRow extends ChangedStock {
 
 /** What tells which commits of others have changed rows of `stock`. */
 interface News extends Position {
+  readonly lineage: string;
   /** How many imports have changed rows. */
   readonly imports: bigint;
   /** How many other writes there have been, besides changes of stock. They change no more of a row than `held`. */
@@ -116,6 +116,8 @@ export class StockCache {
   #trustedUntilMs = 0;
   #applied = 0n;
   #head = 0n;
+  #lineage = "";
+  #restarts = 0;
   /** How often `held` has been changed over this connection. */
   heldChanges = 0;
   /** With so many pets, those that have no unapplied changes are forgotten. */
@@ -129,6 +131,18 @@ export class StockCache {
   get head(): bigint {
     this.#catchUp();
     return this.#head;
+  }
+
+  /** The lineage of the history. Another one comes with another store, which a program has put into the open file. */
+  get lineage(): string {
+    this.#catchUp();
+    return this.#lineage;
+  }
+
+  /** How often everything was forgotten: after some rollbacks, or because the file has another or an older store. */
+  get restarts(): number {
+    this.#catchUp();
+    return this.#restarts;
   }
 
   /** How many changes `stock` may lack. */
@@ -175,7 +189,7 @@ export class StockCache {
       revision: readInteger(revision),
       changes: readInteger(changes),
       held: readInteger(row.held),
-      lineage: lineageOf(this.#connection),
+      lineage: this.#lineage,
       readAt: this.#age,
     });
     this.#byPet.set(mapKeyOf(stock.petId), stock);
@@ -280,13 +294,14 @@ export class StockCache {
   #readNews(): void {
     const news = this.#connection.get<News>(
       `SELECT applied_revision AS applied, (SELECT ifnull(max(revision), 0) FROM changes) AS head,
-         stock AS imports, keys + usage + webhooks + others AS others
+         lineage, stock AS imports, keys + usage + webhooks + others AS others
        FROM history, change_counters`,
     ) as News;
-    const { applied, head } = news;
-    if (head < this.#head) {
-      // Another program has put an older store into the file.
+    const { applied, head, lineage } = news;
+    if (head < this.#head || lineage !== this.#lineage) {
+      // Another program has put an older store into the file, or another one.
       this.#forgetAll();
+      this.#lineage = lineage;
     }
     // Changes that others have made and applied are not read from the history.
     if (!this.#isTrusting || mayHaveChangedRows(news, this.#news) || applied > this.#head) {
@@ -327,6 +342,7 @@ export class StockCache {
   }
 
   #forgetAll(): void {
+    this.#restarts += 1;
     this.#byPet.clear();
     this.#applied = 0n;
     this.#head = 0n;

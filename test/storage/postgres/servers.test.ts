@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RegistrationOptions } from "../../../src/domain/store.ts";
 import { newProgress, type Webhook } from "../../../src/domain/webhook.ts";
+import { StockRevision } from "../../../src/services/stock-revision.ts";
 import { notifyIntervalMs } from "../../../src/storage/postgres/change-tokens.ts";
 import { Connection } from "../../../src/storage/postgres/connection/connection.ts";
 import { parseDatabaseUrl } from "../../../src/storage/postgres/connection/database-url.ts";
@@ -47,6 +48,28 @@ describe.skipIf(postgresPrograms === undefined)("servers of one PostgreSQL datab
     await first.release();
     expect((await two.listServers()).map(({ id }) => id)).toEqual([second.id]);
     await second.release();
+  });
+
+  it.each(["", ", lineage = 'ba9876543210'"])("follow a database that is put back: revision = 2%s", async (lineage) => {
+    const { stores, database } = await openStores(1);
+    const [store] = stores as [PostgresStore];
+    await store.importAll({ pets: [createPet({ id: 1n }), createPet({ id: 2n })] }, 0);
+    const heard: string[] = [];
+    const listener = {
+      changed: (petId: bigint, revision: bigint) => heard.push(`${revision}: ${petId}`),
+      allChanged: (revision: bigint) => heard.push(`${revision}: all`),
+    };
+    const revision = new StockRevision(store, listener, true);
+    await setStock(store, 1n, 5n);
+    await setStock(store, 1n, 6n);
+    expect(await revision.caughtUp()).toMatchObject({ revision: 4n });
+    await runSql(database.url, "DELETE FROM changes WHERE revision > 2");
+    await runSql(database.url, `UPDATE head SET revision = 2${lineage}`);
+    await setStock(store, 2n, 7n);
+    const { head } = await store.historyBounds(0);
+    expect(await revision.caughtUp()).toMatchObject({ revision: head });
+    expect(head).toBe(3n);
+    expect(heard.at(-1)).toBe("3: all");
   });
 
   it.each([

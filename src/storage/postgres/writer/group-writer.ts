@@ -322,7 +322,7 @@ export class GroupWriter {
 
   /** Calls that tell each listener of the changes. */
   #notices({ head, changes }: WorkingSet): (() => void)[] {
-    const told = { revision: head.revision, petIds: changes.map(({ petId }) => petId) };
+    const told = { lineage: head.lineage, revision: head.revision, petIds: changes.map(({ petId }) => petId) };
     return changes.length === 0 ? [] : this.#listeners.map((listener) => () => listener(told));
   }
 }

@@ -56,7 +56,7 @@ export class DirectWriter implements StoreWriter {
     const tasks = group.others?.tasks ?? [];
     const petIds = [...(group.others?.petIds ?? [])];
     for (const listener of petIds.length === 0 ? [] : this.#listeners) {
-      listener({ revision: BigInt(group.revision), petIds });
+      listener({ lineage: group.lineage, revision: BigInt(group.revision), petIds });
     }
     if (group.size > 0) {
       this.#options.committed?.(group);

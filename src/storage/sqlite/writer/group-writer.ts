@@ -1,6 +1,5 @@
 import { type ChangeCounter, ChangeTracker, countChange } from "../change-tokens.ts";
 import type { Connection } from "../connection.ts";
-import { lineageOf } from "../history-bounds.ts";
 import { StockWrites } from "../stock.ts";
 import { type StockCache, stockCacheOf } from "../stock-cache.ts";
 import type { FileIdentity } from "../store-file.ts";
@@ -157,7 +156,7 @@ export class GroupWriter {
     const syncMs = performance.now() - workedAtMs;
     const { answers, commandOutcomes, outcomes = [], petIds = noPets, head = lastRevision(answers) } = done;
     this.#changes.addOwn(counters, answers.filter(isChange).length + petIds.length);
-    const totals = { commandCount: answers.length, lineage: lineageOf(this.#connection), revision: head };
+    const totals = { commandCount: answers.length, lineage: this.#cache.lineage, revision: head };
     const size = answers.length + tasks.filter(({ name }) => name !== "changeTokens").length;
     const isPlain = commandOutcomes.length === 0 && tasks.length === 0;
     return {

@@ -18,6 +18,8 @@ interface Pass {
   readonly petIds: BigInt64Array;
   /** The newest change when the pass began. When the pass has ended, all changes up to this one have been applied. */
   readonly upTo: bigint;
+  /** Those of the cache when the pass began. After a further one, the pets and the revision have no meaning. */
+  readonly restarts: number;
   next: number;
   /** Whether some changes could not be applied, because their page is damaged. */
   hasFailed: boolean;
@@ -28,7 +30,7 @@ export class StockApplier {
   readonly #connection: Connection;
   readonly #cache: StockCache;
   readonly #mostUnapplied: number;
-  #pass: Pass | undefined;
+  #lastPass: Pass | undefined;
   /**
    * The newest change at the end of the last pass that failed. The next pass begins the usual number of changes later.
    */
@@ -71,7 +73,12 @@ export class StockApplier {
 
   /** To be called after the rollback of a transaction that had applied changes. */
   startAnew(): void {
-    this.#pass = undefined;
+    this.#lastPass = undefined;
+  }
+
+  /** The pass that has not ended. */
+  get #pass(): Pass | undefined {
+    return this.#lastPass?.restarts === this.#cache.restarts ? this.#lastPass : undefined;
   }
 
   #isDue(most: number): boolean {
@@ -79,12 +86,14 @@ export class StockApplier {
   }
 
   #begin(): Pass {
-    this.#pass = { petIds: this.#cache.unappliedPetIds(), upTo: this.#cache.head, next: 0, hasFailed: false };
-    return this.#pass;
+    const { head, restarts } = this.#cache;
+    const pass = { petIds: this.#cache.unappliedPetIds(), upTo: head, restarts, next: 0, hasFailed: false };
+    this.#lastPass = pass;
+    return pass;
   }
 
   #end({ upTo, hasFailed }: Pass): void {
-    this.#pass = undefined;
+    this.#lastPass = undefined;
     if (hasFailed) {
       this.#failedAt = this.#cache.head;
       return;

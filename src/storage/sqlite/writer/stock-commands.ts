@@ -11,11 +11,10 @@ import {
 } from "../../../domain/stock.ts";
 import type { BatchOutcome, WriteContext, Written } from "../../../domain/store.ts";
 import type { Connection } from "../connection.ts";
-import { lineageOf } from "../history-bounds.ts";
 import { findStillHeld } from "../holds.ts";
 import { recall, remember } from "../idempotency.ts";
 import { StockWrites } from "../stock.ts";
-import type { StoredStock } from "../stock-cache.ts";
+import { type StoredStock, stockCacheOf } from "../stock-cache.ts";
 import { type CommandColumns, columnsOfAnswers, commandsOfColumns, type OutcomeColumns } from "./batch-columns.ts";
 import { answerDone, answerRefused, type QueuedAnswer } from "./command-queue.ts";
 
@@ -92,7 +91,7 @@ export function changeStockInBatch(
   if (context.idempotency !== undefined) {
     remember(connection, context, results.map(toOutcome));
   }
-  return { value: columnsOfAnswers(lineageOf(connection), results.map(toAnswer)), isReplayed: false };
+  return { value: columnsOfAnswers(stockCacheOf(connection).lineage, results.map(toAnswer)), isReplayed: false };
 }
 
 /** Throws the error of the first refusal. */

@@ -228,7 +228,7 @@ export class Writer implements StoreWriter {
     }
     if (changedPetIds.length > 0) {
       for (const listener of this.#listeners) {
-        listener({ revision: BigInt(revision), petIds: changedPetIds });
+        listener({ lineage, revision: BigInt(revision), petIds: changedPetIds });
       }
     }
     // Many callers wait for a slow disk. To settle all of them at once, and take their next requests, would delay reads.
