@@ -162,7 +162,7 @@ export interface StockStore {
   onChanges(listener: (changes: CommittedChanges) => void): void;
   /**
    * Deletes some outdated rows: changes and ended holds from before `keptSinceMs`, and idempotency records that have
-   * expired at `nowMs`. Each call is short, so that it delays nobody. Resolves to whether there is more to delete.
+   * expired at `nowMs`. Each call is short, so that it delays nobody. Resolves to whether there may be more to delete.
    */
   deleteOutdated(keptSinceMs: number, nowMs: number): Promise<boolean>;
 }
